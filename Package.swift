@@ -89,6 +89,7 @@ let package = Package(
     .executable(name: "roamward-names", targets: ["roamward-names"]),
     .executable(name: "roamward-gateway", targets: ["roamward-gateway"]),
     .executable(name: "roamward-gateway-auth", targets: ["roamward-gateway-auth"]),
+    .executable(name: "roamward-gateway-store", targets: ["roamward-gateway-store"]),
     .executable(name: "roamward-desktop", targets: ["roamward-desktop"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
@@ -231,8 +232,13 @@ let package = Package(
       name: "roamward-gateway-auth", dependencies: ["CWipingHeap", "GatewayAuth", "ProcessConfinement"],
       path: "Packages/Gateway/Sources/roamward-gateway-auth", swiftSettings: strict),
     gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore"]),
-    // Not in the program yet (docs/decisions/0048).
-    gateway("GatewayPostgreSQL", uses: ["CPostgreSQL", "GatewayCore", "GatewayStore", "NetworkTypes"]),
+    // What reads a server's bytes for the gateway's store.
+    gateway(
+      "GatewayPostgreSQL",
+      uses: ["CPostgreSQL", "GatewayCore", "GatewayStore", "LinuxIO", "NetworkTypes", "ProcessConfinement"]),
+    .executableTarget(
+      name: "roamward-gateway-store", dependencies: ["GatewayPostgreSQL", "ProcessConfinement"],
+      path: "Packages/Gateway/Sources/roamward-gateway-store", swiftSettings: strict),
     gateway(
       "GatewayHost",
       uses: [
@@ -251,14 +257,17 @@ let package = Package(
       uses: ["GatewayCore", "GatewayCredentials", "GatewayLogin", "LoginProtocol", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
       "GatewayStoreTests",
-      uses: ["GatewayCore", "GatewayPostgreSQL", "GatewayStore", "KernelModel", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport"]),
+      uses: [
+        "GatewayCore", "GatewayHost", "GatewayPostgreSQL", "GatewayStore", "KernelModel", "LinuxIO", "NetworkTypes", "SeededRandom",
+        "TestSupport", "roamward-gateway-store",
+      ]),
     gatewayTests(
       "GatewayServeTests",
       uses: [
         "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
-        "roamward-gateway-auth", "roamward-wireguard",
-      ], resources: ["agree.py", "gateway.bash", "login.bash", "login.py"]),
-    gatewayTests("GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "ProcessConfinement"]),
+        "roamward-gateway-auth", "roamward-gateway-store", "roamward-wireguard",
+      ], resources: ["agree.py", "gateway.bash", "login.bash", "login.py", "shared.bash"]),
+    gatewayTests("GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "GatewayPostgreSQL", "ProcessConfinement"]),
 
     // Text in, values out; and the words of the local socket.
     pure(
@@ -511,7 +520,7 @@ let package = Package(
     tests(
       "TunnelProvidersTests",
       uses: [
-        "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "ProviderGroups", "RoamwardCore", "SystemdIO",
+        "CLinux", "TunnelProviders", "KeyMemory", "LinuxIO", "NetworkTypes", "KernelModel", "ProviderGroups", "RoamwardCore", "SystemdIO",
         "SystemdTestSupport",
         "TestSupport", "CSodium",
         "roamward-wireguard",

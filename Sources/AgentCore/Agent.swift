@@ -46,6 +46,8 @@ package final class Agent {
     reconciler.change { $0.decisions = DecisionScheduler(overrides: platform.recoveryLog.overrides()) }
     let left = platform.recoveryLog.takeHandOver()
     reconciler.change { $0.leftTunnels = left.tunnels.isEmpty ? nil : left }
+    // An agent may have been killed before it could note what it leaves.
+    if left.tunnels.isEmpty { platform.installed.endUnclaimed([]) }
     // Leftover state is removed first: a handshake of the killed agent would prove nothing. What the last agent has handed over stays.
     reconciler.reconverge(within: { !left.includes($0) }) {
       reconciler.observe()
@@ -53,7 +55,7 @@ package final class Agent {
     }
     resumeGuards()
     reconciler.change { $0.stop.isRecovering = true }
-    endLeftoverCommands { [weak self] in
+    endLeftoverCommands(except: Set(left.tunnels.keys)) { [weak self] in
       self?.reconciler.change { $0.stop.isRecovering = false }
       self?.policiesChanged()
     }
@@ -68,11 +70,10 @@ package final class Agent {
   }
 
   /// Takes every tunnel down, and calls back when nothing of ours is left. `keepingBlock`: leaves in place what kill switches block now,
-  /// for the next agent; `handingOver`: also the WireGuard tunnels that are up, which it takes over as they are.
+  /// for the next agent; `handingOver`: also the tunnels that are up, which it takes over as they are.
   package func stop(keepingBlock: Bool = false, handingOver: Bool = false, then done: @escaping () -> Void) {
     let now = now
-    let tunnels = handingOver ? state.tunnels.ordered.compactMap { tunnel in tunnel.handOver.map { (tunnel.policy.name, $0) } } : []
-    let handOver = HandOver(tunnels: Dictionary(tunnels) { first, _ in first })
+    let handOver = handingOver ? state.tunnels.handOver() : HandOver()
     if !handOver.tunnels.isEmpty { platform.recoveryLog.noteHandOver(handOver) }
     reconciler.change {
       $0.killSwitch.machine.isHandedOver = keepingBlock
@@ -83,10 +84,10 @@ package final class Agent {
     reconciler.pass()
   }
 
-  /// Runs `down` for each command that a killed agent started, before anything else starts.
-  private func endLeftoverCommands(then done: @escaping () -> Void) {
-    let commands = platform.recoveryLog.startedCommands().sorted { $0.key < $1.key }
-    platform.installed.endLeftovers(Set(commands.map(\.key)))
+  /// Runs `down` for each command that a killed agent started, before anything else starts. `kept`: tunnels that were handed over.
+  private func endLeftoverCommands(except kept: Set<String> = [], then done: @escaping () -> Void) {
+    let commands = platform.recoveryLog.startedCommands().filter { !kept.contains($0.key) }.sorted { $0.key < $1.key }
+    platform.installed.endLeftovers(Set(commands.map(\.key)).union(kept))
     var open = commands.count
     if open == 0 { return done() }
     for (tunnel, command) in commands {
@@ -346,9 +347,10 @@ extension HandOver {
     case .replaceFirewall, .removeFirewall, .setNameCapture, .removeNameCapture: return true
     default: break
     }
-    return step.isOfResolver
-      || tunnels.contains {
-        step.concerns(link: TunnelSetup.linkName(forTunnel: $0.key), table: Ownership.tables.lowerBound + $0.value.slot)
+    return step.isOfResolver || step.concerns(link: nil, table: Ownership.lostTable) && tunnels.values.contains { $0.outer != nil }
+      || tunnels.values.contains {
+        step.concerns(link: $0.link, table: Ownership.tables.lowerBound + $0.slot)
+          || step.concerns(link: nil, table: Ownership.innerTable(of: $0.slot))
       }
   }
 }

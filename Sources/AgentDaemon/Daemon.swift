@@ -116,7 +116,7 @@ package final class Daemon {
         "awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
     }
     agent.announcer.receive = { [weak self] in self?.happened($0) }
-    recover()
+    recover(except: Set(state.handedOver))
     logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
     loop.enableWatchdog()
     agent.start()
@@ -158,16 +158,19 @@ package final class Daemon {
   }
 
   /// Finishes a killed agent's change of resolv.conf, and ends the programs that it started: they would undo the following steps.
-  private func recover() {
+  /// `kept`: the tunnels that it has handed over.
+  private func recover(except kept: Set<String> = []) {
     let notes = state.recoveryLog
-    let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands())
+    let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands().filter { !kept.contains($0.key) })
     if !links.isEmpty || !commands.isEmpty {
       let known = (try? machine.observe(ObservationRequest(facts: [])).state.kernel) ?? KernelState()
       MarkedProcess.end { $0.isLeftOver(by: links, commands, known) }
     }
     _ = machine.providerGroups.find()
     // What a `down` is still due for ends with it.
-    for tunnel in machine.providerGroups.tunnels where commands[tunnel] == nil { machine.providerGroups.end(tunnel) }
+    for tunnel in machine.providerGroups.tunnels where commands[tunnel] == nil && !kept.contains(tunnel) {
+      machine.providerGroups.end(tunnel)
+    }
     recoverResolvConf()
   }
 

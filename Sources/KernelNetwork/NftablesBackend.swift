@@ -233,21 +233,3 @@ package struct NftablesError: Error, Equatable, Sendable, CustomStringConvertibl
     return "nftables: \(first)"
   }
 }
-
-/// The numbers that the kernel gives its rulesets of nftables, in the namespace of the thread that created this.
-private struct RulesetNumbers {
-  private let socket: NetlinkSocket
-
-  init() throws(NetlinkError) { socket = try NetlinkSocket(.netfilter, receiveBuffer: 1 << 16) }
-
-  /// The number of the present one; `nil`: the kernel does not answer.
-  var present: UInt32? {
-    var number: UInt32?
-    do throws(NetlinkError) {
-      try socket.dump("read the number of the ruleset", { $0.getGeneration(sequence: $1) }) {
-        number = number ?? NftablesMessage.generation(in: $0)
-      }
-    } catch { return nil }
-    return number
-  }
-}

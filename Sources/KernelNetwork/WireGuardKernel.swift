@@ -71,6 +71,12 @@ package struct WireGuardKernel: Sendable {
     return true
   }
 
+  /// Changes only what differs between a state, which may be a part of the device's, and a configuration of the same part.
+  package func change(link: String, from state: WireGuardState, to device: WireGuardDevice) throws(NetlinkError) {
+    let change = WireGuardChange(from: state, to: device)
+    if !change.isEmpty { try send(change, to: link, "wg set \(link)") }
+  }
+
   /// Configures the device from nothing: every peer is created again, with the given endpoint, and begins a new session.
   package func configureAnew(link: String, _ device: WireGuardDevice) throws(NetlinkError) {
     try send(WireGuardChange(from: nil, to: device), to: link, "wg setconf \(link)")

@@ -191,7 +191,7 @@ package final class SimulatedMachine {
 
   /// Runs one effect of an agent, with a place to die before and after it; returns `nil` if the agent was dead.
   @discardableResult
-  private func pass<Result>(_ what: String, by life: SimulatedLife, _ effect: () -> Result) -> Result? {
+  func pass<Result>(_ what: String, by life: SimulatedLife, _ effect: () -> Result) -> Result? {
     if life.isDead { return nil }
     arrive(at: "before \(what)", life)
     if life.isDead { return nil }

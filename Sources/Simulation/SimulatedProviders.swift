@@ -23,6 +23,14 @@ package struct SimulatedProviders {
   /// Networks that providers were told of: tunnel and interface.
   package internal(set) var networks: [String] = []
   var running: [String: SimulatedProvider] = [:]
+  /// Programs whose channels the service manager keeps for the next agent.
+  var left: [String: SimulatedProvider] = [:]
+  /// Messages of those, which wait in their channels.
+  var unread: [String: [[UInt8]]] = [:]
+  /// Whether the service manager keeps channels.
+  package var keepsChannels = true
+  /// The number of programs that were started.
+  package internal(set) var starts = 0
 
   /// The tunnels with a program.
   package var tunnels: [String] { running.keys.sorted() }
@@ -31,7 +39,8 @@ package struct SimulatedProviders {
 /// One program: what the agent sends, and what it answers.
 struct SimulatedProvider {
   var endpoint = ProviderEndpoint()
-  let events: (ProviderChannelEvent) -> Void
+  var events: (ProviderChannelEvent) -> Void
+  var number: Int64 = 0
 }
 
 extension SimulatedMachine {
@@ -40,7 +49,8 @@ extension SimulatedMachine {
     providers.running = [:]
     return InstalledPlatform(
       start: { [unowned self] tunnel, _, _, events throws(PlatformError) in
-        providers.running[tunnel] = SimulatedProvider { if !life.isDead { events($0) } }
+        providers.starts += 1
+        providers.running[tunnel] = SimulatedProvider(events: { if !life.isDead { events($0) } }, number: Int64(providers.starts))
         if let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") { tell(tunnel, hello, life) }
         return false
       },
@@ -48,8 +58,35 @@ extension SimulatedMachine {
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
       openSocket: { _, _, _, _, done in done(nil) }, keepSecret: { _, _, _ in },
       // An agent may be released after its machine.
-      end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) }, cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) }
-    )
+      end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
+      cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
+      endLeftovers: { [unowned self] kept in
+        if !life.isDead { providers.left = providers.left.filter { kept.contains($0.key) } }
+      },
+      handOver: { [unowned self] tunnel in leave(tunnel, life) },
+      adopt: { [unowned self] tunnel, left, _, events in
+        guard !life.isDead, var program = providers.left.removeValue(forKey: tunnel), program.number == left.process else { return false }
+        program.events = { if !life.isDead { events($0) } }
+        providers.running[tunnel] = program
+        for bytes in providers.unread.removeValue(forKey: tunnel) ?? [] { tell(tunnel, bytes, life) }
+        return true
+      }, endUnclaimed: { [unowned self] _ in if !life.isDead { providers.left = [:] } })
+  }
+
+  private func leave(_ tunnel: String, _ life: SimulatedLife) -> LeftProgram? {
+    let left: LeftProgram?? = pass("keep the channel of \(tunnel)", by: life) {
+      guard providers.keepsChannels, let program = providers.running.removeValue(forKey: tunnel) else { return LeftProgram?.none }
+      providers.left[tunnel] = program
+      return LeftProgram(process: program.number, started: program.number)
+    }
+    return left ?? nil
+  }
+
+  /// The provider of a tunnel that no agent reads says this. Returns whether it runs.
+  package func sayUnread(_ tunnel: String, _ message: ProviderMessage) -> Bool {
+    guard let bytes = try? providers.left[tunnel]?.endpoint.send(message) else { return false }
+    providers.unread[tunnel, default: []].append(bytes)
+    return true
   }
 
   /// The program of a tunnel ends by itself.

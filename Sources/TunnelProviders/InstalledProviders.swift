@@ -1,6 +1,6 @@
 internal import Glibc
 internal import KernelModel
-internal import LinuxIO
+package import LinuxIO
 package import NetworkTypes
 package import ProviderGroups
 package import ProviderProtocol
@@ -22,12 +22,17 @@ package final class InstalledProviders {
   private let groups: ProviderGroups?
   private let kept: KeptForProviders?
   private var programs: [String: ProviderProcess] = [:]
+  /// Channels of an earlier agent's programs, by the names that the service manager has for them.
+  private var channels: [String: FileDescriptor]
 
   /// `kept`: the folder of what is kept for providers; `nil`: nothing is.
-  package init(on loop: EventLoop, groups: ProviderGroups? = nil, kept: String? = nil) {
+  package init(
+    on loop: EventLoop, groups: ProviderGroups? = nil, kept: String? = nil, channels: [String: FileDescriptor] = [:]
+  ) {
     self.kept = kept.map { KeptForProviders(folder: $0) }
     self.loop = loop
     self.groups = groups
+    self.channels = channels
   }
 
   /// Starts a tunnel's program, whose sockets have this firewall mark. `events` is called later only; `ended` comes last, and once.
@@ -46,6 +51,11 @@ package final class InstalledProviders {
     secrets[kept] = self.kept?.read(tunnel, configuration.program).flatMap { try? filledPipe($0) }
     let process = try ProviderProcess(configuration.program, mark: mark, group: try? groups?.group(of: tunnel, mark: mark).folder, on: loop)
     process.attachments = secrets
+    add(process, of: tunnel, events)
+    return secrets[kept] != nil
+  }
+
+  private func add(_ process: ProviderProcess, of tunnel: String, _ events: @escaping (Event) -> Void) {
     process.events = { [weak self] event in
       if case .ended = event {
         self?.programs[tunnel] = nil
@@ -55,7 +65,6 @@ package final class InstalledProviders {
     }
     process.group = groups?.existingGroup(of: tunnel)
     programs[tunnel] = process
-    return secrets[kept] != nil
   }
 
   /// Keeps these bytes for the next starts, in place of those before; none: forgets those.
@@ -63,6 +72,31 @@ package final class InstalledProviders {
     do throws(SystemError) { try kept?.write(bytes, tunnel, program) } catch { throw ProviderError(error.description) }
     // For another run of the same process.
     programs[tunnel]?.attachments[.credential(ProtocolLimits.keptCredential)] = bytes.isEmpty ? nil : try? filledPipe(bytes)
+  }
+
+  /// Leaves a tunnel's program to the next agent, and its channel to the service manager meanwhile. `nil`: no manager listens, or
+  /// something is on its way to the program.
+  package func handOver(_ tunnel: String) -> ProgramIdentity? {
+    guard let left = programs[tunnel]?.leave() else { return nil }
+    programs[tunnel] = nil
+    return left
+  }
+
+  /// Takes over a program that an earlier agent has left; false: it has ended, or its channel was not kept.
+  package func adopt(_ tunnel: String, _ left: ProgramIdentity, mark: UInt32, events: @escaping (Event) -> Void) -> Bool {
+    guard programs[tunnel] == nil, let channel = channels.removeValue(forKey: left.channelName) else { return false }
+    // The program sees the end of the channel only if nobody else has it.
+    KeptDescriptors.forget(left.channelName)
+    guard let process = try? ProviderProcess(left, channel: channel, mark: mark, on: loop) else { return false }
+    add(process, of: tunnel, events)
+    return true
+  }
+
+  /// Closes the channels that were not adopted, and ends the programs of these tunnels unless they were.
+  package func endUnclaimed(_ tunnels: Set<String>) {
+    for name in channels.keys { KeptDescriptors.forget(name) }
+    channels = [:]
+    for tunnel in tunnels where programs[tunnel] == nil { groups?.end(tunnel) }
   }
 
   package func send(_ tunnel: String, _ bytes: [UInt8], _ attachment: ProviderSession.Attachment?) {

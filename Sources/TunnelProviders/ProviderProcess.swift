@@ -28,6 +28,8 @@ final class ProviderProcess {
   private var reading: EventSource?
   private var writing: EventSource?
   private var exit: EventSource?
+  /// Shows the exit of a program that another agent has started.
+  private var exitFile: FileDescriptor?
   private var waiting: EventSource?
   private var connecting: [UInt32: EventSource] = [:]
   private var hasExited = false
@@ -56,6 +58,39 @@ final class ProviderProcess {
     } catch {
       throw ProviderError("\(program.path): \(error)", help: error.code == ENOENT ? "install util-linux, which has setpriv" : nil)
     }
+  }
+
+  /// A program that another agent has started, and its channel. Throws if it has ended.
+  init(_ left: ProgramIdentity, channel file: FileDescriptor, mark: UInt32, on loop: EventLoop) throws(ProviderError) {
+    self.loop = loop
+    self.mark = mark
+    process = left.process
+    let number = clinux_process(left.process)
+    guard number >= 0 else { throw ProviderError("the program has ended") }
+    let exitFile = FileDescriptor(owning: number)
+    // The descriptor is that of the process with this number now: which one is that?
+    guard ProgramIdentity(left.process) == left else { throw ProviderError("the program has ended") }
+    let channel = MessageChannel(file)
+    self.exitFile = exitFile
+    self.channel = channel
+    do throws(SystemError) {
+      reading = try loop.whenReadable(file.number) { [weak self] in self?.receive() }
+      exit = try loop.whenReadable(number) { [weak self] in self?.exited() }
+    } catch {
+      throw ProviderError(error.description)
+    }
+  }
+
+  /// Leaves the program and its channel to the next agent; `nil`: that cannot be, now or at all.
+  func leave() -> ProgramIdentity? {
+    // What is kept for a later run, the next agent reads from its file.
+    let kept = ProviderSession.Attachment.credential(ProtocolLimits.keptCredential)
+    guard let channel, unsent.isEmpty, connecting.isEmpty, attachments.keys.allSatisfy({ $0 == kept }), killAt == nil, !hasExited,
+      let identity = ProgramIdentity(process), KeptDescriptors.keep(channel.descriptor, as: identity.channelName)
+    else { return nil }
+    (exit, exitFile) = (nil, nil)
+    closeChannel()
+    return identity
   }
 
   /// setpriv(1) of util-linux gives up everything before the program starts.

@@ -73,6 +73,53 @@ struct ServiceTunnelTests {
     #expect(next.status(at: 0, process: 2).tunnels.first?.state == "connected")
   }
 
+  private func restart(_ life: WatchedAgent, _ agent: Agent) -> Agent {
+    var isDone = false
+    agent.stop(keepingBlock: true, handingOver: true) { isDone = true }
+    life.machine.run(for: .seconds(2))
+    #expect(isDone)
+    let next = Agent(platform: life.machine.platform, settle: .milliseconds(500))
+    next.start()
+    life.machine.run(for: .seconds(3))
+    return next
+  }
+
+  @Test("a restart leaves it running; one that the next agent would not have started so is stopped", arguments: services)
+  func handOver(service: ServiceProviderConfiguration.Service) {
+    let life = WatchedAgent(on: Self.cafe)
+    life.machine.policies = PolicySet(tunnels: [tunnel(service)])
+    life.start()
+    var agent = restart(life, life.agent)
+    #expect(agent.connectedTunnels == ["work"] && life.machine.programs.runs.isEmpty)
+    agent = restart(life, agent)
+    #expect(agent.connectedTunnels == ["work"] && life.machine.programs.runs.isEmpty)
+    #expect(!life.machine.programs.services.orders.contains("stop \(service.name)"))
+    // It ended between the agents, and its rules want it: it is started.
+    life.machine.endService(service, reason: "ended")
+    agent = restart(life, agent)
+    #expect(agent.connectedTunnels == ["work"] && life.machine.programs.services.running == [service])
+    // Another one.
+    life.machine.policies = PolicySet(tunnels: [tunnel(.unit("other.service"))])
+    agent = restart(life, agent)
+    #expect(life.machine.programs.runs == ["work down"] && agent.connectedTunnels == ["work"])
+    #expect(life.machine.programs.services.orders.last == "start other.service")
+    life.machine.policies = PolicySet(tunnels: [])
+    agent = restart(life, agent)
+    #expect(life.machine.programs.runs == ["work down", "work down"] && life.machine.disk.startedCommands.isEmpty)
+    withExtendedLifetime(agent) {}
+  }
+
+  @Test("a stop still stops one that was taken over") func stopAfterHandOver() {
+    let life = WatchedAgent(on: Self.cafe)
+    life.machine.policies = PolicySet(tunnels: [tunnel(Self.services[0])])
+    life.start()
+    let agent = restart(life, life.agent)
+    var isDone = false
+    agent.stop { isDone = true }
+    life.machine.run(for: .seconds(5))
+    #expect(isDone && life.machine.programs.services.running.isEmpty && life.machine.disk.startedCommands.isEmpty)
+  }
+
   @Test("one that does not stop is told, and the note of it stays for a clean-up") func clings() {
     let service = Self.services[0]
     let life = WatchedAgent(on: Self.cafe)

@@ -11,6 +11,18 @@ package enum ProviderChannelEvent: Equatable, Sendable {
   case ended
 }
 
+/// A provider's program that an agent leaves to the next one.
+package struct LeftProgram: Hashable, Sendable, Codable {
+  package var process: Int64
+  /// The start of the process, in clock ticks since the boot: another process under its number has another one.
+  package var started: Int64
+
+  package init(process: Int64, started: Int64) {
+    self.process = process
+    self.started = started
+  }
+}
+
 /// Programs of installed providers: one for a tunnel at a time. docs/provider-protocol.md
 package struct InstalledPlatform {
   /// Starts a tunnel's program, whose sockets have this firewall mark. Its events come later, on the agent's thread; `ended` is the last
@@ -33,6 +45,14 @@ package struct InstalledPlatform {
   package var cut: (String) -> Void
   /// Kills what an earlier agent has left of providers: processes in the groups of all tunnels but those of these commands.
   package var endLeftovers: (Set<String>) -> Void
+  /// Leaves the tunnel's program to the next agent and forgets it. Returns what that needs to find it; `nil`: it cannot be left, and
+  /// still runs for this agent.
+  package var handOver: (String) -> LeftProgram?
+  /// Takes over a program that another agent has left, whose sockets have this mark. Events come as after `start`. Returns false if it has
+  /// ended.
+  package var adopt: (String, LeftProgram, UInt32, @escaping (ProviderChannelEvent) -> Void) -> Bool
+  /// Ends the programs that another agent has left for these tunnels and that were not adopted.
+  package var endUnclaimed: (Set<String>) -> Void
 
   package init(
     start:
@@ -42,8 +62,14 @@ package struct InstalledPlatform {
     openSocket: @escaping (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void,
     keepSecret: @escaping (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void,
     keep: @escaping (String, InstalledProviderConfiguration, [UInt8]) throws(PlatformError) -> Void = { _, _, _ in },
-    end: @escaping (String) -> Void, cut: @escaping (String) -> Void, endLeftovers: @escaping (Set<String>) -> Void = { _ in }
+    end: @escaping (String) -> Void, cut: @escaping (String) -> Void, endLeftovers: @escaping (Set<String>) -> Void = { _ in },
+    handOver: @escaping (String) -> LeftProgram? = { _ in nil },
+    adopt: @escaping (String, LeftProgram, UInt32, @escaping (ProviderChannelEvent) -> Void) -> Bool = { _, _, _, _ in false },
+    endUnclaimed: @escaping (Set<String>) -> Void = { _ in }
   ) {
+    self.handOver = handOver
+    self.adopt = adopt
+    self.endUnclaimed = endUnclaimed
     self.start = start
     self.send = send
     self.openDevice = openDevice

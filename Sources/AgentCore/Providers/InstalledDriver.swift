@@ -29,6 +29,10 @@ final class InstalledDriver: TunnelDriver {
   private(set) var refused: [RefusedSetting] = []
   /// Whether `prepared` was reported: the link is wanted from then on.
   private var isPrepared = false
+  /// The last settings that the provider asked for.
+  private var wanted: TunnelSettings?
+  /// Whether it was taken over, and has not been asked since: it has slept as little as it has moved.
+  private var isTakenOver = false
   private var messages = ProviderMessages()
   /// What no person has answered yet, the first first.
   private(set) var questions: [OpenQuestion] = []
@@ -80,11 +84,12 @@ final class InstalledDriver: TunnelDriver {
 
   /// After a sleep.
   func renewSessions(on underlay: LinkFacts?) {
-    perform { $0.wake() }
+    if !isTakenOver { perform { $0.wake() } }
     askWhetherConnected(on: underlay)
   }
 
   private func askWhetherConnected(on underlay: LinkFacts?) {
+    isTakenOver = false
     tell(underlay)
     if session?.state == .connected { outlets.report(.peerAnswered) }
   }
@@ -241,6 +246,52 @@ final class InstalledDriver: TunnelDriver {
     brought = BroughtSettings()
     brought.lastIncluded = lastIncluded
     refused = []
+    wanted = nil
+    isTakenOver = false
+  }
+
+  // MARK: The restart of the agent
+
+  /// Leaves the program to the next agent. While one side owes an answer it cannot be left.
+  func handOver() -> DriverHandOver? {
+    guard isPrepared, !isEnding, !isStartDue, !messages.isOpen, let wanted, let resumption = session?.resumption,
+      let process = platform.installed.handOver(tunnel)
+    else { return nil }
+    let note = ProviderHandOver(
+      resumption, configuration, settings: wanted, network: path, gateways: brought.gateways, mark: mark, process: process)
+    session = nil
+    return note.map { DriverHandOver(provider: $0.text) }
+  }
+
+  /// Goes on with the program of another agent. One that this agent would not have started so is ended, and a new one is started.
+  func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
+    guard session == nil, let note = ProviderHandOver(left.provider) else { return false }
+    let noted = UInt32(clamping: note.mark)
+    guard platform.installed.adopt(tunnel, note.process, noted, { [weak self] event in self?.take(event) }) else {
+      return isReplaced("its program has ended", isRunning: false)
+    }
+    mark = noted
+    let name = String(decoding: tunnel.utf8.prefix(64), as: UTF8.self)
+    guard let resumed = ProviderSession(resuming: note.resumption, tunnel: name, at: now), let settings = note.wantedSettings,
+      let known = note.knownNetwork
+    else { return isReplaced("it speaks version \(note.version) of the protocol, and this agent version \(ProtocolLimits.version)") }
+    if note.definition != configuration.definition { return isReplaced("its policy or its manifest was changed") }
+    if !left.isFitting || mark != outlets.outerWay().mark { return isReplaced("its place among the tunnels is another one") }
+    if !left.hasLink { return isReplaced("its link is gone") }
+    session = resumed
+    brought.gateways = note.gateways.compactMap { IPAddress($0) }
+    judge(settings)
+    (path, self.underlay, isPrepared, isTakenOver) = (known, underlay, true, true)
+    return true
+  }
+
+  /// Says why the program of another agent is not taken over, and ends it.
+  private func isReplaced(_ reason: String, isRunning: Bool = true) -> Bool {
+    outlets.publish(.log(level: "warning", origin: "agent", text: "the restart of the agent replaces the provider: \(reason)"))
+    guard isRunning else { return false }
+    session = ProviderSession(tunnel: String(decoding: tunnel.utf8.prefix(64), as: UTF8.self), at: now)
+    endProgram()
+    return false
   }
 
   // MARK: Messages of applications
@@ -305,11 +356,7 @@ final class InstalledDriver: TunnelDriver {
     case .send(let bytes, let attachment): platform.installed.send(tunnel, bytes, attachment)
     case .stateChanged(let state): entered(state)
     case .apply(let id, let settings):
-      let judgement = SettingsJudgement(of: settings, for: policy(), allowance: configuration.allowance)
-      let gateways = brought.gateways
-      (brought, refused) = (judgement.brought, judgement.refused)
-      brought.gateways = gateways
-      brought.lastIncluded = brought.included
+      judge(settings)
       pending.settings = id
       wantLink()
     case .openDevice(let id):
@@ -344,6 +391,15 @@ final class InstalledDriver: TunnelDriver {
     case .violated(let violation): outlets.publish(.log(level: "error", origin: "agent", text: "\(violation)"))
     case .close: endProgram()
     }
+  }
+
+  private func judge(_ settings: TunnelSettings) {
+    let judgement = SettingsJudgement(of: settings, for: policy(), allowance: configuration.allowance)
+    let gateways = brought.gateways
+    (brought, refused) = (judgement.brought, judgement.refused)
+    brought.gateways = gateways
+    brought.lastIncluded = brought.included
+    wanted = settings
   }
 
   private func keep(_ bytes: [UInt8]) {

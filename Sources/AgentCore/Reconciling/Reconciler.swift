@@ -189,12 +189,29 @@ final class Reconciler {
   private func takeOver() {
     guard let left = state.leftTunnels, state.policies.generation > 0 else { return }
     state.leftTunnels = nil
-    for (name, one) in left.tunnels.sorted(by: { $0.key < $1.key }) {
-      guard let tunnel = state.tunnels[name], let link = tunnel.linkName, let device = platform.machine.readDevice(link) else { continue }
-      drive(tunnel) { $0.takeOver(one, device, on: $1) }
+    let commands = platform.recoveryLog.startedCommands()
+    for name in left.outerFirst {
+      guard let noted = left.tunnels[name] else { continue }
+      guard let tunnel = state.tunnels[name], tunnel.takes(noted, commands[name]) else {
+        if let command = commands[name] { endLeft(command, of: name) }
+        continue
+      }
+      let link = noted.link.flatMap { state.seen.state?.kernel.link(named: $0) }?.name
+      let found = LeftTunnel(
+        device: tunnel.policy.provider.isWireGuard ? link.flatMap(platform.machine.readDevice) : nil, hasLink: link != nil,
+        command: commands[name], provider: noted.provider)
+      let outer = noted.outer.flatMap { state.tunnels[$0] }
+      let isOuterSame = noted.outer.map { outer?.machine.isRunning == true && outer?.slot == left.tunnels[$0]?.slot } ?? true
+      drive(tunnel) { $0.takeOver(noted, found, isOuterSame: isOuterSame, on: $1) }
     }
+    platform.installed.endUnclaimed(Set(left.tunnels.filter { $0.value.provider != nil }.keys))
     state.looksEverywhere = true
     state.schedule.isStale = true
+  }
+
+  /// Ends a command of the last agent that no tunnel of this one takes over.
+  private func endLeft(_ command: CommandProviderConfiguration, of tunnel: String) {
+    platform.commands.run(.down, tunnel, command, Ownership.mark) { [platform] _ in platform.recoveryLog.forgetCommand(tunnel) }
   }
 
   /// Adds the results of probes to the facts of the host's own sources.

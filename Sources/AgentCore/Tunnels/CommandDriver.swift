@@ -10,7 +10,7 @@ final class CommandDriver: TunnelDriver {
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
   private let outerWay: () -> OuterWay?
-  private var queue: [(CommandAction, (CommandOutcome) -> Void)] = []
+  private var queue: [(action: CommandAction, of: CommandProviderConfiguration, done: (CommandOutcome) -> Void)] = []
   private var running: CommandAction?
   /// Whether `up` has begun and `down` has not ended since.
   private var isDownOwed = false
@@ -60,19 +60,40 @@ final class CommandDriver: TunnelDriver {
     probePeer(on: nil)
   }
 
+  /// Its programs run by themselves; its note stays, with the `down` that is due.
+  func handOver() -> DriverHandOver? {
+    guard isDownOwed, running == nil || running == .status, queue.isEmpty else { return nil }
+    if running == .status { platform.commands.end(tunnel) }
+    life += 1
+    isStatusDue = false
+    isDownOwed = false
+    return DriverHandOver()
+  }
+
+  /// A command that was changed meanwhile ends by its own `down`, before the new one starts.
+  func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
+    guard let started = left.command else { return false }
+    life += 1
+    isDownOwed = true
+    if left.isFitting, started == command { return true }
+    run(.down, of: started) { [weak self] _ in self?.downEnded() }
+    return false
+  }
+
   func isAnswered(by state: WireGuardState?) -> Bool { false }
 
   func release() {
     life += 1
     isStatusDue = false
-    queue.removeAll { $0.0 != .down }
+    queue.removeAll { $0.action != .down }
     if let running, running != .down { platform.commands.end(tunnel) }
-    guard isDownOwed, running != .down, !queue.contains(where: { $0.0 == .down }) else { return }
-    run(.down) { [weak self] _ in
-      guard let self else { return }
-      isDownOwed = false
-      platform.recoveryLog.forgetCommand(tunnel)
-    }
+    guard isDownOwed, running != .down, !queue.contains(where: { $0.action == .down }) else { return }
+    run(.down) { [weak self] _ in self?.downEnded() }
+  }
+
+  private func downEnded() {
+    isDownOwed = false
+    platform.recoveryLog.forgetCommand(tunnel)
   }
 
   /// A `down` that has not begun is still due: its note stays, for the next start or for a clean-up.
@@ -82,14 +103,16 @@ final class CommandDriver: TunnelDriver {
     if running != nil { platform.commands.cut(tunnel) }
   }
 
-  private func run(_ action: CommandAction, then done: @escaping (CommandOutcome) -> Void) {
-    queue.append((action, done))
+  private func run(
+    _ action: CommandAction, of other: CommandProviderConfiguration? = nil, then done: @escaping (CommandOutcome) -> Void
+  ) {
+    queue.append((action, other ?? command, done))
     next()
   }
 
   private func next() {
     guard running == nil, !queue.isEmpty else { return }
-    let (action, done) = queue.removeFirst()
+    let (action, command, done) = queue.removeFirst()
     running = action
     if action == .up {
       isDownOwed = true

@@ -15,6 +15,8 @@ final class ServiceDriver: TunnelDriver {
   private var isStopDue = false
   private var isStopping = false
   private var isStartDue = false
+  /// Whether it was taken over, and has not been seen running since.
+  private var isTakenOver = false
   private var life = 0
 
   init(_ service: ServiceProviderConfiguration, tunnel: String, platform: Platform, outlets: DriverOutlets) {
@@ -54,7 +56,8 @@ final class ServiceDriver: TunnelDriver {
     case .running:
       guard !isRunning else { return }
       isRunning = true
-      report(.prepared)
+      report(isTakenOver ? .peerAnswered : .prepared)
+      isTakenOver = false
     case .ended(let reason):
       isRunning = false
       report(.failed(TunnelFailure(.serviceFailed, reason)))
@@ -64,6 +67,28 @@ final class ServiceDriver: TunnelDriver {
 
   func probePeer(on underlay: LinkFacts?) { if isRunning { report(.peerAnswered) } }
 
+  /// It runs by itself; its note stays, with the command that stops it.
+  func handOver() -> DriverHandOver? {
+    guard isRunning, isStopDue, !isStopping else { return nil }
+    life += 1
+    (watch, isRunning, isStopDue, isStartDue) = (nil, false, false, false)
+    return DriverHandOver()
+  }
+
+  /// To start what runs changes nothing, and tells that it runs.
+  func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
+    guard left.command == service.stopCommand else { return false }
+    isStopDue = true
+    guard left.isFitting else {
+      release()
+      return false
+    }
+    isTakenOver = true
+    life += 1
+    start()
+    return true
+  }
+
   /// Its manager tells it.
   func askAgain() {}
 
@@ -71,7 +96,7 @@ final class ServiceDriver: TunnelDriver {
 
   func release() {
     life += 1
-    (watch, isRunning, isStartDue) = (nil, false, false)
+    (watch, isRunning, isStartDue, isTakenOver) = (nil, false, false, false)
     guard isStopDue, !isStopping else { return }
     isStopping = true
     platform.services.stop(service) { [weak self] error in

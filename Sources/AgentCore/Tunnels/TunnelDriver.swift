@@ -20,8 +20,10 @@ protocol TunnelDriver: AnyObject {
   func rearm(on underlay: LinkFacts?)
   /// Handles packets that an armed tunnel could not send: its endpoint may have no address yet.
   func packetsCame(on underlay: LinkFacts?)
-  /// Takes over the device that another agent has left. Returns false if this driver would have made another one.
-  func takeOver(_ device: WireGuardState, on underlay: LinkFacts?) -> Bool
+  /// Leaves what it has started to the next agent, and forgets it; `nil`: it cannot, and has to be released.
+  func handOver() -> DriverHandOver?
+  /// Takes over what another agent has left. Returns false if this driver would have made another one; then it ends what is left.
+  func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool
   /// Verifies the peer on this underlay; reports `peerAnswered` or `failed`, unless the kernel's state shows the result.
   func probePeer(on underlay: LinkFacts?)
   /// The same for a connected tunnel on a new or returned network: earlier answers do not count.
@@ -62,6 +64,26 @@ protocol TunnelDriver: AnyObject {
   func cutShort()
 }
 
+/// What a driver leaves to the driver of the next agent.
+struct DriverHandOver {
+  /// The provider's program and its channel, as JSON; `nil`: it has none.
+  var provider: String?
+}
+
+/// What the last agent has left of a tunnel.
+struct LeftTunnel {
+  /// Whether its slot, its link and its outer tunnel are those that this agent would give it.
+  var isFitting = true
+  /// The state of its WireGuard device; `nil`: there is none.
+  var device: WireGuardState?
+  /// Whether its link exists.
+  var hasLink: Bool
+  /// The command whose `down` is due; `nil`: none.
+  var command: CommandProviderConfiguration?
+  /// The provider's program and its channel, as the last driver has noted them.
+  var provider: String?
+}
+
 extension TunnelDriver {
   func cutShort() {}
   var isPolled: Bool { true }
@@ -72,7 +94,8 @@ extension TunnelDriver {
   func arm(on underlay: LinkFacts?) { prepare(on: underlay) }
   func rearm(on underlay: LinkFacts?) {}
   func packetsCame(on underlay: LinkFacts?) {}
-  func takeOver(_ device: WireGuardState, on underlay: LinkFacts?) -> Bool { false }
+  func handOver() -> DriverHandOver? { nil }
+  func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool { false }
   func reassert(on underlay: LinkFacts?) { probePeer(on: underlay) }
   func renewSessions(on underlay: LinkFacts?) { probePeer(on: underlay) }
   var wantsNewSessions: Bool { false }

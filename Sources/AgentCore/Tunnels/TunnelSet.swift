@@ -47,6 +47,21 @@ final class TunnelSet {
 
   func remove(_ name: String) { byName[name] = nil }
 
+  /// Leaves the tunnels that are up to the next agent; an inner tunnel only with the one that it goes through.
+  func handOver() -> HandOver {
+    var (left, seen) = (HandOver(), Set<String>())
+    func take(_ tunnel: TunnelSupervisor) {
+      guard seen.insert(tunnel.policy.name).inserted else { return }
+      if let outer = tunnel.policy.through?.name {
+        if let outer = byName[outer] { take(outer) }
+        if left.tunnels[outer] == nil { return }
+      }
+      left.tunnels[tunnel.policy.name] = tunnel.handOver()
+    }
+    for tunnel in ordered { take(tunnel) }
+    return left
+  }
+
   /// Calls `lose` for each tunnel whose device is gone, or was replaced, since the last call.
   func noteDevices(in kernel: KernelState, lose: (TunnelSupervisor) -> Void) {
     for tunnel in ordered {

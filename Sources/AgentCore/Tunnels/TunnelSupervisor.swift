@@ -204,23 +204,41 @@ final class TunnelSupervisor {
     }
   }
 
-  /// What the next agent needs to take the tunnel over; `nil`: it has to be taken down before this agent ends.
-  var handOver: HandOver.Tunnel? {
-    guard policy.provider.isWireGuard, policy.through == nil, successor == nil, machine.isWanted, machine.state.isUp else { return nil }
-    return HandOver.Tunnel(slot: slot, connectedSince: connectedSince)
+  /// Whether the next agent may take the tunnel over; otherwise it has to be taken down before this agent ends.
+  var mayBeHandedOver: Bool { successor == nil && machine.isWanted && machine.state.isUp && !awaitsOuter }
+
+  /// Leaves the tunnel to the next agent. Returns what that needs; `nil`: it has to be taken down.
+  func handOver() -> HandOver.Tunnel? {
+    guard mayBeHandedOver, let left = driver?.handOver() else { return nil }
+    return HandOver.Tunnel(
+      slot: slot, connectedSince: connectedSince, link: linkName, outer: policy.through?.name, provider: left.provider)
   }
 
-  /// Takes over the tunnel that another agent has left, with this device. Otherwise it is leftover state.
-  func takeOver(_ left: HandOver.Tunnel, _ device: WireGuardState, on underlay: LinkFacts?) {
-    guard machine.state == .disconnected, policy.isEnabled, policy.through == nil,
-      TunnelSetup.slots(for: policy.precedence).contains(left.slot), driver?.takeOver(device, on: underlay) == true
-    else { return }
+  /// Whether its driver can take over, or end, what is noted: a command, a provider's program, or a device alone.
+  func takes(_ noted: HandOver.Tunnel, _ command: CommandProviderConfiguration?) -> Bool {
+    switch policy.provider {
+    case .wireGuard: command == nil && noted.provider == nil
+    case .command: command != nil
+    case .installed: noted.provider != nil
+    case .service(let service): command == service.stopCommand && noted.provider == nil
+    }
+  }
+
+  /// Takes over the tunnel that another agent has left. Otherwise it is leftover state. `isOuterSame`: the tunnel that it goes through
+  /// was taken over, or there is none.
+  func takeOver(_ noted: HandOver.Tunnel, _ left: LeftTunnel, isOuterSame: Bool, on underlay: LinkFacts?) {
+    var left = left
+    left.isFitting =
+      machine.state == .disconnected && policy.isEnabled && TunnelSetup.slots(for: policy.precedence).contains(noted.slot)
+      && policy.through?.name == noted.outer && isOuterSame && linkName == noted.link
+    guard driver?.takeOver(left, on: underlay) == true else { return }
     self.underlay = underlay
-    slot = left.slot
+    slot = noted.slot
     let before = machine.state
-    let effects = machine.takeOver(hasNetwork: underlay != nil, at: platform.clock.now())
+    wasOuterOpen = surroundings.outerWay(policy).isOpen
+    let effects = machine.takeOver(hasNetwork: underlay != nil && wasOuterOpen, at: platform.clock.now())
     noteTime(before)
-    connectedSince = left.connectedSince
+    connectedSince = noted.connectedSince
     carryOut(effects, on: underlay)
   }
 

@@ -109,9 +109,14 @@ final class WireGuardDriver: TunnelDriver {
       peers: peers)
   }
 
+  /// The kernel's device, or the engine's process, needs no agent.
+  func handOver() -> DriverHandOver? { DriverHandOver() }
+
   /// The endpoints are those of the device, where the configuration has names: they are resolved again with the new sessions.
-  func takeOver(_ found: WireGuardState, on underlay: LinkFacts?) -> Bool {
-    guard case .engine(found.engine) = platform.machine.wireGuardEngine(), found.publicKey == configuration.publicKey else { return false }
+  func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
+    guard left.isFitting, let found = left.device, case .engine(found.engine) = platform.machine.wireGuardEngine(),
+      found.publicKey == configuration.publicKey
+    else { return false }
     let peers = configuration.peers.map { peer in
       guard let endpoint = peer.endpoint, endpoint.address == nil else { return peer }
       var peer = peer

@@ -101,17 +101,11 @@ extension CommandPlatform {
 
 extension InstalledPlatform {
   fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups, kept: String) -> InstalledPlatform {
-    let providers = InstalledProviders(on: loop, groups: groups, kept: kept)
+    let providers = InstalledProviders(on: loop, groups: groups, kept: kept, channels: KeptDescriptors.take())
     return InstalledPlatform(
       start: { tunnel, configuration, mark, events throws(PlatformError) in
         do throws(ProviderError) {
-          return try providers.start(tunnel, configuration, mark: mark) { event in
-            switch event {
-            case .message(let bytes, let hasDescriptor): events(.message(bytes, hasDescriptor: hasDescriptor))
-            case .closed: events(.closed)
-            case .ended: events(.ended)
-            }
-          }
+          return try providers.start(tunnel, configuration, mark: mark) { events(ProviderChannelEvent($0)) }
         } catch {
           throw PlatformError(error.description)
         }
@@ -136,7 +130,22 @@ extension InstalledPlatform {
       endLeftovers: { commands in
         groups.find()
         providers.endLeftovers(except: commands)
-      })
+      },
+      handOver: { providers.handOver($0).map { LeftProgram(process: Int64($0.process), started: Int64(clamping: $0.started)) } },
+      adopt: { tunnel, left, mark, events in
+        let identity = ProgramIdentity(process: Int32(clamping: left.process), started: UInt64(clamping: left.started))
+        return providers.adopt(tunnel, identity, mark: mark) { events(ProviderChannelEvent($0)) }
+      }, endUnclaimed: { providers.endUnclaimed($0) })
+  }
+}
+
+extension ProviderChannelEvent {
+  fileprivate init(_ event: InstalledProviders.Event) {
+    switch event {
+    case .message(let bytes, let hasDescriptor): self = .message(bytes, hasDescriptor: hasDescriptor)
+    case .closed: self = .closed
+    case .ended: self = .ended
+    }
   }
 }
 

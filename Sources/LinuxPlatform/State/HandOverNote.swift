@@ -12,15 +12,29 @@ struct HandOverNote: Codable {
   private struct Tunnel: Codable {
     var slot: Int64
     var since: NotedTime
+    /// Empty: it has none. The notes of the first version, which had WireGuard tunnels alone, do not have it.
+    var link: String?
+    var outer: String?
+    var provider: String?
   }
 
   init(_ handOver: HandOver, boot: String) {
     self.boot = boot
-    tunnels = handOver.tunnels.mapValues { Tunnel(slot: Int64($0.slot), since: NotedTime($0.connectedSince)) }
+    tunnels = handOver.tunnels.mapValues {
+      Tunnel(
+        slot: Int64($0.slot), since: NotedTime($0.connectedSince), link: $0.link ?? "", outer: $0.outer, provider: $0.provider)
+    }
   }
 
   var handOver: HandOver {
-    HandOver(tunnels: tunnels.mapValues { HandOver.Tunnel(slot: UInt32(clamping: $0.slot), connectedSince: $0.since.time) })
+    var handOver = HandOver()
+    for (name, noted) in tunnels {
+      let link = noted.link ?? TunnelSetup.linkName(forTunnel: name)
+      handOver.tunnels[name] = HandOver.Tunnel(
+        slot: UInt32(clamping: noted.slot), connectedSince: noted.since.time, link: link.isEmpty ? nil : link, outer: noted.outer,
+        provider: noted.provider)
+    }
+    return handOver
   }
 }
 

@@ -10,12 +10,17 @@ internal import NetworkTypes
 /// gateway finds that nothing has to be done.
 package final class GatewayFirewall {
   private let commands: NftablesCommands
+  private let numbers: RulesetNumbers
   private let notePath: String
-  /// The table that the kernel has, if it still has the noted listing.
+  /// The table that the kernel has as long as its ruleset has the number of `isKnownAt`, or the noted listing.
   private var applied: GatewayTable?
+  private var isKnownAt: UInt32?
+  /// Whether the note has the number instead of digests.
+  private var isBrief = false
 
-  package init(_ folder: StateFolder) throws(NftablesError) {
+  package init(_ folder: StateFolder) throws {
     commands = try NftablesCommands()
+    numbers = try RulesetNumbers()
     notePath = "\(folder.path)/firewall"
   }
 
@@ -29,29 +34,62 @@ package final class GatewayFirewall {
   }
 
   package func drift(to table: GatewayTable) throws(NftablesError) -> Drift {
+    if let applied, isKnownAt != nil, isKnownAt == numbers.present { return Self.drift(from: applied, to: table) }
     guard let listing = try commands.list(GatewayTable.name) else { return .table }
+    // A command that looks on finds the number only right after a change.
+    if applied == nil, let present = numbers.present, note == Self.brief(present) { return .none }
     let present = applied ?? table
     guard note == Self.note(present, listing) else { return .table }
+    return Self.drift(from: present, to: table)
+  }
+
+  private static func drift(from present: GatewayTable, to table: GatewayTable) -> Drift {
     switch table.changes(from: present) {
-    case nil: return .table
-    case ""?: return .none
-    case let changes?: return .elements(changes)
+    case nil: .table
+    case ""?: .none
+    case let changes?: .elements(changes)
     }
   }
 
   /// Makes the table as wanted, and returns what had to be done.
   @discardableResult package func apply(_ table: GatewayTable) throws(NftablesError) -> Drift {
-    let drift = try drift(to: table)
+    // A restarted gateway trusts no number: the machine may have begun anew.
+    let drift = applied == nil && note?.hasPrefix(Self.briefly) == true ? .table : try drift(to: table)
     switch drift {
     case .none: break
     case .elements(let changes): try commands.run(changes)
     case .table: try commands.run(table.transaction)
     }
-    if drift != .none, let listing = try commands.list(GatewayTable.name) {
-      try? TextFile.replace(notePath, with: Array(Self.note(table, listing).utf8), mode: 0o600)
+    if drift != .none || isBrief || isKnownAt != numbers.present {
+      let number = numbers.present
+      if let listing = try commands.list(GatewayTable.name) {
+        try? TextFile.replace(notePath, with: Array(Self.note(table, listing).utf8), mode: 0o600)
+      }
+      isBrief = false
+      isKnownAt = numbers.present == number ? number : nil
     }
     applied = table
     return drift
+  }
+
+  /// Makes the parts of some devices as wanted, where the table has their old parts. Its cost does not grow with the number of devices: the
+  /// note has the ruleset's number until the next `apply`. Returns the changes; `nil`: the whole has to be compared.
+  package func replace(_ old: GatewayTable, with new: GatewayTable) throws(NftablesError) -> String? {
+    guard isKnownAt != nil, isKnownAt == numbers.present, let changes = applied?.replace(old, with: new) else { return nil }
+    if changes.isEmpty { return changes }
+    let before = isKnownAt
+    isKnownAt = nil
+    do throws(NftablesError) {
+      try commands.run(changes)
+    } catch {
+      applied = nil
+      throw error
+    }
+    // Another program's change in between makes the number unknown.
+    guard let number = numbers.present, number == before.map({ $0 &+ 1 }) else { return changes }
+    (isKnownAt, isBrief) = (number, true)
+    try? TextFile.replace(notePath, with: Array(Self.brief(number).utf8), mode: 0o600)
+    return changes
   }
 
   package func remove() throws(NftablesError) {
@@ -61,6 +99,9 @@ package final class GatewayFirewall {
   }
 
   private var note: String? { (try? TextFile.read(notePath)).map { String(decoding: $0, as: UTF8.self) } }
+
+  private static let briefly = "number "
+  private static func brief(_ number: UInt32) -> String { "\(briefly)\(number)\n" }
 
   private static func note(_ table: GatewayTable, _ listing: String) -> String {
     [table.transaction, listing].map { GatewayStore.digest(Array($0.utf8)).map(hexadecimal).joined() }.joined(separator: " ") + "\n"

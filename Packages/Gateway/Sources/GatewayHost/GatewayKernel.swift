@@ -84,6 +84,31 @@ package final class GatewayKernel {
     }
   }
 
+  /// Makes the peers of some devices as wanted, where the link has their old ones: no other is read. Returns whether that was possible.
+  package func change(_ link: String, from old: [WireGuardPeer], to new: [WireGuardPeer], of device: WireGuardDevice) -> Bool {
+    if Set(old) == Set(new) { return true }
+    var device = device
+    device.peers = new
+    let state = WireGuardState(
+      engine: device.engine, publicKey: device.publicKey, listenPort: device.listenPort ?? 0, firewallMark: device.firewallMark,
+      peers: old.map { WireGuardState.Peer(publicKey: $0.publicKey, allowedIPs: $0.allowedIPs) })
+    do {
+      switch device.engine {
+      case .kernel: try wireGuard.change(link: link, from: state, to: device)
+      case .userspace: try userspace.configure(link, device, observed: state)
+      }
+    } catch {
+      log("\(error)")
+      return false
+    }
+    for peer in new where !old.contains(peer) {
+      log("wg set \(link) peer (hidden) allowed-ips \(peer.allowedIPs.map(\.description).joined(separator: ","))")
+    }
+    let remaining = Set(new.map(\.publicKey))
+    for peer in old where !remaining.contains(peer.publicKey) { log("wg set \(link) peer (hidden) remove") }
+    return true
+  }
+
   private func configure(_ link: String, _ device: WireGuardDevice, _ log: (String) -> Void) {
     do throws(ProviderError) {
       try userspace.configure(link, device, observed: userspace.read(link))

@@ -15,6 +15,8 @@ package final class GatewayServer {
   private let lock: FileDescriptor
   private let loop: EventLoop
   private let store: GatewayStore
+  /// The way to a store that is no file here.
+  private let server: StoreProcess?
   private let key: SecretKey
   private let kernel: GatewayKernel
   private let firewall: GatewayFirewall
@@ -22,10 +24,14 @@ package final class GatewayServer {
   private var sources: [EventSource] = []
   private var timer: EventSource?
   private var lastTrouble: String?
+  /// The engine of the link; `nil`: the kernel was not found as wanted at the last comparison.
+  private var engine: WireGuardEngine?
   private var logins: LoginService?
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
+  /// The same with a store on a server, where other gateways change it. With the time until a silent server is given up, it is below 15.
+  private static let serverPeriod = Duration.seconds(5)
 
   /// What a gateway cannot start without.
   package struct StartFailure: Error, CustomStringConvertible {
@@ -41,7 +47,7 @@ package final class GatewayServer {
       throw StartFailure(description: "another gateway runs with \(folder.path)")
     }
     self.lock = lock
-    store = try folder.store()
+    (store, server) = try folder.openStore()
     guard let key = try folder.privateKey() else { throw GatewayError.notInitialised }
     self.key = key
     view = try store.load()
@@ -71,28 +77,57 @@ package final class GatewayServer {
     logins = LoginService(
       folder, on: loop, store, directory: { [weak self] in self?.view.directory ?? Directory() },
       changed: { [weak self] in self?.refresh() }, log: { log($0) })
+    server?.follow(on: loop) { [weak self] in self?.refresh() }
     refresh()
     ServiceManager.ready(status: lastTrouble ?? "\(view.directory.devices.count) devices")
     return try loop.run()
   }
 
-  /// Reads what has changed in the store, and makes the kernel so. Without the store the last state stays in force.
-  private func refresh() {
+  /// Reads what has changed in the store, and makes the kernel so: for a few devices by themselves, otherwise, and on time, all of it.
+  /// Without the store the last state stays in force.
+  private func refresh(onTime: Bool = false) {
+    var change: DeviceChange?
     do throws(StoreError) {
-      _ = try store.refresh(&view)
-      converge()
+      let now = Timestamp.now.seconds
+      let update = try store.refresh(&view) { [engine] old, changes in
+        change = DeviceChange(of: changes, from: old, engine: engine, at: now)
+      }
+      if server != nil { folder.noteReading() }
+      change?.complete(update, view.directory, at: now)
+      if onTime || !(change.map(apply) ?? false) { converge() }
     } catch {
       trouble("\(error); the gateway goes on with what it has read")
       converge(isComplete: false)
     }
     logins?.refresh()
-    timer = try? loop.at(.now + Self.period) { [weak self] in self?.refresh() }
+    if onTime || timer == nil {
+      timer = try? loop.at(.now + (server == nil ? Self.period : Self.serverPeriod)) { [weak self] in self?.refresh(onTime: true) }
+    }
+  }
+
+  /// Applies what differs of a few devices. Returns whether that is all that had to be done.
+  private func apply(_ change: DeviceChange) -> Bool {
+    guard lastTrouble == nil, let engine, let site = view.directory.site, case .devices = change.reach, let after = change.after else {
+      return false
+    }
+    if change.before == after { return true }
+    do {
+      guard let changes = try firewall.replace(change.before.table, with: after.table) else { return false }
+      if !changes.isEmpty { log(changes.split(separator: "\n").joined(separator: "; ")) }
+    } catch {
+      log("\(error)")
+      return false
+    }
+    let device = WireGuardDevice(engine: engine, privateKey: key, publicKey: site.publicKey, listenPort: site.endpoint.port)
+    return kernel.change(site.link.description, from: change.before.peers, to: after.peers, of: device)
   }
 
   private func converge(isComplete: Bool = true) {
+    // Until the kernel was seen as wanted.
+    engine = nil
     guard let site = view.directory.site else { return trouble("the store has no gateway any more; nothing is changed") }
-    let engine = kernel.engine(of: site.link.description)
-    guard let state = GatewayState(view.directory, privateKey: key, engine: engine, at: Timestamp.now.seconds) else { return }
+    let present = kernel.engine(of: site.link.description)
+    guard let state = GatewayState(view.directory, privateKey: key, engine: present, at: Timestamp.now.seconds) else { return }
     do {
       // Packets are refused before they can arrive.
       switch try firewall.apply(state.table) {
@@ -107,6 +142,7 @@ package final class GatewayServer {
       let plan = try kernel.plan(to: state)
       if let conflict = plan.conflict { return trouble(conflict) }
       kernel.apply(plan) { [weak self] in self?.converge() }
+      if plan.steps.isEmpty { engine = present }
       if isComplete { trouble(nil) }
     } catch { trouble("\(error)") }
   }
@@ -120,8 +156,43 @@ package final class GatewayServer {
   }
 }
 
-/// A line for the journal, which adds time and process.
+/// What changes of rows change of a few devices.
+private struct DeviceChange {
+  private let changes: [RowChange]
+  private let link: String
+  private(set) var reach: ChangeReach
+  let before: DevicePart
+  private(set) var after: DevicePart?
+
+  /// More devices than these are compared with all others.
+  private static let most = 100
+
+  /// `nil`: the link is not known.
+  init?(of changes: [RowChange], from old: Directory, engine: WireGuardEngine?, at now: Int64) {
+    guard engine != nil, let link = old.site?.link.description else { return nil }
+    self.changes = changes
+    self.link = link
+    reach = ChangeReach(of: changes, in: old)
+    before = DevicePart(old, reach.devices, link: link, at: now)
+  }
+
+  mutating func complete(_ update: GatewayStore.Update, _ new: Directory, at now: Int64) {
+    reach = update == .everything ? .everything : reach.union(ChangeReach(of: changes, in: new))
+    if reach.devices.count > Self.most { reach = .everything }
+    after = DevicePart(new, reach.devices, link: link, at: now)
+  }
+}
+
+extension ChangeReach {
+  fileprivate var devices: Set<Int64> {
+    if case .devices(let devices) = self { devices } else { [] }
+  }
+}
+
+/// A line for the journal, which adds time and process. `plan` shows the whole of a long one before it is done.
 private func log(_ text: String) {
-  var line = Array("roamward-gateway: \(text)\n".utf8)
+  let longest = 500
+  let isLong = text.utf8.count > longest
+  var line = Array("roamward-gateway: \(isLong ? "\(text.prefix(longest)) … (\(text.utf8.count) bytes)" : text)\n".utf8)
   line.withUnsafeMutableBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }

@@ -6,7 +6,7 @@ package import KeyMemory
 package import LinuxIO
 internal import NetworkTypes
 
-/// The gateway's files: `gateway.db`, `private.key`, `changed`, `firewall`, `lock`. Root alone has access.
+/// The gateway's files: `gateway.db` or `store`, `private.key`, `changed`, `followed`, `firewall`, `lock`. Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
 
@@ -18,9 +18,35 @@ package struct StateFolder: Hashable, Sendable {
   /// Makes the folder with access for its owner alone.
   package func make() throws(SystemError) { try Folder.make(path, mode: 0o700) }
 
+  package var storePath: String { "\(path)/gateway.db" }
+  package var serverPath: String { "\(path)/store" }
+
+  /// The server that has the store, as libpq's connection string says; `nil`: the store is the file `gateway.db`.
+  package func storeServer() throws(SystemError) -> String? {
+    guard access(serverPath, F_OK) == 0 else { return nil }
+    let line = try TextFile.read(serverPath, limit: 4096).prefix { $0 != UInt8(ascii: "\n") }
+    return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+  }
+
   /// Opens the store; with `creating`, makes it.
-  package func store(creating: Bool = false) throws(StoreError) -> GatewayStore {
-    try GatewayStore(try SQLiteEngine("\(path)/gateway.db", creating: creating), creating: creating)
+  package func store(creating: Bool = false) throws -> GatewayStore { try openStore(creating: creating).store }
+
+  /// Opens the store; `server` is the way to it where it is no file.
+  func openStore(creating: Bool = false) throws -> (store: GatewayStore, server: StoreProcess?) {
+    guard let target = try storeServer() else {
+      return (try GatewayStore(try SQLiteEngine(storePath, creating: creating), creating: creating), nil)
+    }
+    let server = StoreProcess(target)
+    return (try GatewayStore(server, creating: creating), server)
+  }
+
+  /// Notes that a gateway has read the store now: when it cannot any more, `status` says for how long.
+  func noteReading() { try? TextFile.replace("\(path)/followed", with: [], mode: 0o600) }
+
+  /// When a gateway read the store, in seconds since 1970; `nil`: that was never noted.
+  package var lastReading: Int64? {
+    var information = stat()
+    return stat("\(path)/followed", &information) == 0 ? Int64(information.st_mtim.tv_sec) : nil
   }
 
   package var keyPath: String { "\(path)/private.key" }

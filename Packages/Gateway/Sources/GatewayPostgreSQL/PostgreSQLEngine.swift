@@ -9,9 +9,21 @@ package final class PostgreSQLEngine: StoreEngine {
   /// The lock that every writing transaction takes (pg_advisory_xact_lock): the bytes of "roamward".
   private static let lock: Int64 = 0x726f_616d_7761_7264
 
-  /// Connects as libpq's connection string says: `host=/run/postgresql dbname=gateway`.
-  package init(_ target: String) throws(StoreError) {
-    guard let connection = PQconnectdb(target) else { throw StoreError("store: out of memory") }
+  /// What a writing transaction notifies (NOTIFY).
+  private static let news = "roamward_gateway"
+  /// A connection that hangs must not keep the lock, nor wait for it without an end.
+  private static let limits = "SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '10s'"
+
+  /// Connects as libpq's connection string says: `host=/run/postgresql dbname=gateway`. With `listening`, it is told of every committed
+  /// change (`takeNews`).
+  package init(_ target: String, listening: Bool = false) throws(StoreError) {
+    // The string is expanded in its turn, and decides over what stands before it.
+    let names = ["connect_timeout", "application_name", "dbname"].map { Optional(ContiguousArray($0.utf8CString)) } + [nil]
+    let values = ["4", "roamward-gateway", target].map { Optional(ContiguousArray($0.utf8CString)) } + [nil]
+    let connection = Self.withPointers(to: names[...], []) { names in
+      Self.withPointers(to: values[...], []) { values in PQconnectdbParams(names, values, 1) }
+    }
+    guard let connection else { throw StoreError("store: out of memory") }
     guard PQstatus(connection) == CONNECTION_OK else {
       let reason = Self.firstLine(PQerrorMessage(connection))
       PQfinish(connection)
@@ -20,6 +32,8 @@ package final class PostgreSQLEngine: StoreEngine {
     self.connection = connection
     // `CREATE TABLE IF NOT EXISTS` has a notice, which is no error.
     PQsetNoticeProcessor(connection, { _, _ in }, nil)
+    for statement in Self.limits.split(separator: ";") { try run(String(statement), []) }
+    if listening { try run("LISTEN \(Self.news)", []) }
   }
 
   deinit { PQfinish(connection) }
@@ -38,8 +52,21 @@ package final class PostgreSQLEngine: StoreEngine {
   package func commit() throws(StoreError) { try run("COMMIT", []) }
   package func rollBack() { _ = try? run("ROLLBACK", []) }
 
-  package func backUp(to path: String) throws(StoreError) {
-    throw StoreError("a store of PostgreSQL is not copied into a file", help: "use pg_dump(1)")
+  package func announce() throws(StoreError) { try run("NOTIFY \(Self.news)", []) }
+
+  /// The socket of the connection: readable when there may be news.
+  package var socket: Int32 { PQsocket(connection) }
+  package var isConnected: Bool { PQstatus(connection) == CONNECTION_OK }
+
+  /// Whether a change was told since the last call. Never waits.
+  package func takeNews() -> Bool {
+    PQconsumeInput(connection)
+    var found = false
+    while let news = PQnotifies(connection) {
+      found = true
+      PQfreemem(news)
+    }
+    return found
   }
 
   /// The server checks its pages itself.
@@ -96,7 +123,6 @@ package final class PostgreSQLEngine: StoreEngine {
   }
 
   private func failure() -> StoreError {
-    let isConnected = PQstatus(connection) == CONNECTION_OK
     return StoreError(
       "store: \(Self.firstLine(PQerrorMessage(connection)))", help: isConnected ? nil : "the connection to the server is lost; try again")
   }

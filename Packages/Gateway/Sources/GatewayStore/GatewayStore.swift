@@ -7,6 +7,8 @@ package import GatewayCore
 /// n, and the tombstones of removed ones.
 package final class GatewayStore {
   let engine: any StoreEngine
+  /// What the last change has read: the next one reads only what was changed since. No rows that are not committed are in it.
+  private var known: View?
 
   /// How long a tombstone stays, in seconds: 7 days. A gateway that was away longer reads everything.
   package static let tombstoneAge: Int64 = 7 * 86_400
@@ -36,7 +38,7 @@ package final class GatewayStore {
     }
   }
 
-  private func meta(_ name: String) throws(StoreError) -> Int64? {
+  func meta(_ name: String) throws(StoreError) -> Int64? {
     if case .integer(let value) = try engine.run("SELECT value FROM meta WHERE name = $1", [.text(name)]).first?.first {
       value
     } else {
@@ -44,18 +46,18 @@ package final class GatewayStore {
     }
   }
 
-  private func setMeta(_ name: String, _ value: Int64) throws(StoreError) {
+  func setMeta(_ name: String, _ value: Int64) throws(StoreError) {
     try engine.run(
       "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
       [.text(name), .integer(value)])
   }
 
-  private func writing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+  func writing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try engine.beginWriting()
     return try finishing(body)
   }
 
-  private func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+  func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try engine.beginReading()
     return try finishing(body)
   }
@@ -70,8 +72,6 @@ package final class GatewayStore {
       throw error
     }
   }
-
-  package func backUp(to path: String) throws(StoreError) { try engine.backUp(to: path) }
 }
 
 // Following.
@@ -83,37 +83,63 @@ extension GatewayStore {
   }
 
   /// Everything.
-  package func load() throws(StoreError) -> View {
-    try reading { () throws(StoreError) in
-      var view = View(directory: Directory(), version: try meta("version") ?? 0)
-      for change in try rows(after: 0) { view.directory.apply(change) }
-      return view
+  package func load() throws(StoreError) -> View { try reading { () throws(StoreError) in try wholeView() } }
+
+  private func wholeView() throws(StoreError) -> View {
+    var view = View(directory: Directory(), version: try meta("version") ?? 0)
+    for change in try rows(after: 0) { view.directory.apply(change) }
+    return view
+  }
+
+  /// What brought a view up to date.
+  package enum Update: Equatable, Sendable {
+    case rows([RowChange])
+    /// Everything was read anew: tombstones were missing.
+    case everything
+
+    package var isEmpty: Bool { self == .rows([]) }
+  }
+
+  /// Brings a view up to date. Reads what changed since, or everything if tombstones are missing. `willApply` gets changes of rows, and the
+  /// directory without them.
+  @discardableResult package func refresh(
+    _ view: inout View, willApply: (Directory, [RowChange]) -> Void = { _, _ in }
+  ) throws(StoreError) -> Update {
+    let seen = view.version
+    enum Read {
+      case rows([RowChange], Int64)
+      case everything(View)
+    }
+    let read = try reading { () throws(StoreError) -> Read in
+      if let (changes, version) = try changes(after: seen) { .rows(changes, version) } else { .everything(try wholeView()) }
+    }
+    switch read {
+    case .rows(let changes, let version):
+      willApply(view.directory, changes)
+      // In place: a second copy of the directory would be a copy of all rows.
+      for change in changes { view.directory.apply(change) }
+      view.version = version
+      return .rows(changes)
+    case .everything(let new):
+      view = new
+      return .everything
     }
   }
 
-  /// Brings a view up to date, and returns whether anything changed. Reads what changed since, or everything if tombstones are missing.
-  package func refresh(_ view: inout View) throws(StoreError) -> Bool {
-    let seen = view
-    let changed = try reading { () throws(StoreError) -> View? in
-      let version = try meta("version") ?? 0
-      let oldest = try meta("oldest") ?? 0
-      // A store that was restored from a backup counts from an earlier number.
-      if version < seen.version || seen.version < oldest { return nil }
-      var next = seen
-      if version > seen.version {
-        for tombstone in try engine.run("SELECT kind, id FROM tombstones WHERE version > $1", [.integer(seen.version)]) {
-          guard case .text(let kind) = tombstone[0], let kind = RowKind(rawValue: kind), case .integer(let id) = tombstone[1] else {
-            throw StoreError("table tombstones: unexpected values")
-          }
-          next.directory.apply(.remove(kind, id))
-        }
-        for change in try rows(after: seen.version) { next.directory.apply(change) }
+  /// What changed after a version, and the present one; `nil`: tombstones are missing.
+  private func changes(after seen: Int64) throws(StoreError) -> (changes: [RowChange], version: Int64)? {
+    let version = try meta("version") ?? 0
+    // A store that was restored from a backup counts from an earlier number.
+    guard version >= seen, try meta("oldest") ?? 0 <= seen else { return nil }
+    if version == seen { return ([], version) }
+    var changes: [RowChange] = []
+    for tombstone in try engine.run("SELECT kind, id FROM tombstones WHERE version > $1", [.integer(seen)]) {
+      guard case .text(let kind) = tombstone[0], let kind = RowKind(rawValue: kind), case .integer(let id) = tombstone[1] else {
+        throw StoreError("table tombstones: unexpected values")
       }
-      next.version = version
-      return next
+      changes.append(.remove(kind, id))
     }
-    if let changed { view = changed } else { view = try load() }
-    return view.version != seen.version || view.directory != seen.directory
+    return (changes + (try rows(after: seen)), version)
   }
 
   private func rows(after version: Int64) throws(StoreError) -> [RowChange] {
@@ -168,9 +194,16 @@ extension GatewayStore {
   ) throws(Refusal) -> R {
     var work: Administration
     do throws(StoreError) {
-      var directory = Directory()
-      for change in try rows(after: 0) { directory.apply(change) }
-      work = Administration(directory, lastID: try meta("last-id") ?? 0, actor: actor, now: now)
+      if known == nil { known = try wholeView() }
+      if let seen = known?.version {
+        if let (changes, version) = try changes(after: seen) {
+          for change in changes { known?.directory.apply(change) }
+          known?.version = version
+        } else {
+          known = try wholeView()
+        }
+      }
+      work = Administration(known?.directory ?? Directory(), lastID: try meta("last-id") ?? 0, actor: actor, now: now)
     } catch { throw .store(error) }
     let result: R
     do throws(GatewayError) { result = try body(&work) } catch { throw .request(error) }
@@ -196,6 +229,7 @@ extension GatewayStore {
     try sweepTombstones(before: work.now - Self.tombstoneAge)
     var chain = try chain()
     for record in work.records { try append(chain.append(record, at: work.now)) }
+    try engine.announce()
   }
 
   private func put(_ row: AnyRow, _ version: Int64) throws(StoreError) {

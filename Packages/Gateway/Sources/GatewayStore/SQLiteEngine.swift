@@ -45,7 +45,8 @@ package final class SQLiteEngine: StoreEngine {
   package func commit() throws(StoreError) { try run("COMMIT", []) }
   package func rollBack() { _ = try? run("ROLLBACK", []) }
 
-  package func backUp(to path: String) throws(StoreError) { try run("VACUUM INTO $1", [.text(path)]) }
+  /// Other programs of the machine are woken by the file `changed` of the gateway's folder.
+  package func announce() {}
 
   package func problems() throws(StoreError) -> [String] {
     try run("PRAGMA integrity_check", []).compactMap { row in

@@ -9,10 +9,10 @@ package protocol StoreEngine: AnyObject {
   func beginReading() throws(StoreError)
   func commit() throws(StoreError)
   func rollBack()
+  /// Wakes those that follow the database, when this transaction is committed. A wake may be lost.
+  func announce() throws(StoreError)
   /// Runs one statement, and returns its rows.
   @discardableResult func run(_ statement: String, _ values: [SQLValue]) throws(StoreError) -> [[SQLValue]]
-  /// Writes a copy of the whole database to a new file.
-  func backUp(to path: String) throws(StoreError)
   /// Problems of the database itself, as its own check reports them.
   func problems() throws(StoreError) -> [String]
 }

@@ -11,7 +11,14 @@ struct Status: ParsableCommand {
     abstract: "Show the gateway, its pools and its devices.", discussion: "Sessions need root.")
   @OptionGroup var state: StateOptions
 
-  func run() throws { write(try HostExamination(state.folder).status().lines) }
+  func run() throws {
+    do {
+      write(try HostExamination(state.folder).status().lines)
+    } catch let error as StoreError {
+      guard let age = state.folder.lastReading.map({ max(0, Timestamp.now.seconds - $0) }) else { throw error }
+      throw Failure.refused("\(error)\n  the gateway read it \(age) s ago, and goes on with that")
+    }
+  }
 }
 
 struct Evaluate: ParsableCommand {
@@ -111,26 +118,5 @@ extension AuditEntry {
   var line: String {
     "\(sequence)  \(Timestamp(seconds: time))  \(record.actor)  \(record.verb) \(record.object)"
       + (record.detail.isEmpty ? "" : "  (\(record.detail))")
-  }
-}
-
-struct Backup: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Copy the store into a new file, while the gateway runs.",
-    discussion: """
-      The private key is not in it: keep a copy of private.key too. To restore, stop the gateway, and put the file back as gateway.db.
-      """)
-  @Argument(help: "The new file.", completion: .file()) var file: String
-  @OptionGroup var state: StateOptions
-
-  func run() throws {
-    // The copy has the store's secrets: nobody else may read it, from its first byte.
-    try TextFile.create(file, with: [], mode: 0o600)
-    do {
-      try state.folder.store().backUp(to: file)
-    } catch {
-      try? TextFile.remove(file)
-      throw error
-    }
   }
 }

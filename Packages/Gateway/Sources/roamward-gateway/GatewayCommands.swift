@@ -35,6 +35,9 @@ struct Initialise: ParsableCommand {
     let store = try folder.store(creating: true)
     let directory = try store.change(as: Actor.current, at: Timestamp.now.seconds) { work throws(GatewayError) in
       let isNew = work.directory.site == nil
+      if let site = work.directory.site, site.publicKey != publicKey {
+        throw GatewayError("the store belongs to a gateway with another key", help: "put its key into \(folder.keyPath), then try again")
+      }
       work.setSite(endpoint, publicKey: publicKey, link: link)
       if isNew {
         for (i, prefix) in prefixes.enumerated() {

@@ -18,10 +18,11 @@ struct RoamwardGateway: ParsableCommand {
     version: "0.1.0",
     groupedSubcommands: [
       CommandGroup(name: "Gateway", subcommands: [Initialise.self, Serve.self, Cleanup.self, Pools.self]),
+      CommandGroup(name: "Store", subcommands: [Store.self, Backup.self]),
       CommandGroup(
         name: "Users and devices", subcommands: [Users.self, Groups.self, Peers.self, Devices.self, SettingsCommand.self, Access.self]),
       CommandGroup(name: "Logins", subcommands: [Logins.self, Tokens.self, Sessions.self]),
-      CommandGroup(name: "Analysis", subcommands: [Status.self, Evaluate.self, Plan.self, Doctor.self, Audit.self, Backup.self]),
+      CommandGroup(name: "Analysis", subcommands: [Status.self, Evaluate.self, Plan.self, Doctor.self, Audit.self]),
     ],
     defaultSubcommand: Status.self)
 

@@ -1,5 +1,6 @@
 import CConfined
 import GatewayAuth
+import GatewayPostgreSQL
 import Glibc
 import ProcessConfinement
 import Testing
@@ -35,5 +36,16 @@ struct AuthConfinementTests {
     case _ where Self.needed.contains(name): #expect(confined == CCONFINED_DONE, "\(name): \(confined)")
     default: #expect(confined == EPERM, "\(name): \(confined); unconfined: \(free)")
     }
+  }
+
+  private static let storeFilter = try? SystemCallFilter(StoreFilter.rules(process: 0))
+
+  @Test("so does the process with the connection to the store", arguments: 0..<cconfined_count())
+  func attemptAtStore(number: Int32) throws {
+    _ = try #require(Self.storeFilter)
+    let name = String(cString: cconfined_name(number))
+    let confined = cconfined_try(number) { AuthConfinementTests.storeFilter?.load() ?? EINVAL }
+    let expected = name.hasPrefix("the numbers of") ? Int32(CCONFINED_KILLED) : EPERM
+    #expect(confined == expected, "\(name): \(confined)")
   }
 }

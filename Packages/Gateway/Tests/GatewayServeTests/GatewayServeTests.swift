@@ -33,6 +33,19 @@ struct GatewayServeTests {
     #expect(outcome.code == 0, "\(outcome.output)")
   }
 
+  @Test(
+    "two gateways share a store on PostgreSQL: what one changes the other one does, and without the server everybody stays",
+    .enabled(
+      if: (try? shell("ls /usr/lib/postgresql/*/bin/postgres && command -v nsenter pkill setpriv")) != nil && getpwnam("postgres") != nil,
+      "needs PostgreSQL"),
+    .timeLimit(.minutes(10)))
+  func sharedStore() throws {
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/shared.bash"],
+      environment: ["ROAMWARD_BIN": Self.programs, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"], limit: .seconds(540))
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
   /// The folder that the tests were built into.
   private static var programs: String {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))

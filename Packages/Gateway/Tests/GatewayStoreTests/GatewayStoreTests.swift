@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayHost
 import GatewayPostgreSQL
 import GatewayStore
 import KernelModel
@@ -12,6 +13,8 @@ import Testing
   /// An engine of the suite, by name.
   enum Kind: String, CaseIterable, Sendable {
     case sqlite, postgresql
+    /// PostgreSQL by way of `roamward-gateway-store`.
+    case process
 
     /// The engines of this machine.
     static let all = PostgreSQLServer.shared == nil ? [Kind.sqlite] : allCases
@@ -19,16 +22,18 @@ import Testing
 
   /// An empty database, which may be opened several times.
   private struct Database {
+    let kind: Kind
     let folder: TemporaryFolder
     let target: String?
 
     init(_ kind: Kind) throws {
       folder = try TemporaryFolder()
-      target = kind == .postgresql ? try PostgreSQLServer.shared?.database() : nil
+      self.kind = kind
+      target = kind != .sqlite ? try PostgreSQLServer.shared?.database() : nil
     }
 
     func open() throws -> any StoreEngine {
-      if let target { return try PostgreSQLEngine(target) }
+      if let target { return kind == .process ? StoreProcess(target) : try PostgreSQLEngine(target) }
       return try SQLiteEngine("\(folder.path)/gateway.db", creating: true)
     }
   }
@@ -53,19 +58,19 @@ import Testing
     let alice = try path("alice/laptop")
     let key = try key(1)
     try store.change(as: "root", at: 101) { work throws(GatewayError) in _ = try work.addDevice(alice, publicKey: key) }
-    #expect(try reader.refresh(&view))
+    #expect(try !reader.refresh(&view).isEmpty)
     #expect(try view == store.load())
     #expect(view.directory.lease(of: IPAddress("10.77.0.2")!)?.holder == alice)
-    #expect(try !reader.refresh(&view))
+    #expect(try reader.refresh(&view).isEmpty)
     #expect(throws: GatewayStore.Refusal.self) {
       try store.change(as: "root", at: 102) { work throws(GatewayError) in
         try work.addUser(GatewayName("bob")!)
         try work.addUser(GatewayName("bob")!)
       }
     }
-    #expect(try !reader.refresh(&view))
+    #expect(try reader.refresh(&view).isEmpty)
     try store.change(as: "root", at: 103) { work throws(GatewayError) in try work.removeUser(GatewayName("alice")!) }
-    #expect(try reader.refresh(&view))
+    #expect(try !reader.refresh(&view).isEmpty)
     #expect(view.directory.users.isEmpty && view.directory.devices.isEmpty)
     #expect(try store.verifyAudit().broken == nil)
     #expect(try store.newestEntries(2).map(\.record.verb) == ["device add", "user remove"])
@@ -106,11 +111,11 @@ import Testing
       }
       if let expected { #expect(try store.load().directory == expected) }
       if random.chance(0.4) {
-        _ = try follower.refresh(&view)
+        try follower.refresh(&view)
         #expect(try view == store.load())
       }
     }
-    _ = try follower.refresh(&view)
+    try follower.refresh(&view)
     #expect(try view == store.load())
     #expect(try store.problems() == [])
   }
@@ -143,6 +148,94 @@ import Testing
     let error = try #require(throws: StoreError.self) { try GatewayStore(engine) }
     #expect(error.text == "the store was made by a later version of roamward-gateway")
     #expect(try engine.run("SELECT value FROM meta WHERE name = 'schema'", []) == [[.integer(99)]])
+  }
+
+  @Test("a copy to another engine and back is the same store, and a store that is not empty is not copied over", arguments: Kind.all)
+  func copy(kind: Kind) throws {
+    let folder = try TemporaryFolder()
+    let (first, back) = (try GatewayStore(try file("first", in: folder), creating: true), try file("back", in: folder))
+    var random = SplitMix64(seed: 5)
+    try first.change(as: "root", at: 1) { work throws(GatewayError) in
+      try work.addPool(GatewayName("lan")!, IPPrefix("10.77.0.0/16")!, isTranslated: true)
+      try work.addUser(GatewayName("alice")!)
+    }
+    // More than a page and a part.
+    for i in 0..<1_200 {
+      let bytes = (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+      try first.change(as: "root", at: 2) { work throws(GatewayError) in
+        _ = try work.addDevice(DevicePath("alice/d\(i)")!, publicKey: WireGuardKey(bytes: bytes)!)
+      }
+    }
+    try first.change(as: "root", at: 3) { work throws(GatewayError) in try work.removeDevice(DevicePath("alice/d7")!) }
+    let database = try Database(kind)
+    let other = try GatewayStore(try database.open(), creating: true)
+    #expect(try first.copy(to: other) > 3_600)
+    #expect(try other.load() == first.load())
+    #expect(try other.verifyAudit().head == first.verifyAudit().head)
+    #expect(try other.problems() == [])
+    let again = try GatewayStore(back, creating: true)
+    try other.copy(to: again)
+    #expect(try again.load() == first.load())
+    for table in ["tombstones", "audit", "leases", "meta"] {
+      let text = "SELECT * FROM \(table) ORDER BY 1"
+      #expect(try back.run(text, []) == file("first", in: folder).run(text, []), "\(table)")
+    }
+    let error = try #require(throws: StoreError.self) { try first.copy(to: other) }
+    #expect(error.text == "the store to copy into is not empty")
+    #expect(try other.load() == first.load())
+    // The next change of the copy has a number of its own.
+    try other.change(as: "root", at: 4) { work throws(GatewayError) in try work.addUser(GatewayName("bob")!) }
+    #expect(try other.problems() == [])
+  }
+
+  private func file(_ name: String, in folder: TemporaryFolder) throws -> SQLiteEngine {
+    try SQLiteEngine("\(folder.path)/\(name).db", creating: true)
+  }
+
+  @Test("a change reads only what others have changed since the last one") func readsChanges() throws {
+    let folder = try TemporaryFolder()
+    let engine = CountingEngine(try file("gateway", in: folder))
+    let store = try GatewayStore(engine, creating: true)
+    let other = try GatewayStore(try file("gateway", in: folder))
+    try store.change(as: "root", at: 1) { work throws(GatewayError) in
+      for i in 0..<1_000 { try work.addUser(GatewayName("u\(i)")!) }
+    }
+    // Its own rows are read once.
+    try store.change(as: "root", at: 2) { work throws(GatewayError) in try work.setLocked(true, GatewayName("u1")!) }
+    #expect(engine.rows > 1_000)
+    for i in 2..<50 {
+      engine.rows = 0
+      if i % 2 == 0 { try other.change(as: "root", at: 3) { work throws(GatewayError) in try work.addUser(GatewayName("o\(i)")!) } }
+      // A refused request changes nothing of what is known.
+      _ = try? store.change(as: "root", at: 3) { work throws(GatewayError) in
+        try work.addUser(GatewayName("gone\(i)")!)
+        try work.addUser(GatewayName("u1")!)
+      }
+      try store.change(as: "root", at: 3) { work throws(GatewayError) in try work.setLocked(true, GatewayName("u\(i)")!) }
+      #expect(engine.rows < 30)
+    }
+    #expect(try store.load().directory == other.load().directory)
+    #expect(try store.load().directory.user(named: GatewayName("gone2")!) == nil)
+    #expect(try store.load().directory.user(named: GatewayName("o2")!) != nil)
+  }
+
+  /// Counts the rows that are read.
+  private final class CountingEngine: StoreEngine {
+    let engine: any StoreEngine
+    var rows = 0
+
+    init(_ engine: any StoreEngine) { self.engine = engine }
+    func beginWriting() throws(StoreError) { try engine.beginWriting() }
+    func beginReading() throws(StoreError) { try engine.beginReading() }
+    func commit() throws(StoreError) { try engine.commit() }
+    func rollBack() { engine.rollBack() }
+    func announce() throws(StoreError) { try engine.announce() }
+    func problems() throws(StoreError) -> [String] { try engine.problems() }
+    func run(_ statement: String, _ values: [SQLValue]) throws(StoreError) -> [[SQLValue]] {
+      let result = try engine.run(statement, values)
+      rows += result.count
+      return result
+    }
   }
 
   @Test("a backup is a store of its own with the same contents") func backup() throws {

@@ -22,7 +22,7 @@ final class PostgreSQLServer: Sendable {
     self.folder = String(folder)
     let script = """
       exec >/dev/null 2>&1
-      cd '\(folder)' && chown postgres .
+      cd '\(folder)' && chown postgres . && chmod 0755 .
       as="setpriv --reuid=postgres --regid=postgres --clear-groups env -i LC_ALL=C"
       $as '\(programs)/initdb' --auth=trust --username=gateway --encoding=UTF8 --no-sync --pgdata=data
       $as '\(programs)/postgres' -D data -k '\(folder)' -c listen_addresses= -c fsync=off -c autovacuum=off &

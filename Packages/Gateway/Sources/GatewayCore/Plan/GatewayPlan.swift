@@ -26,9 +26,7 @@ package struct GatewayState: Hashable, Sendable {
   package init?(_ directory: Directory, privateKey: SecretKey, engine: WireGuardEngine, at now: Int64) {
     guard let site = directory.site else { return nil }
     link = site.link.description
-    let peers = directory.devices.values.filter { directory.isActive($0, at: now) }.map { device in
-      WireGuardPeer(publicKey: device.publicKey, allowedIPs: directory.addresses(of: device.id).map { .host($0) })
-    }
+    let peers = directory.peers(of: directory.devices.values, at: now)
     device = WireGuardDevice(
       engine: engine, privateKey: privateKey, publicKey: site.publicKey, listenPort: site.endpoint.port,
       peers: peers.sorted { $0.publicKey.bytes.lexicographicallyPrecedes($1.publicKey.bytes) })

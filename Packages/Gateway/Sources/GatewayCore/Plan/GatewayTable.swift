@@ -20,10 +20,15 @@ package struct GatewayTable: Hashable, Sendable {
   package static let removal = "add table \(name)\ndelete table \(name)\n"
 
   package init(_ directory: Directory, link: String, at now: Int64) {
+    self.init(directory, of: directory.devices.values, link: link, at: now)
+  }
+
+  /// The table as far as it is of these devices.
+  package init(_ directory: Directory, of devices: some Sequence<Device>, link: String, at now: Int64) {
     self.init(link: link)
     let rules = directory.sortedRules
     for case .devices(let group) in rules.map(\.destination) { groups[group] = [] }
-    for device in directory.devices.values {
+    for device in devices {
       let addresses = directory.addresses(of: device.id)
       let own = rules.filter { $0.concerns(user: device.user, in: directory) }
       let chain = Self.chain(of: own)
@@ -131,9 +136,26 @@ extension GatewayTable {
 
   /// The elements to change if the table is as `old`; `nil`: it has to be replaced. Empty: nothing is to do.
   package func changes(from old: GatewayTable) -> String? {
-    guard link == old.link, profiles == old.profiles, translated == old.translated, Set(groups.keys) == Set(old.groups.keys) else {
-      return nil
-    }
+    guard profiles == old.profiles, isShaped(as: old) else { return nil }
+    return elementChanges(from: old)
+  }
+
+  private func isShaped(as other: GatewayTable) -> Bool {
+    link == other.link && translated == other.translated && Set(groups.keys) == Set(other.groups.keys)
+  }
+
+  /// Makes the parts of some devices the others in this table, which has the first ones, and returns the elements to change; `nil`: it has
+  /// to be replaced, and is not changed.
+  package mutating func replace(_ old: GatewayTable, with new: GatewayTable) -> String? {
+    guard new.isShaped(as: self), old.isShaped(as: self), new.profiles.allSatisfy({ profiles[$0.key] == $0.value }) else { return nil }
+    for address in old.sources.keys { sources[address] = nil }
+    sources.merge(new.sources) { _, new in new }
+    for (group, addresses) in old.groups { groups[group]?.subtract(addresses) }
+    for (group, addresses) in new.groups { groups[group]?.formUnion(addresses) }
+    return new.elementChanges(from: old)
+  }
+
+  private func elementChanges(from old: GatewayTable) -> String {
     var commands: [String] = []
     func change(_ object: String, from before: [String], to after: [String]) {
       let (gone, new) = (Set(before).subtracting(after).sorted(), Set(after).subtracting(before).sorted())

@@ -1,0 +1,140 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import GatewayStore
+import KernelModel
+import LinuxIO
+
+struct Store: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say which store is used, copy it, check it, use another one.",
+    discussion: """
+      A store is a file of SQLite, or a database of PostgreSQL, which several gateways may share: 'host=db.example dbname=gateway', as \
+      libpq's connection strings are written. `-` reads it from standard input, where no other user sees a password.
+      """, subcommands: [Show.self, Copy.self, Check.self, Use.self], defaultSubcommand: Show.self)
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Say which store is used.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let view = try state.folder.store().load()
+      let name = try state.folder.storeServer().map(withoutPassword) ?? state.folder.storePath
+      write("\(name)  version \(view.version), \(view.directory.devices.count) devices\n")
+    }
+  }
+
+  struct Copy: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Copy the store into a new file, or an empty database.", discussion: "The gateway may run, and does not use the copy.")
+    @Argument(help: "The file or the connection string.", completion: .file()) var target: String
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let (from, to) = (try state.folder.store(), try OtherStore(target))
+      let count = try to.filling { try from.copy(to: $0) }
+      write("\(count) rows\n")
+    }
+  }
+
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Check the store: references, leases, the audit log.", discussion: "Exit status: 0 no problems; 1 problems.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let problems = try state.folder.store().problems()
+      write(problems.isEmpty ? ["no problems found"] : problems)
+      if !problems.isEmpty { throw ExitStatus.refused }
+    }
+  }
+
+  struct Use: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Use another store: `file`, or a connection string.",
+      discussion: """
+        The other store has to be this gateway's: a copy of the present one, or one that another gateway with the same private key uses, \
+        or an empty database before `roamward-gateway init`. A running gateway takes it at its next start.
+        """)
+    @Argument(help: "`file` or the connection string.") var target: String
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let folder = state.folder
+      if target == "file" {
+        try? TextFile.remove(folder.serverPath)
+        return
+      }
+      let other = try OtherStore(target)
+      guard let server = other.server else {
+        throw Failure.usage("\(target) is no connection string\n  help: 'host=db.example dbname=gateway'")
+      }
+      try folder.make()
+      let site = try other.filling { try $0.load() }.directory.site
+      if let site, try folder.privateKey()?.publicKey != site.publicKey {
+        throw Failure.refused(
+          "the store there belongs to a gateway with another key\n  help: put its key into \(folder.keyPath), then try again")
+      }
+      try TextFile.replace(folder.serverPath, with: Array((server + "\n").utf8), mode: 0o600)
+      if site == nil { write("the store there is empty: `roamward-gateway init` fills it\n") }
+    }
+  }
+}
+
+/// A store that is named on the command line.
+private struct OtherStore {
+  /// The connection string; `nil`: it is a file.
+  let server: String?
+  private let path: String
+
+  init(_ argument: String) throws {
+    let text = argument == "-" ? readLine() ?? "" : argument
+    path = text
+    server = text.contains("=") || text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") ? text : nil
+  }
+
+  func filling<R>(_ body: (GatewayStore) throws -> R) throws -> R {
+    if let server { return try body(try GatewayStore(StoreProcess(server), creating: true)) }
+    // It has the store's secrets: no other user may read it, from its first byte.
+    try TextFile.create(path, with: [], mode: 0o600)
+    do {
+      return try body(try GatewayStore(try SQLiteEngine(path, creating: true), creating: true))
+    } catch {
+      try? TextFile.remove(path)
+      throw error
+    }
+  }
+}
+
+/// A connection string as it may be shown.
+private func withoutPassword(_ target: String) -> String {
+  if let scheme = target.firstRange(of: "://") {
+    // postgresql://user:password@host/database
+    guard let end = target.lastIndex(of: "@"), end > scheme.upperBound else { return target }
+    let user = target[scheme.upperBound..<end].prefix { $0 != ":" }
+    return "\(target[..<scheme.upperBound])\(user)\(target[end...])"
+  }
+  return target.split(separator: " ").filter { !$0.hasPrefix("password") }.joined(separator: " ")
+}
+
+struct Backup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Copy the store into a new file, while the gateway runs.",
+    discussion: """
+      The private key is not in it: keep a copy of private.key too. To restore, stop the gateway, and put the file back as gateway.db.
+      """)
+  @Argument(help: "The new file.", completion: .file()) var file: String
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    let from = try state.folder.store()
+    // The copy has the store's secrets: no other user may read it, from its first byte.
+    try TextFile.create(file, with: [], mode: 0o600)
+    do {
+      try from.backUp(to: file)
+    } catch {
+      try? TextFile.remove(file)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,80 @@
+internal import JSON
+internal import KernelModel
+internal import NetworkTypes
+internal import ProviderProtocol
+internal import RoamwardCore
+
+/// What the next agent needs to go on with a provider's program, as JSON (docs/decisions/0050-a-restart-hands-programs-over.md).
+struct ProviderHandOver: Codable {
+  /// The version of the protocol, and the session's numbers.
+  var version: Int64
+  var program: String
+  var lastRequest: Int64
+  var lastMessage: Int64
+  var mayAsk: Bool
+  /// The definition of the tunnel (`InstalledProviderConfiguration.definition`) with which it was started.
+  var definition: String
+  /// The last settings of the provider as its message; the next agent judges them again.
+  var settings: String
+  /// The network that the provider knows, as the message that tells it.
+  var network: String
+  var gateways: [String]
+  /// The firewall mark of its sockets.
+  var mark: Int64
+  var process: LeftProgram
+
+  init?(
+    _ session: ProviderSession.Resumption, _ configuration: InstalledProviderConfiguration, settings: TunnelSettings, network: NetworkPath?,
+    gateways: [IPAddress], mark: UInt32, process: LeftProgram
+  ) {
+    guard let wanted = try? ProviderMessage.settings(id: 1, settings).encoded(), let path = try? AgentMessage.network(network).encoded()
+    else { return nil }
+    version = Int64(session.version)
+    program = session.program
+    (lastRequest, lastMessage, mayAsk) = (Int64(session.lastRequest), Int64(session.lastMessage), session.mayAsk)
+    definition = configuration.definition
+    self.settings = String(decoding: wanted, as: UTF8.self)
+    self.network = String(decoding: path, as: UTF8.self)
+    self.gateways = gateways.map(\.description)
+    self.mark = Int64(mark)
+    self.process = process
+  }
+
+  init?(_ text: String?) {
+    guard let text, let json = try? JSON(parsing: Array(text.utf8)), let note = try? json.decoded(as: ProviderHandOver.self) else {
+      return nil
+    }
+    self = note
+  }
+
+  var text: String { JSON(encoding: self).text() }
+
+  var resumption: ProviderSession.Resumption {
+    ProviderSession.Resumption(
+      version: Int(version), program: program, lastRequest: UInt32(clamping: lastRequest), lastMessage: UInt32(clamping: lastMessage),
+      mayAsk: mayAsk)
+  }
+
+  var wantedSettings: TunnelSettings? {
+    guard case .settings(_, let settings) = try? ProviderMessage(decoding: Array(settings.utf8)) else { return nil }
+    return settings
+  }
+
+  /// `.some(nil)`: it knows of none.
+  var knownNetwork: NetworkPath?? {
+    guard case .network(let path) = try? AgentMessage(decoding: Array(network.utf8)) else { return nil }
+    return .some(path)
+  }
+}
+
+extension InstalledProviderConfiguration {
+  /// All that a run of the program depends on, as text. What the policy allows is not in it: settings are judged again.
+  var definition: String {
+    let program: JSON = [
+      "path": .string(program.path), "user": .string(program.user), "capability": .string(program.capability?.rawValue ?? ""),
+      "needs": .array(program.needs.map(\.rawValue).sorted().map { .string($0) }), "options": options,
+      "credentials": .array(credentials.map { ["name": .string($0.name), "path": .string($0.path)] }),
+    ]
+    return program.text()
+  }
+}
