@@ -77,8 +77,12 @@ final class ServiceDriver: TunnelDriver {
 
   /// To start what runs changes nothing, and tells that it runs.
   func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
-    guard left.command == service.stopCommand else { return false }
+    guard let command = left.command else { return false }
     isStopDue = true
+    if command != service.stopCommand {
+      stopOther(command)
+      return false
+    }
     guard left.isFitting else {
       release()
       return false
@@ -87,6 +91,25 @@ final class ServiceDriver: TunnelDriver {
     life += 1
     start()
     return true
+  }
+
+  /// Another service or command that the tunnel was: it ends before this one is started, which has its note then.
+  private func stopOther(_ command: CommandProviderConfiguration) {
+    isStopping = true
+    platform.commands.run(.down, tunnel, command, Ownership.mark) { [weak self] _ in
+      guard let self else { return }
+      platform.recoveryLog.forgetCommand(tunnel)
+      stopped()
+    }
+  }
+
+  private func stopped() {
+    (isStopping, isStopDue) = (false, false)
+    if isStartDue {
+      isStartDue = false
+      start()
+    }
+    changed()
   }
 
   /// Its manager tells it.
@@ -101,18 +124,13 @@ final class ServiceDriver: TunnelDriver {
     isStopping = true
     platform.services.stop(service) { [weak self] error in
       guard let self else { return }
-      (isStopping, isStopDue) = (false, false)
       if let error {
         // The note stays: a clean-up tries again.
         publish(.log(level: "warning", origin: service.key, text: "\(service.service.name) is not stopped: \(error)"))
       } else {
         platform.recoveryLog.forgetCommand(tunnel)
       }
-      if isStartDue {
-        isStartDue = false
-        start()
-      }
-      changed()
+      stopped()
     }
   }
 

@@ -218,9 +218,8 @@ final class TunnelSupervisor {
   func takes(_ noted: HandOver.Tunnel, _ command: CommandProviderConfiguration?) -> Bool {
     switch policy.provider {
     case .wireGuard: command == nil && noted.provider == nil
-    case .command: command != nil
+    case .command, .service: command != nil
     case .installed: noted.provider != nil
-    case .service(let service): command == service.stopCommand && noted.provider == nil
     }
   }
 
