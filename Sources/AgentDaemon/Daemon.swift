@@ -296,12 +296,13 @@ package final class Daemon {
     }
     isTerminating = true
     ServiceManager.stopping()
-    // A restart, and so an upgrade, keeps the kill switch and WireGuard tunnels; a stop, a shutdown and a manual signal remove them.
+    // A restart, and so an upgrade, keeps the kill switch and tunnels; a stop, a shutdown and a manual signal remove them.
     let job = UnitJob(on: loop)
     unitJob = job
-    job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: Self.jobLimit) { [weak self] answer in
+    job.ask(invocation: getenv("INVOCATION_ID").map { String(cString: $0) }, within: Self.jobLimit) { [weak self, unowned job] answer in
       guard let self else { return }
       log(answer)
+      machine.descriptorStore.room = job.descriptorRoom
       agent.stop(keepingBlock: answer.keepsBlock, handingOver: answer.isRestart) { [weak self, loop] in
         // No turn follows that would tell it.
         if let self, statusTurn?.isEnabled == true { ServiceManager.status(summary) }

@@ -2,7 +2,8 @@ internal import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
 
-/// The pending job of this process's systemd unit: its type (`stop`, `restart` …) distinguishes a restart from a stop.
+/// The pending job of this process's systemd unit: its type (`stop`, `restart` …) distinguishes a restart from a stop. Before a restart also
+/// what the unit keeps over it.
 ///
 /// The unit is identified by its invocation ID, which systemd sets in the environment of its processes (systemd.exec(5)).
 package final class UnitJob {
@@ -11,6 +12,8 @@ package final class UnitJob {
   private let loop: EventLoop
   private var timer: EventSource?
   private var done: ((Answer) -> Void)?
+  /// How many descriptors systemd keeps over the restart, beside those that it has already; 0 unless the answer is a restart.
+  package private(set) var descriptorRoom = 0
 
   /// What systemd says of the unit.
   package enum Answer: Hashable, Sendable {
@@ -52,12 +55,32 @@ package final class UnitJob {
         self?.get(unit, "Unit", "Job", limit) { [weak self] job in
           guard let path = job[1]?.text, path != "/" else { return self?.finish(.none) ?? () }
           self?.get(path, "Job", "JobType", limit) { [weak self] type in
-            self?.finish(type.text.map { .job($0) } ?? .none)
+            let answer: Answer = type.text.map { .job($0) } ?? .none
+            answer.isRestart ? self?.askForRoom(unit, limit) { self?.finish(answer) } : self?.finish(answer)
           }
         }
       }
     }
     bus.connect()
+  }
+
+  /// A systemd that does not say it keeps none.
+  private func askForRoom(_ unit: String, _ limit: Duration, then done: @escaping () -> Void) {
+    count(unit, "FileDescriptorStoreMax", limit) { [weak self] most in
+      guard most > 0 else { return done() }
+      self?.count(unit, "NFileDescriptorStore", limit) { [weak self] kept in
+        self?.descriptorRoom = max(0, most - kept)
+        done()
+      }
+    }
+  }
+
+  /// A property of the unit that is a number; 0 without one.
+  private func count(_ unit: String, _ property: String, _ limit: Duration, then next: @escaping (Int) -> Void) {
+    let arguments: [BusArgument] = [.string("\(Self.manager).Service"), .string(property)]
+    bus.call(Self.manager, unit, "org.freedesktop.DBus.Properties", "Get", arguments, within: limit) { result in
+      if case .success(let values) = result { next(Int(clamping: values.first?.unsigned ?? 0)) } else { next(0) }
+    }
   }
 
   private func get(_ path: String, _ interface: String, _ property: String, _ limit: Duration, then next: @escaping (BusValue) -> Void) {

@@ -21,14 +21,18 @@ package final class InstalledProviders {
   private let loop: EventLoop
   private let groups: ProviderGroups?
   private let kept: KeptForProviders?
+  private let store: DescriptorStore
   private var programs: [String: ProviderProcess] = [:]
   /// Channels of an earlier agent's programs, by the names that the service manager has for them.
   private var channels: [String: FileDescriptor]
 
-  /// `kept`: the folder of what is kept for providers; `nil`: nothing is.
+  /// `kept`: the folder of what is kept for providers; `nil`: nothing is. `store` keeps the channels of programs for the next agent;
+  /// `channels`: those that the last one has left there.
   package init(
-    on loop: EventLoop, groups: ProviderGroups? = nil, kept: String? = nil, channels: [String: FileDescriptor] = [:]
+    on loop: EventLoop, groups: ProviderGroups? = nil, kept: String? = nil, store: DescriptorStore = DescriptorStore(),
+    channels: [String: FileDescriptor] = [:]
   ) {
+    self.store = store
     self.kept = kept.map { KeptForProviders(folder: $0) }
     self.loop = loop
     self.groups = groups
@@ -74,10 +78,10 @@ package final class InstalledProviders {
     programs[tunnel]?.attachments[.credential(ProtocolLimits.keptCredential)] = bytes.isEmpty ? nil : try? filledPipe(bytes)
   }
 
-  /// Leaves a tunnel's program to the next agent, and its channel to the service manager meanwhile. `nil`: no manager listens, or
-  /// something is on its way to the program.
+  /// Leaves a tunnel's program to the next agent, and its channel to the service manager meanwhile. `nil`: that keeps no more
+  /// of them, or something is on its way to the program.
   package func handOver(_ tunnel: String) -> ProgramIdentity? {
-    guard let left = programs[tunnel]?.leave() else { return nil }
+    guard let left = programs[tunnel]?.leave(store) else { return nil }
     programs[tunnel] = nil
     return left
   }
@@ -86,7 +90,7 @@ package final class InstalledProviders {
   package func adopt(_ tunnel: String, _ left: ProgramIdentity, mark: UInt32, events: @escaping (Event) -> Void) -> Bool {
     guard programs[tunnel] == nil, let channel = channels.removeValue(forKey: left.channelName) else { return false }
     // The program sees the end of the channel only if nobody else has it.
-    KeptDescriptors.forget(left.channelName)
+    DescriptorStore.forget(left.channelName)
     guard let process = try? ProviderProcess(left, channel: channel, mark: mark, on: loop) else { return false }
     add(process, of: tunnel, events)
     return true
@@ -94,7 +98,7 @@ package final class InstalledProviders {
 
   /// Closes the channels that were not adopted, and ends the programs of these tunnels unless they were.
   package func endUnclaimed(_ tunnels: Set<String>) {
-    for name in channels.keys { KeptDescriptors.forget(name) }
+    for name in channels.keys { DescriptorStore.forget(name) }
     channels = [:]
     for tunnel in tunnels where programs[tunnel] == nil { groups?.end(tunnel) }
   }

@@ -82,11 +82,11 @@ final class ProviderProcess {
   }
 
   /// Leaves the program and its channel to the next agent; `nil`: that cannot be, now or at all.
-  func leave() -> ProgramIdentity? {
+  func leave(_ store: DescriptorStore) -> ProgramIdentity? {
     // What is kept for a later run, the next agent reads from its file.
     let kept = ProviderSession.Attachment.credential(ProtocolLimits.keptCredential)
     guard let channel, unsent.isEmpty, connecting.isEmpty, attachments.keys.allSatisfy({ $0 == kept }), killAt == nil, !hasExited,
-      let identity = ProgramIdentity(process), KeptDescriptors.keep(channel.descriptor, as: identity.channelName)
+      let identity = ProgramIdentity(process), store.keep(channel.descriptor, as: identity.channelName)
     else { return nil }
     (exit, exitFile) = (nil, nil)
     closeChannel()

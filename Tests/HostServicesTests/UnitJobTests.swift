@@ -29,6 +29,27 @@ struct UnitJobTests {
     #expect(UnitJob.Answer.job(type).keepsBlock == (type != "stop"))
   }
 
+  @Test("says before a restart how many descriptors systemd still keeps", arguments: [(64, 3, 61), (0, 0, 0), (nil, 0, 0), (2, 5, 0)])
+  func room(_ most: UInt32?, _ kept: UInt32, _ room: Int) throws {
+    for type in ["restart", "stop"] {
+      #expect(try ask(type, store: most.map { ($0, kept) }) == (type == "restart" ? room : 0))
+    }
+  }
+
+  private func ask(_ type: String, store: (UInt32, UInt32)?) throws -> Int {
+    let bus = try PrivateBus()
+    try bus.start()
+    var double: SystemdDouble?
+    return try onLoop { loop, done in
+      double = try SystemdDouble(on: bus.address, loop: loop, job: type, store: store)
+      let job = UnitJob(on: loop, busAddress: bus.address)
+      job.ask(invocation: Self.invocation, within: .seconds(20)) { [unowned job] _ in
+        withExtendedLifetime(double) { done(job.descriptorRoom) }
+      }
+      return job
+    }
+  }
+
   @Test("is none where a signal came by hand, and where systemd has not started the process") func none() throws {
     #expect(try job(nil) == UnitJob.Answer.none)
     #expect(try job("restart", asked: nil) == UnitJob.Answer.none)
@@ -47,16 +68,30 @@ private final class SystemdDouble {
   private var double: BusDouble?
   private let job: String?
   private let isDeaf: Bool
+  /// The descriptors that it keeps at most, and those that it has; `nil`: it knows no such property.
+  private let store: (UInt32, UInt32)?
 
-  init(on address: String, loop: EventLoop, job: String?, isDeaf: Bool) throws {
+  init(on address: String, loop: EventLoop, job: String?, isDeaf: Bool = false, store: (UInt32, UInt32)? = (64, 0)) throws {
     self.job = job
+    self.store = store
     self.isDeaf = isDeaf
     double = try BusDouble("org.freedesktop.systemd1", on: address, loop: loop) { [unowned self] in answer($0) }
   }
 
   private func answer(_ call: BusDouble.Call) -> BusDouble.Answer {
     if isDeaf { return .nothing }
-    let isOfUnit = text(in: call.message) == "org.freedesktop.systemd1.Unit"
+    let interface = text(in: call.message)
+    if interface == "org.freedesktop.systemd1.Service" {
+      guard let store else { return .error(name: "org.freedesktop.DBus.Error.UnknownProperty", text: "no such property") }
+      let isMost = text(in: call.message) == "FileDescriptorStoreMax"
+      return .reply { [self] reply in
+        sd_bus_message_open_container(reply, code("v"), "u")
+        var number = isMost ? store.0 : store.1
+        sd_bus_message_append_basic(reply, code("u"), &number)
+        sd_bus_message_close_container(reply)
+      }
+    }
+    let isOfUnit = interface == "org.freedesktop.systemd1.Unit"
     return .reply { [self] reply in
       if call.interface == "org.freedesktop.systemd1.Manager", call.member == "GetUnitByInvocationID" {
         append("o", "/org/freedesktop/systemd1/unit/roamwardd_2eservice", to: reply)

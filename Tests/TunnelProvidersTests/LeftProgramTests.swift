@@ -10,7 +10,9 @@ import Testing
 import TunnelProviders
 
 /// Two agents one after the other, a service manager that is a socket of the test, and a real program.
-@Suite("The program of a provider outlives the agent", .enabled(if: getuid() == 0, "programs get another user")) struct LeftProgramTests {
+/// One at a time: each has its own NOTIFY_SOCKET.
+@Suite("The program of a provider outlives the agent", .enabled(if: getuid() == 0, "programs get another user"), .serialized)
+struct LeftProgramTests {
   /// Says hello, repeats what it is told, and ends with its channel.
   private static let program = """
     #!/usr/bin/python3
@@ -53,7 +55,7 @@ import TunnelProviders
   @Test("the next agent speaks to the same process by the channel that the manager kept, and ends it") func adopted() throws {
     let scene = try Scene()
     let result: String = try onLoop { loop, done in
-      let first = InstalledProviders(on: loop)
+      let first = InstalledProviders(on: loop, store: DescriptorStore(room: 1))
       scene.first = first
       func goOn() {
         guard let left = first.handOver("work") else { return done("not left") }
@@ -87,6 +89,28 @@ import TunnelProviders
     }
     #expect(result == "ended")
     #expect(scene.heard == ["hello", "are you there"])
+  }
+
+  @Test("a program stays with its agent where the manager keeps no more channels") func full() throws {
+    let scene = try Scene()
+    let result: [String] = try onLoop { loop, done in
+      let providers = InstalledProviders(on: loop, store: DescriptorStore(room: 0))
+      do {
+        try providers.start("work", scene.configuration, mark: 0) { event in
+          switch event {
+          case .message(let bytes, _):
+            scene.heard.append(String(decoding: bytes.prefix(5), as: UTF8.self))
+            if scene.heard.count > 1 { return providers.end("work") }
+            if providers.handOver("work") != nil { done(["left"]) }
+            providers.send("work", Array("still".utf8), nil)
+          case .closed: break
+          case .ended: done(scene.heard)
+          }
+        }
+      } catch { done(["\(error)"]) }
+      return providers
+    }
+    #expect(result == ["hello", "still"])
   }
 
   @Test("another process under the same number is not adopted, and a channel that was not kept neither") func others() throws {

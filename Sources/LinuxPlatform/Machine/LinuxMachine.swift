@@ -17,6 +17,8 @@ package final class LinuxMachine {
   package let userspace: UserspaceWireGuard
   /// The control groups of tunnels' programs.
   package let providerGroups: ProviderGroups
+  /// The channels of their programs over a restart.
+  package let descriptorStore = DescriptorStore()
   private let reader: KernelReader
   private let wifi: WiFiReader
   private let wireGuard: WireGuardKernel

@@ -27,7 +27,7 @@ extension Platform {
     let record = BlockedTrafficRecord()
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
-      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine.providerGroups, kept: state.path + "/kept"),
+      commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine, kept: state.path + "/kept"),
       services: .linux(loop),
       guards: .linux(loop, machine.providerGroups, log),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
@@ -100,8 +100,10 @@ extension CommandPlatform {
 }
 
 extension InstalledPlatform {
-  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups, kept: String) -> InstalledPlatform {
-    let providers = InstalledProviders(on: loop, groups: groups, kept: kept, channels: KeptDescriptors.take())
+  fileprivate static func linux(_ loop: EventLoop, _ machine: LinuxMachine, kept: String) -> InstalledPlatform {
+    let groups = machine.providerGroups
+    let providers = InstalledProviders(
+      on: loop, groups: groups, kept: kept, store: machine.descriptorStore, channels: DescriptorStore.take())
     return InstalledPlatform(
       start: { tunnel, configuration, mark, events throws(PlatformError) in
         do throws(ProviderError) {

@@ -2,12 +2,22 @@ internal import CSystemd
 internal import Glibc
 package import LinuxIO
 
-/// Descriptors that the service manager keeps over a restart of this process (FileDescriptorStoreMax= of the unit, sd_notify(3)).
-package enum KeptDescriptors {
-  /// Gives the manager a copy under this name. Returns false if no manager listens; a manager that keeps none does not say so.
-  package static func keep(_ descriptor: FileDescriptor, as name: String) -> Bool {
+/// The service manager's store of descriptors, which lasts over a restart of this process (FileDescriptorStoreMax= of the unit,
+/// sd_notify(3)).
+package final class DescriptorStore {
+  /// How many more the manager keeps. Of one for which it has no room it says nothing.
+  package var room: Int
+
+  package init(room: Int = 0) { self.room = room }
+
+  /// Gives the manager a copy under this name. Returns false if it keeps no more.
+  package func keep(_ descriptor: FileDescriptor, as name: String) -> Bool {
     // FDPOLL=0 would keep one whose other end has closed.
-    withUnsafePointer(to: descriptor.number) { sd_pid_notify_with_fds(0, 0, "FDSTORE=1\nFDNAME=\(name)", $0, 1) } > 0
+    guard room > 0, withUnsafePointer(to: descriptor.number, { sd_pid_notify_with_fds(0, 0, "FDSTORE=1\nFDNAME=\(name)", $0, 1) }) > 0 else {
+      return false
+    }
+    room -= 1
+    return true
   }
 
   /// Makes the manager close its copy.
