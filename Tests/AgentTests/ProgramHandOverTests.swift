@@ -274,10 +274,33 @@ import Testing
     }
   }
 
-  @Test("in random lives with tunnels of several kinds, restarts change nothing of what is wanted in the end") func lives() {
+  /// What happens between two agents.
+  private func happen(between life: WatchedAgent, _ random: inout SplitMix64) {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0, 1: life.machine.endLeftProgram(of: "plain")
+    case 2: life.machine.state.apply([.deleteLink("vpn0", .userspace)])
+    case 3: life.machine.state.apply([.deleteLink("plain", .userspace)])
+    case 4:
+      _ = life.machine.sayUnread("plain", .reasserting(code: "server", text: "the server is silent"))
+      _ = life.machine.sayUnread("plain", .ready)
+    case 5: _ = life.machine.sayUnread("plain", .failed(.init(code: "server", text: "the server is gone", help: .time)))
+    default: break
+    }
+  }
+
+  /// A stop for a restart; one in four agents is killed at one of its next steps.
+  private func end(_ life: WatchedAgent, _ agent: Agent, _ random: inout SplitMix64) -> Bool {
+    let isKilled = Int.random(in: 0..<4, using: &random) == 0
+    if isKilled { life.machine.fuse = Fuse(life.machine.log.places.count + Int.random(in: 1...12, using: &random)) }
+    defer { life.machine.fuse = nil }
+    return stop(life, agent) || isKilled
+  }
+
+  @Test("in random lives with tunnels of several kinds, restarts and kills change nothing of what is wanted in the end") func lives() {
     for seed in 1...Self.seeds {
       var random = SplitMix64(seed: seed)
-      let all = [InstalledProviderTests.policy(killSwitch: Bool.random(using: &random) ? .on : .off), Self.command(), Self.inner()]
+      let isGuarded = Bool.random(using: &random)
+      let all = [InstalledProviderTests.policy(killSwitch: isGuarded ? .on : .off), Self.command(), Self.inner()]
       let life = WatchedAgent(on: Self.cafe)
       life.machine.policies = PolicySet(tunnels: all)
       life.machine.providers.settings = ["plain": InstalledProviderTests.pushed]
@@ -287,21 +310,24 @@ import Testing
         life.machine.run(for: .milliseconds(Int.random(in: 0...4000, using: &random)))
         life.machine.providers.keepsChannels = Int.random(in: 0..<4, using: &random) > 0
         life.machine.peersAnswer = Int.random(in: 0..<4, using: &random) > 0
-        #expect(stop(life, agent), "seed \(seed)")
+        #expect(end(life, agent, &random), "seed \(seed)")
         if Bool.random(using: &random) {
           var tunnels = all
           if Bool.random(using: &random) { tunnels[1] = Self.command("other") }
-          if Bool.random(using: &random), case .installed(var installed) = tunnels[0].provider {
-            installed.options = ["server": "other"]
-            tunnels[0].provider = .installed(installed)
-          }
+          if Bool.random(using: &random) { tunnels[0] = Self.other(tunnels[0]) }
           life.machine.policies = PolicySet(tunnels: tunnels)
         }
+        happen(between: life, &random)
         agent = next(life, for: .milliseconds(Int.random(in: 0...3000, using: &random)))
       }
       life.machine.peersAnswer = true
       life.machine.run(for: .seconds(240))
       #expect(agent.connectedTunnels == ["lab", "plain", "ssl"], "seed \(seed)")
+      if isGuarded {
+        let steps = life.machine.log.applied[...]
+        let known = steps.firstIndex { if case .replaceFirewall = $0 { holes(in: [$0]).isEmpty } else { false } }
+        #expect(known.map { holes(in: steps[$0...]).isEmpty } == true, "seed \(seed)")
+      }
       var isDone = false
       agent.stop { isDone = true }
       life.machine.run(for: .seconds(10))

@@ -122,5 +122,13 @@ extension ProviderConfiguration {
     }
   }
 
+  /// The machine of a tunnel that is down. A provider's own time limits come before those of the machine.
+  var machine: TunnelMachine {
+    guard case .installed = self else { return TunnelMachine() }
+    // A person has time for an answer.
+    let connect = .seconds(90) + OpenQuestion.patience
+    return TunnelMachine(timing: .init(connect: connect, reassert: .seconds(120) + OpenQuestion.patience, silence: .seconds(120)))
+  }
+
   package var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
 }

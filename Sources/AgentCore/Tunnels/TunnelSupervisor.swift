@@ -15,12 +15,7 @@ final class TunnelSupervisor {
   private let surroundings: TunnelSurroundings
   private var driver: (any TunnelDriver)?
   private var underlay: LinkFacts?
-  /// Present while it is connected and its device shows whether the peer answers.
-  private var liveness: TunnelLiveness?
-  /// The time without data while it is connected and ends its session when idle.
-  private var idle: IdleMeter?
-  /// The same of a tunnel without a WireGuard device.
-  private var linkIdle: LinkIdleMeter?
+  private var sampling = TunnelSampling()
   /// The watch for the first packet while it is armed.
   private(set) var packets = PacketWatch()
   /// What brought it up, and keeps it up until it is idle: a look-up, or whatever came before a rule that watches look-ups.
@@ -184,8 +179,8 @@ final class TunnelSupervisor {
     noteTime(before)
     if event == .applied { driver?.applied() }
     if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { driver?.noteAnswer(false) }
-    if machine.state != before { liveness = nil }
-    if !endsWhenIdle { (idle, linkIdle) = (nil, nil) }
+    if machine.state != before { sampling.stateChanged() }
+    if !endsWhenIdle { sampling.endMeasuring() }
     if machine.state != .armed { packets = PacketWatch() }
     carryOut(effects, on: underlay)
   }
@@ -281,42 +276,34 @@ final class TunnelSupervisor {
   }
 
   /// The time of the next sample of its device; `nil`: none.
-  var nextSample: Moment? { [liveness?.nextSample, idleEnd, lookup.end(in: machine.state)].compactMap { $0 }.min() }
+  var nextSample: Moment? { [sampling.nextSample, idleEnd, lookup.end(in: machine.state)].compactMap { $0 }.min() }
 
   /// Samples whether the peer still answers, and whether data flows. Returns the event if the tunnel is to be doubted, or is idle.
   func samplePeer() -> TunnelMachine.Event? {
     if let end = lookup.end(in: machine.state), end <= platform.clock.now() { return .idle }
     let now = platform.clock.now()
-    if linkIdle != nil, let packets = linkPackets {
-      linkIdle?.take(packets, at: now)
+    if sampling.measuresLink, let packets = linkPackets {
+      sampling.take(packets: packets, at: now)
       if let idleEnd, idleEnd <= now { return .idle }
     }
-    guard machine.state == .connected || idle != nil, let device = driver?.readDevice() else { return nil }
-    idle?.take(device, at: now)
+    guard machine.state == .connected || sampling.measuresDevice, let device = driver?.readDevice() else { return nil }
+    sampling.measure(device, at: now)
     if let idleEnd, idleEnd <= now { return .idle }
     guard machine.state == .connected else { return nil }
-    return liveness?.take(device, at: now).map { .peerSilent(for: $0) }
+    return sampling.judge(device, at: now).map { .peerSilent(for: $0) }
   }
 
   /// Begins to sample it, if its device shows whether the peer answers.
   func beginSampling() {
-    if machine.state == .connected, endsWhenIdle, linkIdle == nil, let packets = linkPackets {
-      linkIdle = LinkIdleMeter(packets, at: platform.clock.now())
-    }
-    guard machine.state == .connected, liveness == nil || endsWhenIdle && idle == nil, let device = driver?.readDevice() else {
-      return
-    }
+    guard machine.state == .connected else { return }
     let now = platform.clock.now()
-    if liveness == nil {
-      var liveness = TunnelLiveness()
-      _ = liveness.take(device, at: now)
-      self.liveness = liveness
-    }
-    if endsWhenIdle, idle == nil { idle = IdleMeter(device, at: now) }
+    if endsWhenIdle, !sampling.measuresLink, let packets = linkPackets { sampling.begin(packets: packets, at: now) }
+    guard sampling.isToBegin(endsWhenIdle: endsWhenIdle), let device = driver?.readDevice() else { return }
+    sampling.begin(device, endsWhenIdle: endsWhenIdle, at: now)
   }
 
   /// When its session ends, unless data flows before.
-  private var idleEnd: Moment? { (idle?.activeAt ?? linkIdle?.activeAt).map { $0 + policy.idleInForce } }
+  private var idleEnd: Moment? { sampling.activeAt.map { $0 + policy.idleInForce } }
 
   /// The packets that its link has carried; `nil`: it is a WireGuard device, or there is no link.
   private var linkPackets: UInt64? { policy.provider.isWireGuard ? nil : linkName.flatMap(platform.machine.countPackets) }
@@ -395,28 +382,6 @@ final class TunnelSupervisor {
   private var cause: ReasonCode {
     if case .backingOff = machine.state, let failure = machine.failure { return failure.code }
     return successor == nil ? surroundings.cause(self) : .policyLoaded
-  }
-}
-
-/// What all tunnels have of the agent.
-struct TunnelSurroundings {
-  /// A source outside the agent has moved a tunnel: a pass is due.
-  var changed: () -> Void = {}
-  /// A tunnel's provider tells something.
-  var publish: (String, ProviderNews) -> Void = { _, _ in }
-  /// The way of a tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
-  var outerWay: (TunnelPolicy) -> OuterWay? = { _ in nil }
-  /// The reason of rules and people for a tunnel's state.
-  var cause: (TunnelSupervisor) -> ReasonCode = { _ in .undecided }
-}
-
-extension ProviderConfiguration {
-  /// The machine of a tunnel that is down. A provider's own time limits come before those of the machine.
-  fileprivate var machine: TunnelMachine {
-    guard case .installed = self else { return TunnelMachine() }
-    // A person has time for an answer.
-    let connect = .seconds(90) + OpenQuestion.patience
-    return TunnelMachine(timing: .init(connect: connect, reassert: .seconds(120) + OpenQuestion.patience, silence: .seconds(120)))
   }
 }
 

@@ -1,0 +1,14 @@
+internal import NetworkTypes
+internal import RoamwardCore
+
+/// What all tunnels have of the agent.
+struct TunnelSurroundings {
+  /// A source outside the agent has moved a tunnel: a pass is due.
+  var changed: () -> Void = {}
+  /// A tunnel's provider tells something.
+  var publish: (String, ProviderNews) -> Void = { _, _ in }
+  /// The way of a tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
+  var outerWay: (TunnelPolicy) -> OuterWay? = { _ in nil }
+  /// The reason of rules and people for a tunnel's state.
+  var cause: (TunnelSupervisor) -> ReasonCode = { _ in .undecided }
+}
