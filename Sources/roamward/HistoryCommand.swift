@@ -31,7 +31,8 @@ struct HistoryOfMachine: ParsableCommand {
     let onDisk = try record.read()
     if replay { return try runReplay(onDisk) }
     if let html {
-      let set = try policies.load()
+      // Without policies the page has the record alone.
+      let set = try policies.load(mayBeEmpty: true)
       var page = HistoryPage(
         onDisk.revealed(by: set), policies: set, identification: onDisk.identification(of: set), from: from, to: to, .machine)
       return try writePage(page.text(), to: html)

@@ -29,12 +29,12 @@ struct PolicyOptions: ParsableArguments {
     return policies
   }
 
-  /// Loads the policies. Problems go to standard error; errors end the program with status 1.
-  func load() throws -> PolicySet {
+  /// Loads the policies. Problems go to standard error; errors end the program with status 1. `mayBeEmpty`: no tunnel is no problem.
+  func load(mayBeEmpty: Bool = false) throws -> PolicySet {
     let loaded = try loadAll()
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
     if loaded.hasErrors { throw ExitStatus.policyErrors }
-    if loaded.policies.tunnels.isEmpty {
+    if loaded.policies.tunnels.isEmpty, !mayBeEmpty {
       let places = (policies.isEmpty ? PolicyLayers.standard : policies).joined(separator: ", ")
       writeError("roamward: no tunnels are defined in \(places)\n")
     }

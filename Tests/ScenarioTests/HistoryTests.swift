@@ -33,6 +33,7 @@ import Testing
       # Beside the policies in force, which here are the machine's own, if it has any.
       roamward simulate --history 14d --policies new "${own[@]}" >beside 2>&1 && say simulated
       roamward history "${own[@]}" --policies "$policies" --html page.html
+      roamward history "${own[@]}" --policies local --html bare.html 2>bare
       stat -c '%a' page.html "$scene/state/history" "$scene"/state/history/*
       """)
     let history = scene.read("history")
@@ -49,6 +50,8 @@ import Testing
     #expect(differences.contains("corp up") && differences.contains("trusted networks: none"))
     #expect(seen.contains("[simulated]") && scene.read("beside").contains("trusted networks: none"), "\(scene.read("beside"))")
     #expect(scene.read("page.html").contains("default-src 'none'"))
+    // A page without policies is the record alone.
+    #expect(scene.read("bare.html").contains("default-src 'none'") && scene.read("bare").isEmpty, "\(scene.read("bare"))")
     #expect(Set(seen.lines.filter { $0.allSatisfy(\.isNumber) && $0.count == 3 }) == ["600", "700"])
   }
 }
