@@ -89,6 +89,9 @@ extension SimulatedMachine {
     return true
   }
 
+  /// The program of a tunnel that no agent reads ends by itself; its channel is not kept any more.
+  package func endLeftProgram(of tunnel: String) { (providers.left[tunnel], providers.unread[tunnel]) = (nil, nil) }
+
   /// The program of a tunnel ends by itself.
   package func endProgram(of tunnel: String) { providers.running.removeValue(forKey: tunnel)?.events(.ended) }
 

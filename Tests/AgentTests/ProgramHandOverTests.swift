@@ -25,6 +25,15 @@ import Testing
       location: Sample.place())
   }
 
+  /// The same tunnel with another option.
+  private static func other(_ policy: TunnelPolicy) -> TunnelPolicy {
+    guard case .installed(var installed) = policy.provider else { return policy }
+    installed.options = ["server": "other"]
+    var policy = policy
+    policy.provider = .installed(installed)
+    return policy
+  }
+
   private static func inner() -> TunnelPolicy {
     var tunnel = Sample.tunnel(
       rules: [Sample.rule(.always, .connect)], wireGuard: Sample.wireGuard(keepalive: 25),
@@ -119,6 +128,87 @@ import Testing
       #expect(!life.machine.log.applied[steps...].contains(.removeFirewall))
     }
     #expect(life.machine.disk.handOver.tunnels.isEmpty)
+  }
+
+  /// What a kill switch has to hold back at each moment: what the server has sent, or more.
+  private func holes(in steps: ArraySlice<Step>) -> [Step] {
+    let pushed = InstalledProviderTests.pushed.includedRoutes
+    return steps.filter { step in
+      switch step {
+      case .removeFirewall: return true
+      case .replaceFirewall(let table):
+        let prefixes = table.guards.first { $0.tunnel == "plain" }?.prefixes ?? []
+        return !pushed.allSatisfy { wanted in prefixes.contains { $0.contains(wanted) } }
+      default: return false
+      }
+    }
+  }
+
+  @Test("the kill switch blocks at each moment what the server has sent", arguments: [KillSwitch.on, .always], ["same", "died", "definition"])
+  func guarded(_ killSwitch: KillSwitch, _ change: String) {
+    let life = life(InstalledProviderTests.policy(killSwitch: killSwitch))
+    #expect(life.agent.connectedTunnels == ["plain"])
+    let steps = life.machine.log.applied.count
+    #expect(stop(life))
+    switch change {
+    case "died": life.machine.endLeftProgram(of: "plain")
+    case "definition": life.machine.policies = PolicySet(tunnels: [Self.other(InstalledProviderTests.policy(killSwitch: killSwitch))])
+    default: break
+    }
+    // Meanwhile it answers nothing, as while a server is looked for.
+    if change != "same" { life.machine.peersAnswer = false }
+    let agent = next(life)
+    #expect(state(agent) == (change == "same" ? "connected" : "connecting"))
+    life.machine.peersAnswer = true
+    life.machine.run(for: .seconds(200))
+    #expect(state(agent) == "connected" && life.machine.providers.tunnels == ["plain"])
+    #expect(holes(in: life.machine.log.applied[steps...]).isEmpty, "\(holes(in: life.machine.log.applied[steps...]))")
+  }
+
+  @Test("a program that ended between the agents is started again; so is one whose channel was not kept") func died() {
+    let life = life(InstalledProviderTests.policy(killSwitch: .on), Self.inner())
+    life.machine.run(for: .seconds(20))
+    #expect(stop(life))
+    #expect(life.machine.disk.handOver.tunnels.count == 2)
+    life.machine.endLeftProgram(of: "plain")
+    let agent = next(life, for: .seconds(30))
+    #expect(agent.connectedTunnels == ["lab", "plain"] && life.machine.providers.starts == 2)
+  }
+
+  @Test("a program whose definition was changed is asked to stop, before the one of the new definition starts") func orderly() {
+    let life = life(InstalledProviderTests.policy())
+    #expect(stop(life))
+    life.machine.policies = PolicySet(tunnels: [Self.other(InstalledProviderTests.policy())])
+    let agent = next(life)
+    #expect(state(agent) == "connected" && life.machine.providers.starts == 2)
+    #expect(life.machine.providers.stops == ["plain policy-changed"], "\(life.machine.providers.stops)")
+  }
+
+  @Test("no message starts a second program while its first one waits for the next agent") func messages() {
+    let life = life(InstalledProviderTests.policy())
+    var reply: Reply?
+    life.agent.stop(keepingBlock: true, handingOver: true) {}
+    life.agent.message("plain", ["type": "statistics", "value": .null]) { reply = $0 }
+    life.machine.run(for: .seconds(5))
+    #expect(life.machine.providers.starts == 1)
+    #expect("\(reply.map { "\($0)" } ?? "")".contains("the agent is restarted"))
+    #expect(state(next(life)) == "connected")
+  }
+
+  @Test("a command whose link is gone is ended and started again, also if it has no `status`", arguments: [true, false])
+  func linkGone(_ hasStatus: Bool) {
+    var policy = Self.command()
+    if !hasStatus, case .command(var command) = policy.provider {
+      command.status = []
+      policy.provider = .command(command)
+    }
+    let life = life(policy)
+    #expect(life.agent.connectedTunnels == ["ssl"])
+    #expect(stop(life))
+    life.machine.state.apply([.deleteLink("vpn0", .userspace)])
+    let agent = next(life, for: .seconds(60))
+    #expect(life.machine.programs.runs.filter { !$0.hasSuffix("status") } == ["ssl up", "ssl down", "ssl up"])
+    #expect(state(agent, "ssl") == "connected")
   }
 
   @Test("a command runs on without another `up`; a changed one ends by its own `down` first") func commands() {

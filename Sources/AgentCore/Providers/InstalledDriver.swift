@@ -33,6 +33,10 @@ final class InstalledDriver: TunnelDriver {
   private var wanted: TunnelSettings?
   /// Whether it was taken over, and has not been asked since: it has slept as little as it has moved.
   private var isTakenOver = false
+  /// Whether the program waits for the next agent.
+  private var isLeft = false
+  /// Whether the program was started by another definition, or for another place: after its run another one is started.
+  private var isOutdated = false
   private var messages = ProviderMessages()
   /// What no person has answered yet, the first first.
   private(set) var questions: [OpenQuestion] = []
@@ -70,7 +74,7 @@ final class InstalledDriver: TunnelDriver {
     self.underlay = underlay
     isStartDue = true
     // The program of the run before is still ending.
-    if isEnding { return }
+    if isEnding || isOutdated { return }
     if session == nil { return startProgram() }
     // A message has started it while its outer tunnel was down, or another one.
     if mark != outlets.outerWay().mark { return endProgram() }
@@ -223,14 +227,14 @@ final class InstalledDriver: TunnelDriver {
     case .ended:
       perform { $0.channelClosed() }
       session = nil
-      isEnding = false
+      (isEnding, isOutdated) = (false, false)
       if isStartDue || messages.isWaiting { startProgram() }
       outlets.changed()
     }
   }
 
   private func startRun() {
-    guard isStartDue, session?.state == .idle else { return }
+    guard isStartDue, !isOutdated, session?.state == .idle else { return }
     isStartDue = false
     path = underlay.map(NetworkPath.init)
     let request = StartRequest(options: configuration.options, network: path, mayAsk: configuration.program.needs.contains(.ask))
@@ -255,12 +259,13 @@ final class InstalledDriver: TunnelDriver {
   /// Leaves the program to the next agent. While one side owes an answer it cannot be left.
   func handOver() -> DriverHandOver? {
     guard isPrepared, !isEnding, !isStartDue, !messages.isOpen, let wanted, let resumption = session?.resumption,
+      var note = ProviderHandOver(resumption, configuration, settings: wanted, network: path, gateways: brought.gateways, mark: mark),
       let process = platform.installed.handOver(tunnel)
     else { return nil }
-    let note = ProviderHandOver(
-      resumption, configuration, settings: wanted, network: path, gateways: brought.gateways, mark: mark, process: process)
+    note.process = process
     session = nil
-    return note.map { DriverHandOver(provider: $0.text) }
+    isLeft = true
+    return DriverHandOver(provider: note.text)
   }
 
   /// Goes on with the program of another agent. One that this agent would not have started so is ended, and a new one is started.
@@ -275,9 +280,10 @@ final class InstalledDriver: TunnelDriver {
     guard let resumed = ProviderSession(resuming: note.resumption, tunnel: name, at: now), let settings = note.wantedSettings,
       let known = note.knownNetwork
     else { return isReplaced("it speaks version \(note.version) of the protocol, and this agent version \(ProtocolLimits.version)") }
-    if note.definition != configuration.definition { return isReplaced("its policy or its manifest was changed") }
-    if !left.isFitting || mark != outlets.outerWay().mark { return isReplaced("its place among the tunnels is another one") }
-    if !left.hasLink { return isReplaced("its link is gone") }
+    if note.definition != configuration.definition { return isReplaced("its policy or its manifest was changed", resumed) }
+    if mark != outlets.outerWay().mark { return isReplaced("the tunnel that it goes through is another one") }
+    if !left.isFitting { return isReplaced("its place among the tunnels is another one", resumed) }
+    if !left.hasLink { return isReplaced("its link is gone", resumed) }
     session = resumed
     brought.gateways = note.gateways.compactMap { IPAddress($0) }
     judge(settings)
@@ -285,12 +291,13 @@ final class InstalledDriver: TunnelDriver {
     return true
   }
 
-  /// Says why the program of another agent is not taken over, and ends it.
-  private func isReplaced(_ reason: String, isRunning: Bool = true) -> Bool {
+  /// Says why the program of another agent is not taken over, and ends it: after it has stopped its run, if it can be asked to.
+  private func isReplaced(_ reason: String, _ resumed: ProviderSession? = nil, isRunning: Bool = true) -> Bool {
     outlets.publish(.log(level: "warning", origin: "agent", text: "the restart of the agent replaces the provider: \(reason)"))
     guard isRunning else { return false }
-    session = ProviderSession(tunnel: String(decoding: tunnel.utf8.prefix(64), as: UTF8.self), at: now)
-    endProgram()
+    isOutdated = true
+    session = resumed ?? ProviderSession(tunnel: String(decoding: tunnel.utf8.prefix(64), as: UTF8.self), at: now)
+    if resumed != nil { perform { [now] in $0.stop(.policyChanged, at: now) } } else { endProgram() }
     return false
   }
 
@@ -298,13 +305,14 @@ final class InstalledDriver: TunnelDriver {
 
   /// Sends an application's message; starts the program for it if none runs.
   func message(_ content: MessageContent, then reply: @escaping (MessageReply) -> Void) {
+    if isLeft { return reply(.failure(Refusal(code: "unavailable", text: "the agent is restarted; try again"))) }
     messages.wait(content, reply)
     if session == nil { return startProgram() }
     sendMessages()
   }
 
   private func sendMessages() {
-    guard let state = session?.state, state != .greeting, state != .closed, !isEnding else { return }
+    guard let state = session?.state, state != .greeting, state != .closed, !isEnding, !isOutdated else { return }
     for waiting in messages.takeWaiting() {
       do throws(ProviderSession.Unsendable) {
         guard let (id, actions) = try session?.message(waiting.content, at: now) else { continue }
@@ -423,8 +431,10 @@ final class InstalledDriver: TunnelDriver {
 
   private func ended(_ end: ProviderSession.RunEnd) {
     isPrepared = false
-    if !isStartDue, !messages.isOpen { endProgram() }
-    guard case .failed(let failure) = end else { return }
+    let wasOutdated = isOutdated
+    if wasOutdated || !isStartDue && !messages.isOpen { endProgram() }
+    // That of the next run is another matter.
+    guard case .failed(let failure) = end, !wasOutdated else { return }
     report(.failed(TunnelFailure(failure)))
   }
 

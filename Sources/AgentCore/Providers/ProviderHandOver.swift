@@ -21,11 +21,12 @@ struct ProviderHandOver: Codable {
   var gateways: [String]
   /// The firewall mark of its sockets.
   var mark: Int64
-  var process: LeftProgram
+  /// Known when the program is left.
+  var process = LeftProgram(process: 0, started: 0)
 
   init?(
     _ session: ProviderSession.Resumption, _ configuration: InstalledProviderConfiguration, settings: TunnelSettings, network: NetworkPath?,
-    gateways: [IPAddress], mark: UInt32, process: LeftProgram
+    gateways: [IPAddress], mark: UInt32
   ) {
     guard let wanted = try? ProviderMessage.settings(id: 1, settings).encoded(), let path = try? AgentMessage.network(network).encoded()
     else { return nil }
@@ -37,7 +38,6 @@ struct ProviderHandOver: Codable {
     self.network = String(decoding: path, as: UTF8.self)
     self.gateways = gateways.map(\.description)
     self.mark = Int64(mark)
-    self.process = process
   }
 
   init?(_ text: String?) {

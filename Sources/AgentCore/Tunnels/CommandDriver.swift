@@ -15,6 +15,8 @@ final class CommandDriver: TunnelDriver {
   /// Whether `up` has begun and `down` has not ended since.
   private var isDownOwed = false
   private var isStatusDue = false
+  /// Whether its programs wait for the next agent.
+  private var isLeft = false
   private var life = 0
 
   init(
@@ -67,15 +69,16 @@ final class CommandDriver: TunnelDriver {
     life += 1
     isStatusDue = false
     isDownOwed = false
+    isLeft = true
     return DriverHandOver()
   }
 
-  /// A command that was changed meanwhile ends by its own `down`, before the new one starts.
+  /// A command that was changed meanwhile, or whose link is gone, ends by its own `down`, before the new one starts.
   func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
     guard let started = left.command else { return false }
     life += 1
     isDownOwed = true
-    if left.isFitting, started == command { return true }
+    if left.isFitting, left.hasLink || command.interface == nil, started == command { return true }
     run(.down, of: started) { [weak self] _ in self?.downEnded() }
     return false
   }
@@ -98,6 +101,8 @@ final class CommandDriver: TunnelDriver {
 
   /// A `down` that has not begun is still due: its note stays, for the next start or for a clean-up.
   func cutShort() {
+    // A `status` that does not end yet: to cut it would end what `up` has left running.
+    if isLeft { return }
     queue = []
     if running != .down { isDownOwed = false }
     if running != nil { platform.commands.cut(tunnel) }
