@@ -18,6 +18,12 @@ let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 /// this one after those of the command line.
 let fast: [SwiftSetting] = [.unsafeFlags(["-Xfrontend", "-O"], .when(configuration: .release))]
 
+/// For targets none of whose values is printed by its members' names (`"\\(value)"` of an enumeration, `print`, `dump`): a release goes
+/// without these names, and the linker can leave out what only they refer to (docs/decisions/0016).
+let unnamed: [SwiftSetting] = [
+  .unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"], .when(configuration: .release))
+]
+
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
 let strictC: [CSetting] = [
   .enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error),
@@ -320,11 +326,12 @@ let package = Package(
       uses: [
         "NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "ProviderGroups", "SystemdIO", "WireGuardControl",
         "ProviderProtocol", "CLinux",
-      ]),
+      ], optimized: unnamed),
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "ProviderProtocol", "RoamwardCore"]),
+      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "ProviderProtocol", "RoamwardCore"],
+      optimized: unnamed),
     rim(
       "LinuxPlatform",
       uses: [
@@ -332,14 +339,14 @@ let package = Package(
         "KernelNetwork",
         "KeyMemory",
         "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO", "TunnelProviders",
-      ]),
+      ], optimized: unnamed),
     rim(
       "AgentDaemon",
       uses: [
         "AgentCore", "CTextPages", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO",
         "LinuxPlatform", "NetworkTypes",
         "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
-      ]),
+      ], optimized: unnamed),
     rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
     .executableTarget(
       name: "roamwardd",
@@ -381,7 +388,8 @@ let package = Package(
     // The agent in a machine in memory: for `roamward simulate`, and for tests.
     rim(
       "Simulation",
-      uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"]),
+      uses: ["AgentCore", "ControlProtocol", "JSON", "NetworkTypes", "PolicySource", "ProviderProtocol", "KernelModel", "RoamwardCore"],
+      optimized: unnamed),
 
     // Not shipped.
     rim("TestKit", uses: ["NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore"]),

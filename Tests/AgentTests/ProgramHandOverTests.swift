@@ -144,7 +144,8 @@ import Testing
     }
   }
 
-  @Test("the kill switch blocks at each moment what the server has sent", arguments: [KillSwitch.on, .always], ["same", "died", "definition"])
+  @Test(
+    "the kill switch blocks at each moment what the server has sent", arguments: [KillSwitch.on, .always], ["same", "died", "definition"])
   func guarded(_ killSwitch: KillSwitch, _ change: String) {
     let life = life(InstalledProviderTests.policy(killSwitch: killSwitch))
     #expect(life.agent.connectedTunnels == ["plain"])
