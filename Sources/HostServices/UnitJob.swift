@@ -2,8 +2,8 @@ internal import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
 
-/// The pending job of this process's systemd unit: its type (`stop`, `restart` …) distinguishes a restart from a stop. Before a restart also
-/// what the unit keeps over it.
+/// The pending job of this process's systemd unit: its type (`stop`, `restart` …) distinguishes a restart from a stop. Before a restart
+/// also what the unit keeps over it.
 ///
 /// The unit is identified by its invocation ID, which systemd sets in the environment of its processes (systemd.exec(5)).
 package final class UnitJob {

@@ -13,9 +13,8 @@ package final class DescriptorStore {
   /// Gives the manager a copy under this name. Returns false if it keeps no more.
   package func keep(_ descriptor: FileDescriptor, as name: String) -> Bool {
     // FDPOLL=0 would keep one whose other end has closed.
-    guard room > 0, withUnsafePointer(to: descriptor.number, { sd_pid_notify_with_fds(0, 0, "FDSTORE=1\nFDNAME=\(name)", $0, 1) }) > 0 else {
-      return false
-    }
+    let message = "FDSTORE=1\nFDNAME=\(name)"
+    guard room > 0, withUnsafePointer(to: descriptor.number, { sd_pid_notify_with_fds(0, 0, message, $0, 1) }) > 0 else { return false }
     room -= 1
     return true
   }

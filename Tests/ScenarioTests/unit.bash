@@ -20,9 +20,11 @@ restart_unit() {
   local before
   before=$(agent_pid)
   kill -HUP "$(<"$scene/unit.pid")"
-  within 10 eval '[[ $(agent_pid) != '"$before"' ]]'
+  within 10 another_agent "$before"
   within 5 roamward status
 }
+
+another_agent() { [[ $(agent_pid) != "$1" ]]; }
 
 # Says its exit status.
 stop_unit() {
