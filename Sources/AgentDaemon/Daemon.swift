@@ -313,7 +313,7 @@ package final class Daemon {
     if let limit = try? loop.at(.now + Self.jobLimit + .seconds(10), { [weak self] in self?.loop.stop(code: 1) }) { sources.append(limit) }
   }
 
-  /// Three answers of systemd, on a machine that is busy with an upgrade.
+  /// Five answers of systemd, on a machine that is busy with an upgrade.
   private static let jobLimit = Duration.seconds(5)
 
   private func log(_ answer: UnitJob.Answer) {

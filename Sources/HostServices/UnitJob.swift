@@ -12,6 +12,8 @@ package final class UnitJob {
   private let loop: EventLoop
   private var timer: EventSource?
   private var done: ((Answer) -> Void)?
+  /// The answer at the time limit.
+  private var answer = Answer.unanswered
   /// How many descriptors systemd keeps over the restart, beside those that it has already; 0 unless the answer is a restart.
   package private(set) var descriptorRoom = 0
 
@@ -46,7 +48,7 @@ package final class UnitJob {
   package func ask(invocation: String?, within limit: Duration, then done: @escaping (Answer) -> Void) {
     guard let identity = invocation.flatMap(Self.bytes), identity.count == 16 else { return done(.none) }
     self.done = done
-    timer = try? loop.at(.now + limit) { [weak self] in self?.finish(.unanswered) }
+    timer = try? loop.at(.now + limit) { [weak self] in self.map { $0.finish($0.answer) } }
     bus.closed = { [weak self] _ in self?.finish(.none) }
     bus.opened = { [weak self] in
       let root = "/org/freedesktop/systemd1"
@@ -55,8 +57,7 @@ package final class UnitJob {
         self?.get(unit, "Unit", "Job", limit) { [weak self] job in
           guard let path = job[1]?.text, path != "/" else { return self?.finish(.none) ?? () }
           self?.get(path, "Job", "JobType", limit) { [weak self] type in
-            let answer: Answer = type.text.map { .job($0) } ?? .none
-            answer.isRestart ? self?.askForRoom(unit, limit) { self?.finish(answer) } : self?.finish(answer)
+            self?.take(type.text.map { .job($0) } ?? .none, of: unit, limit)
           }
         }
       }
@@ -64,13 +65,15 @@ package final class UnitJob {
     bus.connect()
   }
 
-  /// A systemd that does not say it keeps none.
-  private func askForRoom(_ unit: String, _ limit: Duration, then done: @escaping () -> Void) {
+  private func take(_ answer: Answer, of unit: String, _ limit: Duration) {
+    self.answer = answer
+    guard answer.isRestart else { return finish(answer) }
+    // A systemd that does not say it keeps none.
     count(unit, "FileDescriptorStoreMax", limit) { [weak self] most in
-      guard most > 0 else { return done() }
+      guard most > 0 else { return self?.finish(answer) ?? () }
       self?.count(unit, "NFileDescriptorStore", limit) { [weak self] kept in
         self?.descriptorRoom = max(0, most - kept)
-        done()
+        self?.finish(answer)
       }
     }
   }

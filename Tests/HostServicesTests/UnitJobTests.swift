@@ -36,15 +36,22 @@ struct UnitJobTests {
     }
   }
 
-  private func ask(_ type: String, store: (UInt32, UInt32)?) throws -> Int {
+  @Test("is a restart without room where systemd does not say in time what it keeps") func roomUnanswered() throws {
+    #expect(try ask("restart", store: (64, 0), isDeafOfStore: true, within: .milliseconds(500)) == 0)
+  }
+
+  private func ask(
+    _ type: String, store: (UInt32, UInt32)?, isDeafOfStore: Bool = false, within limit: Duration = .seconds(20)
+  ) throws -> Int {
     let bus = try PrivateBus()
     try bus.start()
     var double: SystemdDouble?
     return try onLoop { loop, done in
       double = try SystemdDouble(on: bus.address, loop: loop, job: type, store: store)
+      double?.isDeafOfStore = isDeafOfStore
       let job = UnitJob(on: loop, busAddress: bus.address)
-      job.ask(invocation: Self.invocation, within: .seconds(20)) { [unowned job] _ in
-        withExtendedLifetime(double) { done(job.descriptorRoom) }
+      job.ask(invocation: Self.invocation, within: limit) { [unowned job] answer in
+        withExtendedLifetime(double) { done(answer == .job(type) ? job.descriptorRoom : -1) }
       }
       return job
     }
@@ -70,6 +77,7 @@ private final class SystemdDouble {
   private let isDeaf: Bool
   /// The descriptors that it keeps at most, and those that it has; `nil`: it knows no such property.
   private let store: (UInt32, UInt32)?
+  var isDeafOfStore = false
 
   init(on address: String, loop: EventLoop, job: String?, isDeaf: Bool = false, store: (UInt32, UInt32)? = (64, 0)) throws {
     self.job = job
@@ -82,6 +90,7 @@ private final class SystemdDouble {
     if isDeaf { return .nothing }
     let interface = text(in: call.message)
     if interface == "org.freedesktop.systemd1.Service" {
+      if isDeafOfStore { return .nothing }
       guard let store else { return .error(name: "org.freedesktop.DBus.Error.UnknownProperty", text: "no such property") }
       let isMost = text(in: call.message) == "FileDescriptorStoreMax"
       return .reply { [self] reply in
