@@ -1,6 +1,7 @@
 import AgentCore
 import AgentDaemon
 import Glibc
+import JSON
 import LinuxIO
 import NetworkTypes
 import PolicySource
@@ -34,6 +35,28 @@ import Testing
     journal.forgetCommand("vpn")
     journal.saveOverrides([:])
     #expect(names(in: path) == ["lock"])
+  }
+
+  @Test("a hand-over is read once, also one of the first version, and one with members of a later version") func handOver() throws {
+    let folder = try TemporaryFolder()
+    var left = HandOver(tunnels: [
+      "corp": HandOver.Tunnel(slot: 3, connectedSince: 7, link: "corp"),
+      "ssl": HandOver.Tunnel(slot: 4, connectedSince: 8, link: nil, outer: "corp"),
+      "plain": HandOver.Tunnel(slot: 5, connectedSince: 9, link: "plain", provider: "{\"version\":1}"),
+    ])
+    try StateFolder(path: folder.path).recoveryLog.noteHandOver(left)
+    do {
+      let state = try StateFolder(path: folder.path)
+      #expect(state.handedOver == ["corp", "plain", "ssl"] && state.recoveryLog.takeHandOver() == left)
+      #expect(state.handedOver.isEmpty && state.recoveryLog.takeHandOver().tunnels.isEmpty && names(in: folder.path) == ["lock"])
+    }
+    // Links of the first version have the names of their tunnels.
+    left.tunnels = ["corp": HandOver.Tunnel(slot: 3, connectedSince: Timestamp(seconds: 7), link: "corp")]
+    for tunnel: JSON in [["slot": 3, "since": 7], ["slot": 3, "since": 7, "link": "corp", "later": ["is ignored"]]] {
+      let note: JSON = ["boot": .string(NotesOnDisk.currentBoot), "tunnels": ["corp": tunnel]]
+      try TextFile.replace("\(folder.path)/hand-over", with: Note.encode(note, name: "hand-over"), mode: 0o600)
+      #expect(try StateFolder(path: folder.path).recoveryLog.takeHandOver() == left, "\(tunnel)")
+    }
   }
 
   @Test("wait for the lock of an agent that is just going, and no longer than a second for one that stays") func lockOfDying() throws {
