@@ -75,8 +75,14 @@ import Testing
     let (before, heard) = (life.machine.state.observed, life.machine.providers.networks)
     let applied = life.machine.log.applied.count
     #expect(stop(life))
-    let agent = next(life)
+    let agent = Agent(platform: life.machine.platform, settle: .milliseconds(500))
+    var changes: [String] = []
+    agent.announcer.receive = { if case .state(_, let from, let to, _, let reason) = $0 { changes.append("\(from) \(to): \(reason)") } }
+    agent.start()
+    life.machine.run(for: .seconds(5))
     #expect(state(agent) == "connected")
+    // Its reason is that of the rules.
+    #expect(changes == ["disconnected connected: rule 1: always"])
     #expect(life.machine.providers.starts == 1 && life.machine.providers.stops.isEmpty && life.machine.providers.networks == heard)
     #expect(life.machine.state.observed.comparable == before.comparable)
     #expect(life.machine.log.applied.count == applied, "\(life.machine.log.applied[applied...])")

@@ -202,7 +202,8 @@ final class Reconciler {
         command: commands[name], provider: noted.provider)
       let outer = noted.outer.flatMap { state.tunnels[$0] }
       let isOuterSame = noted.outer.map { outer?.machine.isRunning == true && outer?.slot == left.tunnels[$0]?.slot } ?? true
-      drive(tunnel) { $0.takeOver(noted, found, isOuterSame: isOuterSame, on: $1) }
+      // It is published with the decision, which follows.
+      tunnel.takeOver(noted, found, isOuterSame: isOuterSame, on: state.seen.observation?.snapshot.primaryLink)
     }
     platform.installed.endUnclaimed(Set(left.tunnels.filter { $0.value.provider != nil }.keys))
     state.looksEverywhere = true
