@@ -1,0 +1,165 @@
+internal import KernelModel
+internal import NetworkTypes
+internal import ProviderProtocol
+internal import RoamwardCore
+
+// What the provider asks for, and tells.
+extension InstalledDriver {
+  func carryOut(_ action: ProviderSession.Action) {
+    switch action {
+    case .send(let bytes, let attachment): platform.installed.send(tunnel, bytes, attachment)
+    case .stateChanged(let state): entered(state)
+    case .apply(let id, let settings):
+      judge(settings)
+      run.pending.settings = id
+      wantLink()
+    case .openDevice(let id):
+      guard allows(.device, id) else { return }
+      run.pending.devices.append(id)
+      wantLink()
+    case .openXFRM(let id):
+      guard allows(.xfrm, id) else { return }
+      run.pending.devices.append(id)
+      wantLink()
+    case .openSocket(let id, let transport, let remote):
+      guard allows(transport == .udp ? .udp : .tcp, id) else { return }
+      openSocket(id, transport, remote)
+    case .resolve(let id, let name): if allows(.resolve, id) { resolve(id, name) }
+    case .ask(let id, let question): ask(id, question)
+    case .withdraw(let id):
+      questions.removeAll { $0.number == id }
+      outlets.changed()
+    case .reasserting(let code, let text): report(.reasserting("\(text) (\(code))"))
+    case .replied(let id, let reply):
+      if let time = messages.replied(id, at: now, reply) {
+        outlets.publish(.log(level: "debug", origin: "agent", text: "message \(id): reply after \(time.milliseconds) ms"))
+      }
+      if session?.state == .idle, !messages.isOpen, !isStartDue { endProgram() }
+    case .asleep: break
+    case .keep(let bytes): keep(bytes)
+    case .event(let name, let data): outlets.publish(.event(name: name.description, data))
+    case .log(let line): outlets.publish(.log(level: line.level.rawValue, origin: line.origin.description, text: line.text))
+    case .dropped(let count):
+      outlets.publish(.log(level: "warning", origin: "agent", text: "\(count) events and lines came too fast and were dropped"))
+    case .runEnded(let end): ended(end)
+    case .violated(let violation): outlets.publish(.log(level: "error", origin: "agent", text: "\(violation)"))
+    case .close: endProgram()
+    }
+  }
+
+  func judge(_ settings: TunnelSettings) {
+    let judgement = SettingsJudgement(of: settings, for: policy(), allowance: configuration.allowance)
+    let gateways = run.brought.gateways
+    (run.brought, run.refused) = (judgement.brought, judgement.refused)
+    run.brought.gateways = gateways
+    run.brought.lastIncluded = run.brought.included
+    run.wanted = settings
+  }
+
+  func keep(_ bytes: [UInt8]) {
+    do throws(PlatformError) {
+      try platform.installed.keep(tunnel, configuration, bytes)
+      program.hasKept = !bytes.isEmpty
+    } catch {
+      outlets.publish(.log(level: "error", origin: "agent", text: "what the provider wants to keep cannot be written: \(error)"))
+    }
+  }
+
+  /// Makes the agent set the link up, or give it other settings; `applied` follows.
+  func wantLink() {
+    if run.isPrepared { return outlets.changed() }
+    run.isPrepared = true
+    report(.prepared)
+  }
+
+  func allows(_ need: ProviderProgram.Need, _ id: UInt32) -> Bool {
+    if configuration.program.needs.contains(need) { return true }
+    refuse(id, "policy", "the provider's manifest does not name `\(need.rawValue)` among its needs")
+    return false
+  }
+
+  func openSocket(_ id: UInt32, _ transport: Transport, _ remote: Endpoint) {
+    guard case .address(let address) = remote.host else { return refuse(id, "unreachable", "\(remote) has no address") }
+    platform.installed.openSocket(tunnel, id, transport, remote) { [weak self] error in
+      guard let self else { return }
+      if let error { return refuse(id, "unreachable", error.description) }
+      if !run.brought.gateways.contains(address) { run.brought.gateways.append(address) }
+      attempt { (session) throws(ProviderSession.Unsendable) in try session.socketOpened(id: id) }
+    }
+  }
+
+  func resolve(_ id: UInt32, _ name: DomainName) {
+    let lookup = platform.network.resolve(name, outlets.outerWay().lookup(of: name, on: underlay)) { [weak self] resolution in
+      guard let self else { return }
+      run.pending.lookups[id] = nil
+      switch resolution {
+      case .failed(let reason): refuse(id, "unresolved", "\(name): \(reason)")
+      case .addresses(let addresses):
+        attempt { (session) throws(ProviderSession.Unsendable) in try session.resolved(id: id, addresses) }
+      }
+    }
+    if let lookup { run.pending.lookups[id] = lookup }
+  }
+}
+
+// Questions to a person.
+extension InstalledDriver {
+  func ask(_ id: UInt32, _ question: Question) {
+    guard configuration.program.needs.contains(.ask) else { return answer(id, .unavailable) }
+    questions.append(OpenQuestion(number: id, question: question, until: now + OpenQuestion.patience))
+    outlets.publish(.question(number: Int(id), kind: question.kind.rawValue, prompt: question.prompt))
+    outlets.changed()
+  }
+
+  func answer(_ id: UInt32, _ outcome: AnswerOutcome) {
+    questions.removeAll { $0.number == id }
+    attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.answer(id: id, outcome, at: now) }
+  }
+
+  /// A person has answered the first open question, or this one; `nil`: declined. Throws what is wrong with the answer.
+  func answer(_ number: Int?, with text: String?) throws(Refusal) {
+    guard let open = questions.first(where: { number == nil || Int($0.number) == number }) else {
+      throw Refusal(code: "no-question", text: "\(tunnel) asks nothing now")
+    }
+    guard let text else { return answer(open.number, .declined) }
+    if open.question.kind.isSecret {
+      guard !text.isEmpty, text.utf8.count <= 4096 else {
+        throw Refusal(code: "invalid", text: "an answer has 1 to 4,096 bytes")
+      }
+      do throws(PlatformError) {
+        try platform.installed.keepSecret(tunnel, .secret(id: open.number), Array(text.utf8))
+      } catch {
+        throw Refusal(code: "unavailable", text: error.description)
+      }
+    }
+    answer(open.number, .answered)
+  }
+}
+
+// The link.
+extension InstalledDriver {
+  /// The link is as the plan wants it: requests that waited for that are answered.
+  func applied() {
+    let (devices, settings) = run.pending.take()
+    for id in devices { configuration.program.needs.contains(.xfrm) ? openXFRM(id) : openDevice(id) }
+    if let settings {
+      attempt { (session) throws(ProviderSession.Unsendable) in
+        try session.settingsApplied(id: settings, refused: self.refused)
+      }
+    }
+  }
+
+  func openDevice(_ id: UInt32) {
+    do throws(PlatformError) {
+      let mtu = try platform.installed.openDevice(tunnel, id, link)
+      attempt { (session) throws(ProviderSession.Unsendable) in try session.deviceOpened(id: id, interface: link, mtu: mtu) }
+    } catch {
+      refuse(id, "unavailable", error.description)
+    }
+  }
+
+  func openXFRM(_ id: UInt32) {
+    let found = XFRMLink(interface: link, identifier: Ownership.xfrmIdentifier(ofLink: link), mark: program.mark, mask: .max)
+    attempt { (session) throws(ProviderSession.Unsendable) in try session.xfrmOpened(id: id, found) }
+  }
+}
