@@ -41,12 +41,17 @@ package struct StateFolder: Hashable, Sendable {
   }
 
   /// Notes that a gateway has read the store now: when it cannot any more, `status` says for how long.
-  func noteReading() { try? TextFile.replace("\(path)/followed", with: [], mode: 0o600) }
+  func noteReading() {
+    // The time of a file that exists costs no write to the disk now.
+    if utimensat(AT_FDCWD, followedPath, nil, 0) != 0 { try? TextFile.replace(followedPath, with: [], mode: 0o600) }
+  }
+
+  private var followedPath: String { "\(path)/followed" }
 
   /// When a gateway read the store, in seconds since 1970; `nil`: that was never noted.
   package var lastReading: Int64? {
     var information = stat()
-    return stat("\(path)/followed", &information) == 0 ? Int64(information.st_mtim.tv_sec) : nil
+    return stat(followedPath, &information) == 0 ? Int64(information.st_mtim.tv_sec) : nil
   }
 
   package var keyPath: String { "\(path)/private.key" }

@@ -106,15 +106,19 @@ private struct OtherStore {
   }
 }
 
-/// A connection string as it may be shown.
+/// What may be shown of a connection string: where the database is, and never a password, however that is written.
 private func withoutPassword(_ target: String) -> String {
   if let scheme = target.firstRange(of: "://") {
-    // postgresql://user:password@host/database
-    guard let end = target.lastIndex(of: "@"), end > scheme.upperBound else { return target }
-    let user = target[scheme.upperBound..<end].prefix { $0 != ":" }
-    return "\(target[..<scheme.upperBound])\(user)\(target[end...])"
+    // postgresql://user:password@host/database?password=…
+    let place = target[scheme.upperBound...].split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+    return "\(target[..<scheme.upperBound])\(place.prefix { $0 != "?" })"
   }
-  return target.split(separator: " ").filter { !$0.hasPrefix("password") }.joined(separator: " ")
+  // A quoted password may look like other words.
+  if target.contains(where: { $0 == "'" || $0 == "\\" }) { return "a database of PostgreSQL" }
+  let shown = target.split(separator: " ").filter { word in
+    ["host=", "hostaddr=", "port=", "user=", "dbname="].contains { word.hasPrefix($0) }
+  }
+  return shown.isEmpty ? "a database of PostgreSQL" : shown.joined(separator: " ")
 }
 
 struct Backup: ParsableCommand {

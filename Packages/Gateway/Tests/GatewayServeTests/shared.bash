@@ -78,6 +78,14 @@ until_so "the store is copied" gateway one store copy "$target"
 grep -q 'is not empty' refused.log || fail 'no reason'
 gateway one store use "$target"
 [[ $(gateway one store show) == "$target  version 3, 1 devices" ]] || fail "another store: $(gateway one store show)"
+# No password is shown, however it is written.
+for secret in 'password=s3cret' 'password = s3cret' "password='s3 s3cret'" "password='x host=s3cret'"; do
+  gateway one store use "$target $secret"
+  [[ $(gateway one store show) != *s3* ]] || fail "a password is shown: $(gateway one store show)"
+done
+gateway one store use "postgresql://gateway:s3cret@/gateway?host=/run/server&password=s3cret"
+[[ $(gateway one store show) == 'postgresql:///gateway  version 3, 1 devices' ]] || fail "another store: $(gateway one store show)"
+gateway one store use "$target"
 gateway one store check >/dev/null || fail 'the copy has problems'
 gateway one audit verify | grep -q '^[0-9]* entries intact' || fail 'the copy has another audit log'
 # And back: the file is the same.
