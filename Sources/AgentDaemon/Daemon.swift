@@ -137,7 +137,7 @@ package final class Daemon {
     }
     turn.setPriority(.request)
     recordTurn = turn
-    recorder.linesWait = { turn.isEnabled = true }
+    recorder.entriesWait = { turn.isEnabled = true }
     agent.announcer.publishPass = { [weak self] in self?.recorder.add($0) }
   }
 

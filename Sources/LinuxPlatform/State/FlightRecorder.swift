@@ -11,8 +11,16 @@ package import RoamwardCore
 /// It begins with the first policies, which say how private the record is. A disk that is full or read-only never stops the agent: what
 /// cannot be written is counted, and the record goes on when it can be written again.
 package final class FlightRecorder {
-  /// Called when lines wait for `flush`.
-  package var linesWait: () -> Void = {}
+  private enum Entry {
+    case pass(DecisionPass)
+    case event(Event)
+  }
+
+  /// Called when entries wait for `flush`.
+  package var entriesWait: () -> Void = {}
+  /// Entries that are not text yet.
+  private var waiting: [Entry] = []
+  private static let mostWaiting = 100
   private let folder: HistoryFolder
   private var settings: HistorySettings?
   private var writer: RecordWriter?
@@ -22,33 +30,46 @@ package final class FlightRecorder {
 
   package init(folder: HistoryFolder) { self.folder = folder }
 
-  package func add(_ pass: DecisionPass) {
+  package func add(_ pass: DecisionPass) { add(.pass(pass)) }
+
+  package func add(_ event: Event) { add(.event(event)) }
+
+  /// Writes what waits, and that the agent stops.
+  package func end(at time: Timestamp) {
+    takeWaiting()
+    writer?.end(at: time)
+    flush(at: time)
+  }
+
+  /// A tunnel that connects does not wait for the text of its entry.
+  private func add(_ entry: Entry) {
+    waiting.append(entry)
+    if waiting.count >= Self.mostWaiting { takeWaiting() }
+    entriesWait()
+  }
+
+  private func takeWaiting() {
+    for entry in waiting {
+      switch entry {
+      case .pass(let pass): take(pass)
+      case .event(let event): writer?.add(event)
+      }
+    }
+    waiting = []
+  }
+
+  private func take(_ pass: DecisionPass) {
     // Before the first set, nothing says how private the record is.
     guard pass.generation > 0 else { return }
     if settings?.isSame(as: pass.policies.history) != true { take(pass.policies.history) }
     guard settings?.isEnabled == true else { return }
     if writer == nil { prepare(at: pass.time) }
-    add { $0.add(pass) }
+    writer?.add(pass)
   }
 
-  package func add(_ event: Event) { add { $0.add(event) } }
-
-  /// Writes what waits, and that the agent stops.
-  package func end(at time: Timestamp) {
-    add { $0.end(at: time) }
-    flush(at: time)
-  }
-
-  private func add(_ body: (inout RecordWriter) -> Void) {
-    guard var writer else { return }
-    self.writer = nil
-    body(&writer)
-    if !writer.isEmpty { linesWait() }
-    self.writer = writer
-  }
-
-  /// Writes the lines that wait.
+  /// Writes what waits.
   package func flush(at now: Timestamp) {
+    takeWaiting()
     guard var writer, let settings else { return }
     defer { self.writer = writer }
     let lines = writer.take()

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/if_tun.h>
 #include <linux/netlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/udp.h>
@@ -197,6 +198,29 @@ static void append(struct nlmsghdr *message, unsigned short type, const void *va
   attribute->rta_len = RTA_LENGTH(size);
   memcpy(RTA_DATA(attribute), value, size);
   message->nlmsg_len = NLMSG_ALIGN(message->nlmsg_len) + RTA_ALIGN(attribute->rta_len);
+}
+
+int cwg_queue_nothing(const char *name) {
+  _Alignas(struct nlmsghdr) char buffer[256] = {0};
+  struct nlmsghdr *request = (struct nlmsghdr *)buffer;
+  request->nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg));
+  request->nlmsg_type = RTM_NEWQDISC;
+  request->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
+  struct tcmsg *qdisc = NLMSG_DATA(request);
+  qdisc->tcm_family = AF_UNSPEC;
+  qdisc->tcm_ifindex = (int)if_nametoindex(name);
+  qdisc->tcm_parent = TC_H_ROOT;
+  append(request, TCA_KIND, "noqueue", sizeof "noqueue");
+  int fd = cwg_route_socket();
+  if (fd < 0) return -1;
+  int code = EIO;
+  if (send(fd, request, request->nlmsg_len, 0) >= 0) {
+    ssize_t length = recv(fd, buffer, sizeof buffer, 0);
+    if (length >= (ssize_t)NLMSG_LENGTH(sizeof(struct nlmsgerr))) code = -((struct nlmsgerr *)NLMSG_DATA(buffer))->error;
+  }
+  close(fd);
+  errno = code;
+  return code == 0 ? 0 : -1;
 }
 
 int cwg_route(int fd, const cwg_address *to, const cwg_local *from, uint32_t mark, uint32_t *link, cwg_local *chosen) {

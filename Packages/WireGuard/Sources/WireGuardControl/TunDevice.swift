@@ -21,6 +21,9 @@ package struct TunDevice {
     // A queue entry holds a small packet or a superpacket. The more streams there are, the smaller are their superpackets: 32 streams fill
     // 128 entries with 2 MB.
     cwg_set_queue_length(name, 512)
+    // The device has queues of its own, and never asks for others, as the kernel's WireGuard does not. Otherwise the kernel makes one for
+    // each of the 256 queues that a device may have, when it comes up: half a millisecond and 3 MB. A kernel that refuses does that.
+    cwg_queue_nothing(name)
     var all = [FileDescriptor(owning: number)]
     var (hasHeader, isMultiQueue): (Int32, Int32) = (0, 0)
     var bytes = [CChar](repeating: 0, count: 16)

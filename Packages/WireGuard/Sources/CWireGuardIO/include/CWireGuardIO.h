@@ -45,6 +45,9 @@ extern const uint32_t cwg_tun_rises;
 /// SIOCSIFTXQLEN by name. 0, or -1 with errno.
 int cwg_set_queue_length(const char *name, int packets);
 
+/// Takes the queueing discipline from a link. 0, or -1 with errno.
+int cwg_queue_nothing(const char *name);
+
 /// A non-blocking netlink socket for changes of the link with this index, and of addresses, in its network namespace. A descriptor, or -1
 /// with errno.
 int cwg_link_watch(unsigned int index);
