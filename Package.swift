@@ -156,7 +156,7 @@ let package = Package(
 
     // Ring 1: what decides, as functions on values.
     pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"]),
-    pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: fast),
+    pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: fast + unnamed),
 
     // Ring 1 as well: the name server, bytes in and bytes out.
     pure("NameServer", uses: ["NetworkTypes"], optimized: fast),
@@ -283,16 +283,16 @@ let package = Package(
     pure("BugReport", uses: ["NetworkTypes"]),
     pure(
       "PolicyImport",
-      uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
+      uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"], optimized: unnamed),
 
     // What commands write into policies: for the command line alone.
     pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
 
     // The agent's record: its entries, their bytes, what is kept; and for the command line what the record shows.
     pure(
-      "FlightRecord", uses: ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"]),
+      "FlightRecord", uses: ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"], optimized: unnamed),
     pure(
-      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"]),
+      "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"], optimized: unnamed),
 
     // What the readers above stand on: one C library each, behind values; and the files.
     rim("YAMLEvents", uses: ["CYAML"]),
@@ -305,22 +305,24 @@ let package = Package(
     rim("ProbeProtocol", uses: ["JSON", "NetworkTypes"]),
 
     // Ring 2: effects.
-    rim("LinuxIO", uses: ["NetworkTypes", "CLinux"]),
+    rim("LinuxIO", uses: ["NetworkTypes", "CLinux"], optimized: unnamed),
     rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"]),
     rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
     rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
-    rim("KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"]),
+    rim(
+      "KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"], optimized: unnamed),
     rim(
       "HostDNS",
       uses: [
         "NetworkTypes", "KernelModel", "RoamwardCore", "Wire", "LinuxIO", "CLinux", "SystemdIO", "ConfinedProcess", "NameProtocol",
         "NameServer",
-      ]),
+      ], optimized: unnamed),
     rim(
       "HostProbes",
       uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
-    rim("HostServices", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"]),
-    rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"]),
+    rim(
+      "HostServices", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"], optimized: unnamed),
+    rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"], optimized: unnamed),
     rim(
       "TunnelProviders",
       uses: [
