@@ -218,7 +218,7 @@ package final class Daemon {
     guard let events = try? FirewallEvents() else { return }
     sources.append(
       try loop.whenReadable(events.descriptor) { [weak self] in
-        guard events.drain(), let self, !machine.isFirewallAsPlanned else { return }
+        guard events.drain(), let self, !machine.firewall.isAsPlanned else { return }
         agent.damaged()
       })
   }

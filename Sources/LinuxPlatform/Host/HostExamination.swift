@@ -17,7 +17,7 @@ extension HostCondition {
     isRoot = geteuid() == 0
     self.agent = agent
     policyErrors = loaded.diagnostics.count { $0.severity == .error }
-    closedTables = machine.closedTables
+    closedTables = machine.firewall.closedTables
     clock = Int64(time(nil))
     kernel = KernelCondition(of: machine)
     let files = InstalledFiles()
@@ -51,7 +51,7 @@ extension KernelCondition {
     hasEngineUser = getpwnam("roamward-wireguard") != nil
     let tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
     if tun >= 0 { close(tun) } else { tunAbsence = String(cString: strerror(errno)) }
-    if case .unknown(let reason) = machine.observedFirewall { nftablesAbsence = reason }
+    if case .unknown(let reason) = machine.firewall.observed { nftablesAbsence = reason }
     // Without root the answer would be that root is needed.
     markAbsence = geteuid() == 0 ? ProviderGroups.absence() : nil
     isIPv6Disabled = text("/proc/sys/net/ipv6/conf/all/disable_ipv6") != "0\n"

@@ -17,6 +17,7 @@ package final class LinuxMachine {
   package let userspace: UserspaceWireGuard
   /// The control groups of tunnels' programs.
   package let providerGroups: ProviderGroups
+  package private(set) lazy var firewall = MachineFirewall(on: loop, providerGroups)
   /// The channels of their programs over a restart.
   package let descriptorStore = DescriptorStore()
   private let reader: KernelReader
@@ -119,9 +120,9 @@ package final class LinuxMachine {
       Dictionary(kernel.links.filter { names.contains($0.name) }.map { ($0.index.value, $0.name) }) { first, _ in first }
     }
     state.resolver = resolver.observe(links, by: files)
-    state.firewall = observe(need.firewall, FirewallTable.kernelName) { $0.observe(trusting: $1) }
-    state.nameCapture = observe(need.nameCapture, NameCapture.kernelName) { $0.observeCapture(trusting: $1) }
-    if need.followsSteps { plannedRuleset = need.firewall == .whole ? firewall?.observedRuleset : nil }
+    state.firewall = firewall.observe(need.firewall)
+    state.nameCapture = firewall.observeCapture(need.nameCapture)
+    if need.followsSteps { firewall.isPlanned(need.firewall) }
     state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     // Last: an answer that came meanwhile need not be polled for.
@@ -263,15 +264,13 @@ package final class LinuxMachine {
       case .writeResolvConf(let file): try resolvConf.write(file)
       case .restoreResolvConf: try resolvConf.restore()
       case .replaceFirewall(let table):
-        try requiredFirewall.replace(table)
-        storeListingsLater()
-      case .removeFirewall: try requiredFirewall.remove()
+        try firewall.replace(table)
+      case .removeFirewall: try firewall.remove()
       case .setNameCapture(let capture):
-        try requiredFirewall.replace(capture)
-        storeListingsLater()
+        try firewall.replace(capture)
         connections?.forgetConnections(toPort: 53)
       case .removeNameCapture:
-        try requiredFirewall.removeCapture()
+        try firewall.removeCapture()
         connections?.forgetConnections(toPort: 53)
       default: return "this step cannot be executed at once"
       }
@@ -281,60 +280,8 @@ package final class LinuxMachine {
     }
   }
 
-  /// Opened at its first use, as the next.
+  /// Opened at its first use.
   private lazy var connections: Conntrack? = try? Conntrack()
-
-  /// Opened at its first use: most machines never need it.
-  private(set) lazy var firewall: NftablesBackend? = try? openFirewall()
-
-  private var listingTimer: EventSource?
-
-  /// What a replaced table looks like is read when the packets that wait for it have gone.
-  private func storeListingsLater() {
-    guard let firewall, firewall.isUnlisted else { return }
-    listingTimer = try? loop.at(.now + .milliseconds(100)) { [weak self] in
-      firewall.storeListings()
-      self?.listingTimer = nil
-    }
-    if listingTimer == nil { firewall.storeListings() }
-  }
-
-  /// The ruleset that was observed after steps, and from which the next plan was made.
-  private var plannedRuleset: UInt32?
-
-  /// Whether announcements of changed tables until now are of changes that a plan has covered: our own ones above all.
-  package var isFirewallAsPlanned: Bool { plannedRuleset.map { firewall?.presentRuleset == $0 } ?? false }
-
-  private func observe(
-    _ detail: FirewallDetail, _ table: String, _ read: (NftablesBackend, _ isTrusting: Bool) -> ObservedFirewall
-  ) -> ObservedFirewall {
-    switch detail {
-    case .nothing: .absent
-    // Without the library: it takes a megabyte.
-    case .leftover where NftablesBackend.isSurelyAbsent(table): .absent
-    case .leftover, .name, .whole: firewall.map { read($0, detail == .name) } ?? .absent
-    }
-  }
-
-  /// Our table, for read-only use.
-  var observedFirewall: ObservedFirewall { firewall?.observe(trusting: true) ?? .unknown(reason: "cannot load libnftables") }
-
-  var closedTables: [ClosedTable] { firewall?.closedTables ?? [] }
-
-  private var requiredFirewall: NftablesBackend {
-    get throws(NftablesError) {
-      if let firewall { return firewall }
-      let opened = try openFirewall()
-      firewall = opened
-      return opened
-    }
-  }
-
-  func openFirewall() throws(NftablesError) -> NftablesBackend {
-    let backend = try NftablesBackend()
-    backend.groupFolder = { [providerGroups] in providerGroups.descriptor(of: $0) }
-    return backend
-  }
 
   // MARK: Facts
 
