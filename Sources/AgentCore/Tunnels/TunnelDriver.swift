@@ -116,7 +116,7 @@ extension ProviderConfiguration {
         provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), platform: platform, outlets: outlets)
     case .command(let command):
       CommandDriver(command, tunnel: tunnel, platform: platform, outlets: outlets)
-    case .service(let service): ServiceDriver(service, tunnel: tunnel, platform: platform, outlets: outlets)
+    case .service(let service): ServiceDriver(service, tunnel: tunnel, policy: policy, platform: platform, outlets: outlets)
     case .installed(let provider):
       InstalledDriver(provider, tunnel: tunnel, policy: policy, platform: platform, outlets: outlets)
     }
