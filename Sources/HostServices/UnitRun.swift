@@ -92,13 +92,14 @@ final class UnitRun: ServiceRun {
     }
   }
 
-  /// Starts it, unless its processes would run outside of its slice. One that runs already is stopped first, if an agent has not left it so:
-  /// it may have sockets without the mark.
+  /// Starts it, unless its processes would run outside of its slice. One that runs already is stopped first, if no agent has left it so: it
+  /// may have sockets without the mark.
   private func examine(_ slice: UnitSlice) {
     calls.get(unit, ".Service", "Slice") { [weak self] value in
       guard let self else { return }
       if let other = value?.text, !other.isEmpty, other != slice.name {
-        return failed("it would run in \(other) rather than in \(slice.name); remove `Slice=` from its last drop-in (`systemctl cat \(name)`)")
+        return failed(
+          "it would run in \(other) rather than in \(slice.name); remove `Slice=` from its last drop-in (`systemctl cat \(name)`)")
       }
       whereabouts { [weak self] isRunning, group in
         guard let self else { return }

@@ -106,7 +106,8 @@ extension SimulatedMachine {
   }
 
   private func showGroups() {
-    state.show(.ready(ProviderGroup(number: 1, level: 3), units: programs.services.groups))
+    let groups = programs.services.groups
+    state.show(groups.isEmpty ? .unexamined : .ready(ProviderGroup(number: 1, level: 3), units: groups))
   }
 
   /// A service ends by itself.

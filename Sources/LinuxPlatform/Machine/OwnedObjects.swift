@@ -1,6 +1,7 @@
 package import AgentCore
 internal import ControlProtocol
 internal import Glibc
+internal import HostServices
 internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
@@ -30,7 +31,7 @@ extension LinuxMachine {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
-    return observed.ownedObjects + ownedGroups + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
+    return observed.ownedObjects + ownedGroups + ownedSlices + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
       + MarkedProcess.all.map { process in
         let link = process.marks["ROAMWARD_LINK"]
         return OwnedObject(
@@ -57,6 +58,20 @@ extension LinuxMachine {
         guard let group = providerGroups.existingGuard(of: process) else { return nil }
         return OwnedObject(
           kind: .controlGroup, what: escaped(group.name), tunnel: nil, purpose: "the programs of a guard (\(group.processes.count))")
+      }
+  }
+
+  /// The slices of tunnels that are units, and the drop-ins that name them.
+  private var ownedSlices: [OwnedObject] {
+    providerGroups.unitTunnels.compactMap { tunnel in
+      guard let group = providerGroups.existingSlice(of: tunnel) else { return nil }
+      return OwnedObject(
+        kind: .controlGroup, what: group.name, tunnel: tunnel,
+        purpose: "marks the sockets of the tunnel's unit (\(group.processes.count))")
+    }
+      + UnitDropIn.all().compactMap { dropIn in
+        guard let tunnel = dropIn.slice.flatMap(ProviderGroups.tunnel(ofSlice:)) else { return nil }
+        return OwnedObject(kind: .file, what: dropIn.path, tunnel: tunnel, purpose: "has \(dropIn.unit) run in that slice")
       }
   }
 

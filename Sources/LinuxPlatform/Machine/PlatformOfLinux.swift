@@ -87,10 +87,11 @@ extension CommandPlatform {
     return CommandPlatform(
       run: { action, tunnel, configuration, mark, done in
         commands.run(action.providerAction, tunnel: tunnel, configuration, mark: mark) { result in
-          let outcome = if case .failure(let error) = result { CommandOutcome.failed(reason: error.description) } else { CommandOutcome.succeeded }
+          var outcome = CommandOutcome.succeeded
+          if case .failure(let error) = result { outcome = .failed(reason: error.description) }
           guard action == .down, let unit = ServiceProviderConfiguration(stoppedBy: configuration) else { return done(outcome) }
           // It is stopped, or systemd said why not; its drop-in and its slice remain.
-          ServicePlatform.stop(unit, tunnel, loop, groups) { _ in done(outcome) }
+          ServicePlatform.stop(unit, tunnel, loop, groups) { [outcome] _ in done(outcome) }
         }
       },
       end: { commands.end(tunnel: $0) }, cut: { commands.cut(tunnel: $0) },
