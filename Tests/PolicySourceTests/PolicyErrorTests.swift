@@ -167,6 +167,20 @@ private let cases: [(policy: String, said: String)] =
     #expect(loaded.hasErrors)
   }
 
+  @Test(
+    "a service unit may have what the mark of its sockets makes possible",
+    arguments: [
+      "kill-switch: 'on', routes: { include: [default] }", "include-all-networks: true", "routes: { include: [default], enforce: true }",
+      "through: b, routes: { include: [10.0.0.0/8] }",
+    ])
+  func unitMay(settings: String) {
+    let loaded = load(
+      "version: 1\ntunnels: { b: { provider: { command: { up: a, down: b, interface: t0 } } }, "
+        + "t: { provider: { unit: { name: vpn@w.service, interface: tun0 } }, \(settings) } }")
+    #expect(!loaded.hasErrors, "\(loaded.report)")
+    #expect(loaded.policies.tunnel(named: "t")?.limitations == [])
+  }
+
   @Test("a text that is cut off anywhere never makes a rule that is not in the whole")
   func halfWritten() {
     let whole = Samples.policy
