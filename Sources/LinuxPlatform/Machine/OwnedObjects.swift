@@ -1,13 +1,13 @@
 package import AgentCore
 internal import ControlProtocol
 internal import Glibc
-internal import HostServices
+package import HostServices
 internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 internal import ProviderGroups
-internal import RoamwardCore
+package import RoamwardCore
 internal import TunnelProviders
 
 /// One object on this machine that is ours, by its mark.
@@ -69,9 +69,9 @@ extension LinuxMachine {
         kind: .controlGroup, what: group.name, tunnel: tunnel,
         purpose: "marks the sockets of the tunnel's unit (\(group.processes.count))")
     }
-      + UnitDropIn.all().compactMap { dropIn in
-        guard let tunnel = dropIn.slice.flatMap(ProviderGroups.tunnel(ofSlice:)) else { return nil }
-        return OwnedObject(kind: .file, what: dropIn.path, tunnel: tunnel, purpose: "has \(dropIn.unit) run in that slice")
+      + UnitDropIn.units().map { tunnel, unit in
+        let name = unit.service.name
+        return OwnedObject(kind: .file, what: UnitDropIn(name).path, tunnel: tunnel, purpose: "has \(name) run in that slice")
       }
   }
 
@@ -127,6 +127,15 @@ extension LinuxMachine {
         OwnedObject(kind: .file, what: UserspaceWireGuard.socketPath(of: link), tunnel: link, purpose: "the WireGuard engine's socket"))
     }
     return files
+  }
+}
+
+extension UnitDropIn {
+  /// The units that run in slices of ours, with their tunnels.
+  package static func units() -> [(tunnel: String, unit: ServiceProviderConfiguration)] {
+    all().compactMap { dropIn in
+      dropIn.slice.flatMap(ProviderGroups.tunnel(ofSlice:)).map { ($0, ServiceProviderConfiguration(.unit(dropIn.unit))) }
+    }
   }
 }
 
