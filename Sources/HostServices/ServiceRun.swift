@@ -50,10 +50,10 @@ final class ServiceCalls {
   }
 
   func call(
-    _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [],
+    _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [], within limit: Duration = patience,
     orElse refused: ((BusError) -> Void)? = nil, then: @escaping ([BusValue]) -> Void
   ) {
-    bus.call(service, path, "\(service)\(interface)", method, arguments, within: Self.patience) { [weak self] result in
+    bus.call(service, path, "\(service)\(interface)", method, arguments, within: limit) { [weak self] result in
       switch result {
       case .success(let values): then(values)
       case .failure(let error):

@@ -5,6 +5,8 @@ internal import SystemdIO
 /// systemd reads that, and then the unit starts. At the end all of that is undone in the other order.
 final class UnitRun: ServiceRun {
   private static let root = "/org/freedesktop/systemd1"
+  /// systemd reads all its files again: seconds, on a busy machine.
+  private static let reloadTime = Duration.seconds(60)
 
   private let name: String
   private let place: (slice: UnitSlice, dropIn: UnitDropIn)?
@@ -79,7 +81,7 @@ final class UnitRun: ServiceRun {
     news(.marked)
     guard let dropIn = place?.dropIn, dropIn.slice != slice.name else { return load() }
     do { try dropIn.write(slice.name) } catch { return failed("\(error)") }
-    calls.call(Self.root, ".Manager", "Reload") { [weak self] _ in self?.load() }
+    calls.call(Self.root, ".Manager", "Reload", within: Self.reloadTime) { [weak self] _ in self?.load() }
   }
 
   private func load() {
@@ -207,7 +209,7 @@ final class UnitRun: ServiceRun {
       self?.run("StopUnit", slice.name, orElse: { [weak self] _ in self?.ended() }) { [weak self] _ in self?.ended() }
     }
     guard dropIn.remove(slice.name) else { return stopSlice() }
-    calls.call(Self.root, ".Manager", "Reload", orElse: { _ in stopSlice() }) { _ in stopSlice() }
+    calls.call(Self.root, ".Manager", "Reload", within: Self.reloadTime, orElse: { _ in stopSlice() }) { _ in stopSlice() }
   }
 
   private func ended() {
