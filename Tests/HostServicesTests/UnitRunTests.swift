@@ -108,6 +108,29 @@ struct UnitRunTests {
   }
 }
 
+@Suite("A connection to the bus", .enabled(if: PrivateBus.isPossible, "dbus-daemon is not installed"), .serialized)
+struct BusTimeoutTests {
+  /// With other messages to send at that moment, sd-bus ended the process.
+  @Test("it may be closed when a call was not answered in time") func closed() throws {
+    let bus = try PrivateBus()
+    try bus.start()
+    let isLate: Bool = try onLoop { loop, done in
+      let double = try BusDouble("org.example.Deaf", on: bus.address, loop: loop) { _ in .nothing }
+      let system = SystemBus(on: loop, address: bus.address)
+      system.opened = { [unowned system] in
+        system.call("org.example.Deaf", "/", "org.example.Deaf", "Wait", within: .milliseconds(50)) { [unowned system] result in
+          guard case .failure(let error) = result, error.isTimeout else { return done(false) }
+          system.disconnect()
+          done(true)
+        }
+      }
+      system.connect()
+      return (bus, double, system)
+    }
+    #expect(isLate)
+  }
+}
+
 /// What stands for systemd on a private bus: a service and its slice, whose jobs end at once.
 private final class ManagerDouble {
   private static let unit = "/org/freedesktop/systemd1/unit/work_2eservice"
