@@ -535,7 +535,7 @@ let package = Package(
         "TestSupport", "CSodium",
         "roamward-wireguard",
       ]),
-    tests("ProviderGroupsTests", uses: ["KernelModel", "LinuxIO", "NetworkTypes", "ProviderGroups", "TestSupport"]),
+    tests("ProviderGroupsTests", uses: ["KernelModel", "LinuxIO", "NetworkTypes", "ProviderGroups", "SeededRandom", "TestSupport"]),
     .target(
       name: "CFaultyCipher", dependencies: ["CCipherLibraries"], path: "Packages/WireGuard/Tests/CFaultyCipher", cSettings: strictC),
     engineTests(

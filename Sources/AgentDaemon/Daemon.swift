@@ -161,6 +161,11 @@ package final class Daemon {
   /// `kept`: the tunnels that it has handed over.
   private func recover(except kept: Set<String> = []) {
     let notes = state.recoveryLog
+    // A unit in a slice of ours whose note is lost is to be stopped as any other.
+    let known = notes.startedCommands()
+    for (tunnel, unit) in UnitDropIn.units() where known[tunnel] == nil && !kept.contains(tunnel) {
+      notes.noteCommand(tunnel, unit.stopCommand)
+    }
     let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands().filter { !kept.contains($0.key) })
     if !links.isEmpty || !commands.isEmpty {
       let known = (try? machine.observe(ObservationRequest(facts: [])).state.kernel) ?? KernelState()

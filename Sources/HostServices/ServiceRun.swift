@@ -11,15 +11,23 @@ package protocol ServiceRun: AnyObject {
 }
 
 package enum ServiceNews: Equatable, Sendable {
+  /// The unit's slice is marked; it starts when this call has returned.
+  case marked
   case running
   case ended(reason: String)
 }
 
 extension ServiceProviderConfiguration {
-  /// `busAddress`: as in the D-Bus specification; `nil`: the system's bus. `tailscale`: the socket of tailscaled; `nil`: the usual one.
-  package func run(on loop: EventLoop, busAddress: String? = nil, tailscale: String? = nil) -> any ServiceRun {
+  /// `slice`: where a unit runs; `nil`: in its own. `busAddress`: as in the D-Bus specification; `nil`: the system's bus. `tailscale`: the
+  /// socket of tailscaled; `nil`: the usual one. `dropIns`: the folder for those of units.
+  package func run(
+    on loop: EventLoop, in slice: UnitSlice? = nil, busAddress: String? = nil, tailscale: String? = nil,
+    dropIns: String = UnitDropIn.folder
+  ) -> any ServiceRun {
     switch service {
-    case .unit(let name): UnitRun(name, on: loop, busAddress: busAddress)
+    case .unit(let name):
+      UnitRun(
+        name, in: slice.map { ($0, UnitDropIn(name, in: dropIns)) }, on: loop, busAddress: busAddress)
     case .profile(let name): ProfileRun(name, on: loop, busAddress: busAddress)
     case .tailscale(let exitNode): TailscaleRun(exitNode, on: loop, path: tailscale ?? TailscaleRun.socket)
     }
@@ -42,10 +50,10 @@ final class ServiceCalls {
   }
 
   func call(
-    _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [],
+    _ path: String, _ interface: String, _ method: String, _ arguments: [BusArgument] = [], within limit: Duration = patience,
     orElse refused: ((BusError) -> Void)? = nil, then: @escaping ([BusValue]) -> Void
   ) {
-    bus.call(service, path, "\(service)\(interface)", method, arguments, within: Self.patience) { [weak self] result in
+    bus.call(service, path, "\(service)\(interface)", method, arguments, within: limit) { [weak self] result in
       switch result {
       case .success(let values): then(values)
       case .failure(let error):

@@ -122,7 +122,7 @@ package final class NftablesBackend {
     // Not every kernel has nftables for ARP; without it, ARP is visible, but no traffic flows.
     var table = table
     // libnftables looks for groups below /sys/fs/cgroup alone; the hierarchy may be mounted elsewhere, or in no folder.
-    if let group = table.providers { table.providers?.path = path(of: group) }
+    for i in table.providers.indices { table.providers[i].path = path(of: table.providers[i]) }
     for i in table.guarded.indices { table.guarded[i].group.path = path(of: table.guarded[i].group) }
     try replace(\.firewall, table.transaction, digest: table.digest, thenTrying: table.neighbourTransaction + companionSuffix)
   }

@@ -30,7 +30,8 @@ private func unmarkedService(_ command: CommandProviderConfiguration, of tunnel:
   return [
     LintFinding(
       .unmarkedService, "`\(program)` has another service start `\(tunnel.name)`, so its own packets have no mark and \(what)",
-      help: "start the program itself in `up`, or have it set the mark 0x\(String(Ownership.mark, radix: 16))", at: tunnel.location)
+      help: "start the program itself in `up`, use the provider `unit`, or have it set the mark 0x\(String(Ownership.mark, radix: 16))",
+      at: tunnel.location)
   ]
 }
 

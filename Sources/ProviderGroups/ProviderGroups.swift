@@ -10,6 +10,8 @@ internal import LinuxIO
 /// underlay, with the program that marks sockets for it, and in that a group for each tunnel: `outside`, and `through-7` for tunnels that
 /// go through tunnel number 7. `guards` beside it has the same program, and
 /// a group for each guard: what the kill switch permits to all of `outside` is not permitted to them.
+///
+/// A tunnel that is a unit of systemd has a slice with the same program, for systemd alone moves its processes (`UnitSlices`).
 package final class ProviderGroups {
   /// The file that names the folder, for the next agent: that may run in another control group.
   private let note: String?
@@ -18,6 +20,8 @@ package final class ProviderGroups {
   private var failure: String?
   /// Open groups of guards, by their numbers.
   var openGuards: [UInt64: OpenControlGroup] = [:]
+  /// Marked slices of units, by their tunnels.
+  var slices: [String: OpenControlGroup] = [:]
 
   /// The usual name of that file.
   package static let noteName = "provider-groups"
@@ -27,7 +31,10 @@ package final class ProviderGroups {
 
   /// The group for tunnels whose underlay is the network itself; `unexamined` until one was needed.
   package var state: ProviderGroupState {
-    if let outside { return .ready(ProviderGroup(number: outside.number, level: outside.level)) }
+    if let outside {
+      let units = slices.sorted { $0.key < $1.key }.map { ProviderGroup(number: $0.value.number, level: $0.value.level) }
+      return .ready(ProviderGroup(number: outside.number, level: outside.level), units: units)
+    }
     return failure.map { .unavailable(reason: $0) } ?? .unexamined
   }
 
@@ -35,6 +42,7 @@ package final class ProviderGroups {
   package func descriptor(of group: UInt64) -> Int32? {
     if let outside, outside.number == group { return outside.folder.number }
     if folder == nil { _ = find() }
+    if let slice = slices.values.first(where: { $0.number == group }) { return slice.folder.number }
     if openGuards[group] == nil { for process in guards { openGuard(of: process) } }
     return openGuards[group]?.folder.number
   }
@@ -48,6 +56,7 @@ package final class ProviderGroups {
       folder = home
       outside = try Self.makeMarked(home)
       failure = nil
+      findSlices()
     } catch {
       failure = error.description
       removeUnused()
@@ -62,6 +71,7 @@ package final class ProviderGroups {
       folder = home
       outside = try? home.child(Self.outsideName)
     }
+    findSlices()
     return state
   }
 
@@ -157,9 +167,12 @@ package final class ProviderGroups {
   private static func name(ofWay mark: UInt32) -> String { wayPrefix + String(mark & 0xffff) }
 
   /// The folder's name: it has the number of the network namespace.
-  private static var folderName: String {
+  private static var folderName: String { "roamward-\(namespace)" }
+
+  /// The number of the network namespace.
+  static var namespace: UInt64 {
     var status = stat()
-    return "roamward-\(stat("/proc/thread-self/ns/net", &status) == 0 ? UInt64(status.st_ino) : 0)"
+    return stat("/proc/thread-self/ns/net", &status) == 0 ? UInt64(status.st_ino) : 0
   }
 
   /// The folder: the one that an earlier agent has noted, or else one below the group of this process.
@@ -185,7 +198,7 @@ package final class ProviderGroups {
     }
   }
 
-  private static func root() throws(ProviderGroupError) -> OpenControlGroup {
+  static func root() throws(ProviderGroupError) -> OpenControlGroup {
     do throws(SystemError) { return try OpenControlGroup.root() } catch { throw ProviderGroupError(error) }
   }
 
@@ -199,7 +212,7 @@ package final class ProviderGroups {
     return group
   }
 
-  private static func marker(_ mark: UInt32 = Ownership.mark) throws(ProviderGroupError) -> SocketMark {
+  static func marker(_ mark: UInt32 = Ownership.mark) throws(ProviderGroupError) -> SocketMark {
     do throws(SystemError) { return try SocketMark(mark) } catch { throw ProviderGroupError(error) }
   }
 }

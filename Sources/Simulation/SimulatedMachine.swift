@@ -355,6 +355,7 @@ package final class SimulatedMachine {
       programs.runs.append("\(tunnel) \(action.rawValue)")
       if action == .up { programs.running.insert(tunnel) }
       if action == .down { programs.running.remove(tunnel) }
+      if action == .down, let unit = ServiceProviderConfiguration(stoppedBy: command) { end(unit, tunnel, by: life) }
       guard let link = command.interface else { return }
       let isThere = state.observed.kernel.link(named: link) != nil
       if action == .up, !isThere { state.apply([.addWireGuardLink(link, .userspace), .setUp(link: link)]) }

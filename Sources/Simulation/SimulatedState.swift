@@ -22,6 +22,8 @@ package struct SimulatedState {
   /// Makes our own name server installed here.
   package mutating func installNameServer() { observed.resolver.facts.nameServer = .value(true) }
 
+  mutating func show(_ providers: ProviderGroupState) { observed.providers = providers }
+
   package mutating func show(_ device: WireGuardState, on link: String) { observed.wireGuard[link] = device }
 
   /// Adds a peer's handshake to a device, as an answer would.

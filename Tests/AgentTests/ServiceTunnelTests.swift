@@ -1,5 +1,6 @@
 import AgentCore
 import ControlProtocol
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import SeededRandom
@@ -28,10 +29,91 @@ struct ServiceTunnelTests {
     life.machine.policies = PolicySet(tunnels: [tunnel(service)])
     life.start()
     #expect(life.states == ["work connecting", "work connected"] && life.machine.programs.services.running == [service])
+    let isUnit = service == Self.services[0]
+    #expect(life.machine.programs.services.marks == (isUnit ? ["work.service": Ownership.mark] : [:]))
+    #expect(life.machine.programs.services.dropIns == (isUnit ? ["work": "work.service"] : [:]))
     life.move(to: Self.home)
     #expect(life.states.last == "work disconnected" && life.machine.programs.services.running == [])
     #expect(life.machine.programs.services.orders == ["start \(service.name)", "stop \(service.name)"])
-    #expect(life.machine.disk.startedCommands.isEmpty)
+    #expect(isClean(life.machine))
+  }
+
+  private func isClean(_ machine: SimulatedMachine) -> Bool {
+    let services = machine.programs.services
+    return machine.disk.startedCommands.isEmpty && services.slices.isEmpty && services.dropIns.isEmpty
+  }
+
+  /// A unit that takes everything, under a kill switch.
+  private func guarded(_ unit: String = "work.service") -> TunnelPolicy {
+    var tunnel = tunnel(.unit(unit))
+    tunnel.provider = .service(ServiceProviderConfiguration(.unit(unit), interface: "tun0"))
+    tunnel.routes = RoutePolicy(include: [.everything(.v4), .everything(.v6)])
+    tunnel.killSwitch = .on
+    return tunnel
+  }
+
+  @Test("the kill switch knows the group of a unit before it starts") func firewall() {
+    let life = WatchedAgent(guarded(), on: Self.cafe)
+    life.start()
+    let services = life.machine.programs.services
+    #expect(services.running == [.unit("work.service")] && services.marks == ["work.service": Ownership.mark])
+    #expect(services.unknownToFirewall == [])
+    let table = life.machine.log.applied.compactMap { if case .replaceFirewall(let table) = $0 { table } else { nil } }.last
+    #expect(table?.guards.isEmpty == false && table?.providers.last?.level == 1)
+  }
+
+  @Test("where sockets cannot be marked, a unit with a kill switch does not start, and its traffic stays blocked") func unmarked() {
+    let life = WatchedAgent(guarded(), on: Self.cafe)
+    life.machine.programs.services.markObstacle = "work.service: its sockets cannot be marked: no bpf(2)"
+    life.start(for: .milliseconds(100))
+    #expect(life.status.tunnels.first?.failure == "work.service: its sockets cannot be marked: no bpf(2)")
+    #expect(life.machine.programs.services.running == [])
+    if case .table(_, _, let isGuarding) = life.machine.state.observed.firewall { #expect(isGuarding) } else { Issue.record("no table") }
+    life.policiesChange(to: tunnel(.unit("work.service")))
+    life.machine.run(for: .seconds(60))
+    #expect(life.machine.programs.services.running == [.unit("work.service")] && life.machine.programs.services.marks == [:])
+  }
+
+  @Test("a unit inside another tunnel has the mark of that one") func inner() {
+    let outer = TunnelPolicy(
+      name: "outer", provider: .service(ServiceProviderConfiguration(.profile("Work"))), onDemand: OnDemand(), location: Sample.place())
+    var inner = tunnel(.unit("work.service"))
+    inner.through = OuterTunnel("outer", location: Sample.place())
+    let life = WatchedAgent(outer, inner, on: Self.cafe)
+    life.start(for: .seconds(5))
+    let mark = life.machine.programs.services.marks["work.service"]
+    #expect(mark.map { $0 & Ownership.wayMask } == Ownership.innerMark(of: nil) && mark != Ownership.innerMark(of: nil))
+  }
+
+  @Test(
+    "killed before and after everything that it does, nothing of a unit is left, nor runs it without its mark", arguments: [true, false])
+  func killed(hasPolicy: Bool) {
+    func live(_ fuse: Int?) -> WatchedAgent {
+      let life = WatchedAgent(guarded(), on: Self.cafe)
+      life.machine.fuse = fuse.map { Fuse($0) }
+      life.start()
+      if !life.machine.isAgentDead { life.move(to: Self.home) }
+      if !life.machine.isAgentDead { life.move(to: Self.cafe) }
+      return life
+    }
+    for place in 1...live(nil).machine.log.places.count {
+      let life = live(place)
+      let words = "place \(place): \(life.machine.log.places.last ?? "")"
+      #expect(life.machine.isAgentDead, "\(words)")
+      life.machine.fuse = nil
+      life.machine.network = Self.cafe
+      if !hasPolicy { life.machine.policies = PolicySet(tunnels: []) }
+      let next = Agent(platform: life.machine.platform, settle: .milliseconds(500))
+      next.start()
+      life.machine.run(for: .seconds(30))
+      let services = life.machine.programs.services
+      #expect(services.marks == (hasPolicy ? ["work.service": Ownership.mark] : [:]), "\(words)")
+      #expect(services.unknownToFirewall == [], "\(words)")
+      if !hasPolicy { #expect(isClean(life.machine) && services.running == [], "\(words)") }
+      next.stop {}
+      life.machine.run(for: .seconds(10))
+      #expect(isClean(life.machine) && life.machine.programs.services.running == [], "\(words)")
+    }
   }
 
   @Test("one that does not start is told with its own reason, stopped, and tried again later") func fails() {
@@ -94,6 +176,8 @@ struct ServiceTunnelTests {
     agent = restart(life, agent)
     #expect(agent.connectedTunnels == ["work"] && life.machine.programs.runs.isEmpty)
     #expect(!life.machine.programs.services.orders.contains("stop \(service.name)"))
+    #expect(life.machine.programs.services.marks.values.allSatisfy { $0 == Ownership.mark })
+    #expect(life.machine.programs.services.slices.count == (service == Self.services[0] ? 1 : 0))
     // It ended between the agents, and its rules want it: it is started.
     life.machine.endService(service, reason: "ended")
     agent = restart(life, agent)
@@ -105,7 +189,7 @@ struct ServiceTunnelTests {
     #expect(life.machine.programs.services.orders.last == "start other.service")
     life.machine.policies = PolicySet(tunnels: [])
     agent = restart(life, agent)
-    #expect(life.machine.programs.runs == ["work down", "work down"] && life.machine.disk.startedCommands.isEmpty)
+    #expect(life.machine.programs.runs == ["work down", "work down"] && isClean(life.machine))
     withExtendedLifetime(agent) {}
   }
 
@@ -117,7 +201,7 @@ struct ServiceTunnelTests {
     var isDone = false
     agent.stop { isDone = true }
     life.machine.run(for: .seconds(5))
-    #expect(isDone && life.machine.programs.services.running.isEmpty && life.machine.disk.startedCommands.isEmpty)
+    #expect(isDone && life.machine.programs.services.running.isEmpty && isClean(life.machine))
   }
 
   @Test("one that does not stop is told, and the note of it stays for a clean-up") func clings() {
@@ -159,6 +243,6 @@ struct ServiceTunnelTests {
     #expect(life.machine.programs.services.running == (isAtCafe ? Set(Self.services) : []))
     life.agent.stop {}
     life.machine.run(for: .seconds(10))
-    #expect(life.machine.programs.services.running == [] && life.machine.disk.startedCommands.isEmpty)
+    #expect(life.machine.programs.services.running == [] && isClean(life.machine))
   }
 }

@@ -95,11 +95,23 @@ private let cases: [(policy: String, said: String)] =
     ),
     (
       "version: 1\ntunnels: { t: { provider: { unit: { name: w.service } }, @kill-switch: 'on' } }",
-      "the packets of w.service have no mark, so `kill-switch` would block them too"
+      "a kill switch needs the tunnel's link: nothing else may carry packets while it is up"
     ),
     (
-      "version: 1\ntunnels: { t: { provider: { unit: { name: w.service, interface: tun0 } }, @routes: { include: [default] } } }",
-      "the packets of w.service have no mark, so a tunnel for everything would take them too"
+      "version: 1\ntunnels: { t: { provider: { unit: { name: w.target, interface: tun0 } }, @kill-switch: 'on' } }",
+      "w.target has no processes whose packets could be marked, so `kill-switch` would block them too"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { unit: { name: w.target } }, @include-all-networks: true } }",
+      "w.target has no processes whose packets could be marked, so `include-all-networks` would block them too"
+    ),
+    (
+      "version: 1\ntunnels: { t: { provider: { unit: { name: w.target, interface: tun0 } }, @routes: { include: [default] } } }",
+      "w.target has no processes whose packets could be marked, so a tunnel for everything would take them too"
+    ),
+    (
+      "version: 1\ntunnels: { b: { provider: { command: { up: a, down: b, interface: t0 } } }, t: { provider: { unit: { name: w.target } }, @through: b } }",
+      "w.target has no processes whose packets could be marked, so none would go through another tunnel"
     ),
     (
       "version: 1\ntunnels: { t: { provider: { networkmanager: { profile: Work } }, @include-all-networks: true } }",
@@ -153,6 +165,20 @@ private let cases: [(policy: String, said: String)] =
         first.location.line == lines.count && first.location.column == (lines.last?.unicodeScalars.count ?? 0) + 1, "\(loaded.report)")
     }
     #expect(loaded.hasErrors)
+  }
+
+  @Test(
+    "a service unit may have what the mark of its sockets makes possible",
+    arguments: [
+      "kill-switch: 'on', routes: { include: [default] }", "include-all-networks: true", "routes: { include: [default], enforce: true }",
+      "through: b, routes: { include: [10.0.0.0/8] }",
+    ])
+  func unitMay(settings: String) {
+    let loaded = load(
+      "version: 1\ntunnels: { b: { provider: { command: { up: a, down: b, interface: t0 } } }, "
+        + "t: { provider: { unit: { name: vpn@w.service, interface: tun0 } }, \(settings) } }")
+    #expect(!loaded.hasErrors, "\(loaded.report)")
+    #expect(loaded.policies.tunnel(named: "t")?.limitations == [])
   }
 
   @Test("a text that is cut off anywhere never makes a rule that is not in the whole")

@@ -3,6 +3,7 @@ import KernelModel
 import LinuxIO
 import NetworkTypes
 import ProviderGroups
+import SeededRandom
 import TestSupport
 import Testing
 
@@ -176,6 +177,50 @@ struct ProviderGroupsTests {
       #expect(next.removeUnused())
       #expect(names(in: folder.path) == [])
       #expect(ProviderGroups(note: note).find() == .unexamined)
+    }
+  }
+
+  /// The slice stands for that of systemd, which makes such a group at the root.
+  @Test("a slice of a unit has the mark of its tunnel; one that was made anew under its name is not taken for it")
+  func slices() throws {
+    try withGroups { groups in
+      let root = try OpenControlGroup.root()
+      let name = ProviderGroups.slice(of: "the-lab")
+      #expect(throws: ProviderGroupError.self) { try groups.markSlice(of: "the-lab", Ownership.mark) }
+      _ = try root.makeChild(name)
+      defer { try? root.removeChild(name) }
+      #expect(!groups.isSliceMarked(of: "the-lab"))
+      try groups.markSlice(of: "the-lab", Ownership.innerMark(of: 6))
+      let unit = try root.child(name).makeChild("lab.service")
+      #expect(try python("import socket; print(hex(socket.socket().getsockopt(1, 36)))", in: unit) == ["0x52800007"])
+      try groups.markSlice(of: "the-lab", Ownership.mark)
+      #expect(try python("import socket; print(hex(socket.socket().getsockopt(1, 36)))", in: unit) == ["0x52000000"])
+      let group = try #require(groups.existingSlice(of: "the-lab"))
+      guard case .ready(_, let units) = groups.state else { return #expect(Bool(false), "\(groups.state)") }
+      #expect(units == [ProviderGroup(number: group.number, level: 1)] && groups.descriptor(of: group.number) == group.folder.number)
+      // The next agent finds it by its name.
+      let next = ProviderGroups(note: nil)
+      #expect(next.find().all.last == units[0] && next.unitTunnels == ["the-lab"] && next.isSliceMarked(of: "the-lab"))
+      try root.removeChild(name)
+      _ = try root.makeChild(name)
+      #expect(!groups.isSliceMarked(of: "the-lab"))
+      groups.forgetSlice(of: "the-lab")
+      #expect(groups.state.all.count == 1)
+    }
+  }
+
+  @Test("each tunnel's name is that of one slice, at the root, and back") func sliceNames() {
+    var random = SplitMix64(seed: 59)
+    let letters = Array("abzAZ019._-")
+    var seen: [String: String] = [:]
+    for _ in 0..<2000 {
+      let tunnel = String((0..<Int.random(in: 1...64, using: &random)).map { _ in letters.randomElement(using: &random) ?? "a" })
+      let slice = ProviderGroups.slice(of: tunnel)
+      #expect(!slice.contains("-") && slice.utf8.count <= 255 && ProviderGroups.tunnel(ofSlice: slice) == tunnel)
+      #expect(seen.updateValue(tunnel, forKey: slice) ?? tunnel == tunnel)
+    }
+    for other in ["system.slice", "roamward_1_work.slice", ProviderGroups.slice(of: ""), "roamward.slice", ""] {
+      #expect(ProviderGroups.tunnel(ofSlice: other) == nil, "\(other)")
     }
   }
 

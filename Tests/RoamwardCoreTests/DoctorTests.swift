@@ -64,6 +64,12 @@ struct DoctorTests {
       $0.provider = .command(CommandProviderConfiguration(up: ["/u"], down: ["/d"], interface: "tun0"))
       $0.killSwitch = .always
     },
+    Ill(check: "mark", severity: .problem, cure: "cannot be brought up: the kill switch would block") {
+      $0.kernel.markAbsence = "load the program that marks sockets: Operation not permitted"
+    } spoilPolicy: {
+      $0.provider = .service(ServiceProviderConfiguration(.unit("work.service"), interface: "tun0"))
+      $0.killSwitch = .always
+    },
     Ill(check: "ipv6", severity: .problem, cure: "disable_ipv6=0") { $0.kernel.isIPv6Disabled = true },
     Ill(check: "rp-filter", severity: .risk, cure: "net.ipv4.conf.wlan0.rp_filter=2") { $0.kernel.strictLinks = ["wlan0"] },
     Ill(check: "networkd-rules", severity: .risk, cure: "ManageForeignRoutingPolicyRules=no") { $0.networkd = NetworkdCondition() },

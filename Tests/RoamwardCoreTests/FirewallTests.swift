@@ -125,7 +125,7 @@ import Testing
     let group = ProviderGroup(number: 4711, level: 3)
     let with = try table(.ready(group))
     var placed = with
-    placed.providers?.path = "../../../proc/self/fd/9"
+    placed.providers[0].path = "../../../proc/self/fd/9"
     #expect(
       placed.transaction.components(between: "chain marked {", and: "  }\n")
         == "\n    socket cgroupv2 level 3 \"../../../proc/self/fd/9\" accept\n    meta skuid != 0 return\n    accept\n")
@@ -135,9 +135,18 @@ import Testing
     // The same table in each program, another one for another group.
     #expect(placed.digest == with.digest)
     #expect(try table(.ready(ProviderGroup(number: 4712, level: 3))).digest != with.digest)
-    #expect(try table(.unexamined).providers == nil && table(.unavailable(reason: "no")).providers == nil)
+    #expect(try table(.unexamined).providers == [] && table(.unavailable(reason: "no")).providers == [])
+    // Beside it the groups of units.
+    tunnel.policy.provider = .service(ServiceProviderConfiguration(.unit("work.service"), interface: "tun0"))
+    let unit = ProviderGroup(number: 99, level: 1)
+    #expect(try table(.ready(group, units: [unit])).providers == [group, unit])
+    #expect(try table(.ready(group, units: [unit])).transaction.contains("socket cgroupv2 level 1 \"number 99\" accept"))
+    for foreign in [ServiceProviderConfiguration.Service.unit("work.target"), .profile("Work"), .tailscale(exitNode: nil)] {
+      tunnel.policy.provider = .service(ServiceProviderConfiguration(foreign))
+      #expect(try table(.ready(group, units: [unit])).providers == [])
+    }
     tunnel = setup()
-    #expect(try table(.ready(group)).providers == nil)
+    #expect(try table(.ready(group)).providers == [])
   }
 
   @Test("a command with a kill switch is refused where sockets cannot be marked, and a full one gets a remark") func unmarked() throws {

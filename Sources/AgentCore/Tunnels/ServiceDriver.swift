@@ -5,6 +5,8 @@ internal import RoamwardCore
 final class ServiceDriver: TunnelDriver {
   private let service: ServiceProviderConfiguration
   private let tunnel: String
+  private let policy: () -> TunnelPolicy
+  private let outerWay: () -> OuterWay?
   private let platform: Platform
   private let report: (TunnelMachine.Event) -> Void
   private let changed: () -> Void
@@ -19,9 +21,14 @@ final class ServiceDriver: TunnelDriver {
   private var isTakenOver = false
   private var life = 0
 
-  init(_ service: ServiceProviderConfiguration, tunnel: String, platform: Platform, outlets: DriverOutlets) {
+  init(
+    _ service: ServiceProviderConfiguration, tunnel: String, policy: @escaping () -> TunnelPolicy, platform: Platform,
+    outlets: DriverOutlets
+  ) {
     self.service = service
     self.tunnel = tunnel
+    self.policy = policy
+    outerWay = outlets.outerWay
     self.platform = platform
     report = outlets.report
     changed = outlets.changed
@@ -45,7 +52,10 @@ final class ServiceDriver: TunnelDriver {
     let asked = life
     isStopDue = true
     platform.recoveryLog.noteCommand(tunnel, service.stopCommand)
-    watch = platform.services.start(service) { [weak self] news in
+    let policy = policy()
+    let marking = ServicePlatform.Marking(
+      tunnel: tunnel, mark: outerWay().mark, isRequired: policy.guarding != .off || policy.through != nil, isTakenOver: isTakenOver)
+    watch = platform.services.start(service, marking) { [weak self] news in
       guard let self, life == asked else { return }
       take(news)
     }
@@ -53,6 +63,8 @@ final class ServiceDriver: TunnelDriver {
 
   private func take(_ news: ServicePlatform.News) {
     switch news {
+    // The pass that follows has its group in the firewall.
+    case .marked: break
     case .running:
       guard !isRunning else { return }
       isRunning = true
@@ -75,7 +87,7 @@ final class ServiceDriver: TunnelDriver {
     return DriverHandOver()
   }
 
-  /// To start what runs changes nothing, and tells that it runs.
+  /// To start what runs with its mark changes nothing, and tells that it runs.
   func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
     guard let command = left.command else { return false }
     isStopDue = true
@@ -122,7 +134,7 @@ final class ServiceDriver: TunnelDriver {
     (watch, isRunning, isStartDue, isTakenOver) = (nil, false, false, false)
     guard isStopDue, !isStopping else { return }
     isStopping = true
-    platform.services.stop(service) { [weak self] error in
+    platform.services.stop(service, tunnel) { [weak self] error in
       guard let self else { return }
       if let error {
         // The note stays: a clean-up tries again.

@@ -116,7 +116,7 @@ extension ProviderConfiguration {
         provider.configuration, link: TunnelSetup.linkName(forTunnel: tunnel), platform: platform, outlets: outlets)
     case .command(let command):
       CommandDriver(command, tunnel: tunnel, platform: platform, outlets: outlets)
-    case .service(let service): ServiceDriver(service, tunnel: tunnel, platform: platform, outlets: outlets)
+    case .service(let service): ServiceDriver(service, tunnel: tunnel, policy: policy, platform: platform, outlets: outlets)
     case .installed(let provider):
       InstalledDriver(provider, tunnel: tunnel, policy: policy, platform: platform, outlets: outlets)
     }
@@ -124,6 +124,8 @@ extension ProviderConfiguration {
 
   /// The machine of a tunnel that is down. A provider's own time limits come before those of the machine.
   var machine: TunnelMachine {
+    // systemd reads its files again before a unit starts, which takes seconds on a busy machine.
+    if case .service(let service) = self, service.hasGroup { return TunnelMachine(timing: .init(connect: .seconds(60))) }
     guard case .installed = self else { return TunnelMachine() }
     // A person has time for an answer.
     let connect = .seconds(90) + OpenQuestion.patience

@@ -49,8 +49,8 @@ package struct FirewallTable: Hashable, Sendable {
   /// The numbers (`reqid`) of our tunnels' IPsec policies. Before they are encrypted, packets pass the hook `postrouting` once more, by the
   /// link of the encrypted ones.
   package var ipsec: [UInt32] = []
-  /// The control group of providers whose marked packets may pass, whatever user they run as; `nil`: there is none.
-  package var providers: ProviderGroup?
+  /// The control groups of providers whose marked packets may pass, whatever user they run as.
+  package var providers: [ProviderGroup] = []
   /// The control groups of guards, whose marked packets may pass to their endpoints.
   package var guarded: [GuardedPrograms] = []
   /// The redirection of DNS questions to our own name server, which may pass; `nil`: there is none.

@@ -28,7 +28,7 @@ extension FirewallTable {
   /// A digest that identifies this content. The table carries it as its comment.
   package var digest: String {
     var table = self
-    table.providers?.path = nil
+    for i in table.providers.indices { table.providers[i].path = nil }
     for i in table.guarded.indices { table.guarded[i].group.path = nil }
     return String(FNV1a(table.chains.joined(separator: "\n")).value, radix: 16)
   }
@@ -74,12 +74,12 @@ extension FirewallTable {
   /// by their control group. Guards come first: their programs are root's, and reach their endpoints alone. The kernel still attributes its
   /// WireGuard packets to the sender of the inner packet.
   private var marked: [String] {
-    guarded.flatMap(\.rules) + (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + (providers.map { ["\($0.match) accept"] } ?? [])
+    guarded.flatMap(\.rules) + (hasKernelTunnel ? ["meta l4proto udp accept"] : []) + providers.map { "\($0.match) accept" }
       + ["meta skuid != 0 return", "accept"]
   }
 
   /// 2, at the hook `postrouting`, where the kernel compares no control group: those of providers were checked at the hook `output`.
-  private var ownMarkLeaving: String { providers == nil && guarded.isEmpty ? ownMark : "\(Self.markMatch) accept" }
+  private var ownMarkLeaving: String { providers.isEmpty && guarded.isEmpty ? ownMark : "\(Self.markMatch) accept" }
 
   /// 9: packets to gateways, also without a kill switch.
   private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }

@@ -1,5 +1,5 @@
-/// The control group of the providers whose own packets stay outside every tunnel. Each socket that is opened in it, or below it, has
-/// `Ownership.mark` from its creation, and the kill switch lets such packets pass.
+/// A control group of providers whose own packets stay outside every tunnel: of programs that the agent starts, or of a unit of systemd.
+/// Each socket that is opened in it, or below it, has `Ownership.mark` from its creation, and the kill switch lets such packets pass.
 package struct ProviderGroup: Hashable, Sendable {
   /// The kernel's number of the group (the inode number of its folder). A group of the same name that was made later has another one.
   package let number: UInt64
@@ -21,9 +21,12 @@ package struct ProviderGroup: Hashable, Sendable {
 package enum ProviderGroupState: Equatable, Sendable {
   /// No tunnel needs it, or it was not examined.
   case unexamined
-  case ready(ProviderGroup)
+  /// The group of programs, and those of units that are tunnels now.
+  case ready(ProviderGroup, units: [ProviderGroup] = [])
   /// The reason, and the remedy if there is one.
   case unavailable(reason: String)
 
-  package var group: ProviderGroup? { if case .ready(let group) = self { group } else { nil } }
+  package var group: ProviderGroup? { if case .ready(let group, _) = self { group } else { nil } }
+
+  package var all: [ProviderGroup] { if case .ready(let group, let units) = self { [group] + units } else { [] } }
 }

@@ -1,6 +1,7 @@
 package import AgentCore
 internal import ControlProtocol
 internal import Glibc
+internal import HostServices
 package import KernelModel
 package import LinuxIO
 internal import NetworkTypes
@@ -19,6 +20,10 @@ extension LinuxMachine {
     }
     for (tunnel, command) in notes.startedCommands.sorted(by: { $0.key < $1.key }) {
       lines.append("run \(command.down.joined(separator: " ")) (pending `down` of \(tunnel))")
+      guard let unit = ServiceProviderConfiguration(stoppedBy: command) else { continue }
+      let (dropIn, slice) = (UnitDropIn(unit.service.name), ProviderGroups.slice(of: tunnel))
+      if dropIn.slice == slice { lines += ["rm \(dropIn.path)", "systemctl daemon-reload"] }
+      lines.append("systemctl stop \(slice)")
     }
     if providerGroups.find().group != nil, let name = providerGroups.name {
       for tunnel in providerGroups.tunnels where providerGroups.existingGroup(of: tunnel)?.isPopulated ?? false {

@@ -1,12 +1,13 @@
 package import AgentCore
 internal import ControlProtocol
 internal import Glibc
+package import HostServices
 internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 internal import PolicySource
 internal import ProviderGroups
-internal import RoamwardCore
+package import RoamwardCore
 internal import TunnelProviders
 
 /// One object on this machine that is ours, by its mark.
@@ -30,7 +31,7 @@ extension LinuxMachine {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
-    return observed.ownedObjects + ownedGroups + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
+    return observed.ownedObjects + ownedGroups + ownedSlices + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
       + MarkedProcess.all.map { process in
         let link = process.marks["ROAMWARD_LINK"]
         return OwnedObject(
@@ -57,6 +58,20 @@ extension LinuxMachine {
         guard let group = providerGroups.existingGuard(of: process) else { return nil }
         return OwnedObject(
           kind: .controlGroup, what: escaped(group.name), tunnel: nil, purpose: "the programs of a guard (\(group.processes.count))")
+      }
+  }
+
+  /// The slices of tunnels that are units, and the drop-ins that name them.
+  private var ownedSlices: [OwnedObject] {
+    providerGroups.unitTunnels.compactMap { tunnel in
+      guard let group = providerGroups.existingSlice(of: tunnel) else { return nil }
+      return OwnedObject(
+        kind: .controlGroup, what: group.name, tunnel: tunnel,
+        purpose: "marks the sockets of the tunnel's unit (\(group.processes.count))")
+    }
+      + UnitDropIn.units().map { tunnel, unit in
+        let name = unit.service.name
+        return OwnedObject(kind: .file, what: UnitDropIn(name).path, tunnel: tunnel, purpose: "has \(name) run in that slice")
       }
   }
 
@@ -112,6 +127,15 @@ extension LinuxMachine {
         OwnedObject(kind: .file, what: UserspaceWireGuard.socketPath(of: link), tunnel: link, purpose: "the WireGuard engine's socket"))
     }
     return files
+  }
+}
+
+extension UnitDropIn {
+  /// The units that run in slices of ours, with their tunnels.
+  package static func units() -> [(tunnel: String, unit: ServiceProviderConfiguration)] {
+    all().compactMap { dropIn in
+      dropIn.slice.flatMap(ProviderGroups.tunnel(ofSlice:)).map { ($0, ServiceProviderConfiguration(.unit(dropIn.unit))) }
+    }
   }
 }
 

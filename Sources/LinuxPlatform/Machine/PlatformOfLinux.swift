@@ -28,7 +28,7 @@ extension Platform {
     return Platform(
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
       commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine, kept: state.path + "/kept"),
-      services: .linux(loop),
+      services: .linux(loop, machine.providerGroups),
       guards: .linux(loop, machine.providerGroups, log),
       policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
@@ -87,13 +87,18 @@ extension CommandPlatform {
     return CommandPlatform(
       run: { action, tunnel, configuration, mark, done in
         commands.run(action.providerAction, tunnel: tunnel, configuration, mark: mark) { result in
-          if case .failure(let error) = result { done(.failed(reason: error.description)) } else { done(.succeeded) }
+          var outcome = CommandOutcome.succeeded
+          if case .failure(let error) = result { outcome = .failed(reason: error.description) }
+          guard action == .down, let unit = ServiceProviderConfiguration(stoppedBy: configuration) else { return done(outcome) }
+          // It is stopped, or systemd said why not; its drop-in and its slice remain.
+          ServicePlatform.stop(unit, tunnel, loop, groups) { [outcome] _ in done(outcome) }
         }
       },
       end: { commands.end(tunnel: $0) }, cut: { commands.cut(tunnel: $0) },
       keepGroup: { isNeeded in if isNeeded { groups.prepare() } else { groups.removeUnused() } },
       usage: { tunnel in
-        guard let group = groups.existingGroup(of: tunnel), group.isPopulated, let usage = group.usage else { return nil }
+        let group = groups.existingGroup(of: tunnel) ?? groups.existingSlice(of: tunnel)
+        guard let group, group.isPopulated, let usage = group.usage else { return nil }
         return ProgramUsage(processes: group.processes.count, memory: usage.memory, processorTime: usage.processorTime)
       })
   }
@@ -152,25 +157,61 @@ extension ProviderChannelEvent {
 }
 
 extension ServicePlatform {
-  fileprivate static func linux(_ loop: EventLoop) -> ServicePlatform {
+  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups) -> ServicePlatform {
     ServicePlatform(
-      start: { service, news in
-        let run = service.run(on: loop)
+      start: { service, marking, news in
+        var slice: UnitSlice?
+        if service.hasGroup {
+          if case .unavailable(let reason) = groups.prepare() {
+            // Without a need of the mark it runs as it is, as commands do.
+            if marking.isRequired {
+              let refusal = try? loop.at(.now) { news(.ended(reason: "\(service.service.name): its sockets cannot be marked: \(reason)")) }
+              return refusal.map(Cancellation.init)
+            }
+          } else {
+            slice = UnitSlice(marking, groups)
+          }
+        }
+        let run = service.run(on: loop, in: slice)
         run.start { found in
           switch found {
+          case .marked: news(.marked)
           case .running: news(.running)
           case .ended(let reason): news(.ended(reason: reason))
           }
         }
         return Cancellation(run)
       },
-      stop: { service, done in
-        // It lives until it has called back.
-        let run = service.run(on: loop)
-        run.stop { reason in
-          withExtendedLifetime(run) { done(reason.map { PlatformError($0) }) }
+      stop: { stop($0, $1, loop, groups, $2) })
+  }
+
+  /// Stops a service, and removes what made it this tunnel.
+  fileprivate static func stop(
+    _ service: ServiceProviderConfiguration, _ tunnel: String, _ loop: EventLoop, _ groups: ProviderGroups,
+    _ done: @escaping (PlatformError?) -> Void
+  ) {
+    let slice = service.hasGroup ? UnitSlice(ProviderGroups.slice(of: tunnel), forget: { groups.forgetSlice(of: tunnel) }) : nil
+    // It lives until it has called back.
+    let run = service.run(on: loop, in: slice)
+    run.stop { reason in
+      withExtendedLifetime(run) { done(reason.map { PlatformError($0) }) }
+    }
+  }
+}
+
+extension UnitSlice {
+  fileprivate init(_ marking: ServicePlatform.Marking, _ groups: ProviderGroups) {
+    let tunnel = marking.tunnel
+    self.init(
+      ProviderGroups.slice(of: tunnel), isTakenOver: marking.isTakenOver,
+      mark: {
+        do throws(ProviderGroupError) {
+          try groups.markSlice(of: tunnel, marking.mark)
+          return nil
+        } catch {
+          return error.description
         }
-      })
+      }, isMarked: { groups.isSliceMarked(of: tunnel) })
   }
 }
 

@@ -90,13 +90,14 @@ func judgeService(_ service: ServiceProviderConfiguration, of entry: Node.Entry,
     refuseSettings("tailscaled sets this by itself", help: "set it in the tailnet, or by `tailscale set`")
     refuseGuards("tailscaled has marks and routes of its own", help: "use an exit node, which takes everything")
     refuse("through", "tailscaled alone decides how its packets leave", help: "remove it")
-  case .unit(let name):
-    let cure = "start the program itself, by `command`, or by `roamward guard`"
-    refuseGuards("the packets of \(name) have no mark", help: cure)
+  case .unit(let name) where !service.hasGroup:
+    let (reason, cure) = ("\(name) has no processes whose packets could be marked", "name the service that carries the tunnel")
+    refuseGuards(reason, help: cure)
     if draft.routes?.isEnforced == true || draft.routes?.include.contains(where: { $0.length == 0 }) == true {
-      refuse("routes", "the packets of \(name) have no mark, so a tunnel for everything would take them too", help: cure)
+      refuse("routes", "\(reason), so a tunnel for everything would take them too", help: cure)
     }
-    refuse("through", "systemd alone decides where the processes of \(name) run", help: cure)
+    refuse("through", "\(reason), so none would go through another tunnel", help: cure)
+  case .unit: break
   }
 
   func refuseSettings(_ reason: String, help: String) {

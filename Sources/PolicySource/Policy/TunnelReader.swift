@@ -13,10 +13,10 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   guard let draft = tunnelKeys.read(entry.value, &reading) else { return nil }
   let mtu = chooseMTU(draft, &reading)
   let dns = draft.dns.map { $0.policy(of: draft.provider, &reading) }
-  if let place = draft.guarding, case .command(let command) = draft.provider, command.interface == nil {
+  if let place = draft.guarding, let provider = draft.provider, provider.isWithoutLink {
     reading.error(
-      "a kill switch needs the tunnel's link: nothing else may carry packets while it is up", help: "add `interface:` to `command`",
-      at: place)
+      "a kill switch needs the tunnel's link: nothing else may carry packets while it is up",
+      help: "add `interface:` to `\(provider.name)`", at: place)
   }
   // Its program binds packets to an address of the network below, and the kernel's IPsec looks up one way for all of them.
   if draft.through != nil, case .installed(let provider) = draft.provider, provider.program.needs.contains(.xfrm) {
@@ -156,4 +156,15 @@ let routeKeys = Mapping(
 
 extension ValueReader where Value == RoutePolicy {
   fileprivate static let routes = routeKeys.reader("destinations to include and exclude") { routes, _, _ in routes }
+}
+
+extension ProviderConfiguration {
+  /// Whether only the policy can name its link, and does not.
+  fileprivate var isWithoutLink: Bool {
+    switch self {
+    case .command(let command): command.interface == nil
+    case .service(let service): service.hasGroup && service.interface == nil
+    case .wireGuard, .installed: false
+    }
+  }
 }

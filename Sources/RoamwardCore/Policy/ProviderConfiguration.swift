@@ -32,8 +32,7 @@ package enum ProviderConfiguration: Hashable, Sendable {
     case .wireGuard: false
     case .installed(let provider): provider.program.needs.contains(.sockets) || provider.program.needs.isDisjoint(with: [.udp, .tcp])
     case .command: true
-    // Those are another service's.
-    case .service: false
+    case .service(let service): service.hasGroup
     }
   }
 }

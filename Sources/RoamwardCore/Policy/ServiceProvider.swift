@@ -37,6 +37,16 @@ package struct ServiceProviderConfiguration: Hashable, Sendable {
     }
   }
 
+  /// Whether it runs in a control group of ours, where its sockets are marked: a unit with processes. A target has none.
+  package var hasGroup: Bool { if case .unit(let name) = service { name.hasSuffix(".service") } else { false } }
+
+  /// The unit that a command of `stopCommand` stops; `nil`: it is another command.
+  package init?(stoppedBy command: CommandProviderConfiguration) {
+    guard let name = command.down.last else { return nil }
+    self.init(.unit(name))
+    guard hasGroup, command.down == stopCommand.down else { return nil }
+  }
+
   /// Stops the service without the agent that started it: what the next one runs, or a clean-up.
   package var stopCommand: CommandProviderConfiguration {
     let program: [String] =
@@ -48,11 +58,11 @@ package struct ServiceProviderConfiguration: Hashable, Sendable {
     return CommandProviderConfiguration(up: ["/bin/true"], down: program)
   }
 
-  /// What the service sets by itself, so that the policy cannot.
-  package var limitation: String {
+  /// What the service sets by itself, so that the policy cannot; `nil`: nothing.
+  package var limitation: String? {
     switch service {
-    case .unit(let name) where interface == nil: "\(name) sets addresses, routes and name servers by itself; its packets have no mark"
-    case .unit(let name): "the packets of \(name) have no mark, so they are no part of a kill switch or a full tunnel"
+    case .unit(let name) where !hasGroup: "\(name) is no service: the packets of the tunnel have no mark"
+    case .unit(let name): interface == nil ? "\(name) sets addresses, routes and name servers by itself" : nil
     case .profile(let name): "NetworkManager sets the addresses, routes and name servers of \(name) by itself"
     case .tailscale: "tailscaled sets its addresses, routes, marks and name servers by itself"
     }

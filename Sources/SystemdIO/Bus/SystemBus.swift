@@ -147,7 +147,13 @@ package final class SystemBus {
       then(message.map(BusError.answer) ?? .failure(BusError(name: "", message: "no answer")))
     }
     result = call.attach { slot, context in
-      sd_bus_call_async(bus, slot, message, { message, context, _ in BusRegistration.fire(context, message) }, context, microseconds)
+      sd_bus_call_async(
+        bus, slot, message,
+        { message, context, _ in
+          _ = BusRegistration.fire(context, message)
+          // Handled: with 0, sd-bus goes on with a connection that the handler may have closed, and aborts.
+          return 1
+        }, context, microseconds)
     }
     guard result >= 0 else { return then(.failure(BusError(code: -result))) }
     calls[number] = call
