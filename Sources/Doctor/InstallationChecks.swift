@@ -48,6 +48,12 @@ extension HostCheck {
           cure: "systemd-sysusers, or useradd --system \(user)")
       }
     },
+    HostCheck("services", "the services of the tunnels are there") { host, _ in
+      host.missingServices.sorted { $0.key < $1.key }.map { tunnel, reason in
+        HostFinding(
+          "services", .problem, "\(tunnel) cannot be brought up: \(reason)", cure: "install or start the service, or correct `provider:`")
+      }
+    },
     HostCheck("clock", "the clock is plausible") { host, policies in
       // WireGuard's handshakes contain the time, and a peer never accepts an earlier one (TAI64N, WireGuard paper 5.1). Certificates have
       // validity dates.

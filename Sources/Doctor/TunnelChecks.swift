@@ -78,10 +78,18 @@ extension HostCheck {
     },
     HostCheck("not-acted-on", "all parts of the policies are supported") { _, policies in
       policies.enabled.flatMap { tunnel in
-        (tunnel.limitations + tunnel.unsupportedRules).map { words in
+        (tunnel.unsupportedKeys + tunnel.unsupportedRules).map { words in
           HostFinding(
             "not-acted-on", .risk, "\(tunnel.name): \(words)", cure: "remove it from the policy; `roamward check` says what helps")
         }
+      }
+    },
+    HostCheck("foreign", "no other service sets up a tunnel by itself") { _, policies in
+      policies.enabled.compactMap { tunnel in
+        guard case .service(let service) = tunnel.provider, let limitation = service.limitation else { return nil }
+        return HostFinding(
+          "foreign", .hint, "\(tunnel.name) (\(tunnel.provider.title)): \(limitation)",
+          cure: "nothing, unless the policy is to decide that: then use a provider such as `wireguard` or `installed`")
       }
     },
   ]

@@ -5,6 +5,8 @@ package import ProviderProtocol
 package enum CharonLine: Equatable, Sendable {
   /// Why there is no tunnel, and who can help.
   case trouble(TunnelFailure)
+  /// The server refuses this machine, and does not say why (RFC 7296, 2.21.2).
+  case refused(String)
   /// A message is sent again: the server has not answered.
   case waiting(String)
   /// The server has answered a message of an established tunnel.
@@ -18,6 +20,8 @@ package enum CharonLine: Equatable, Sendable {
     let text = String((line.firstRange(of: "] ").map { line[$0.upperBound...] } ?? line).prefix(500))
     if let trouble = Self.troubles.first(where: { text.contains($0.sign) }) {
       self = .trouble(TunnelFailure(code: trouble.code, text: "\(trouble.text) (\(text))", help: trouble.help))
+    } else if text.contains("received AUTHENTICATION_FAILED") {
+      self = .refused(text)
     } else if text.hasPrefix("retransmit ") {
       self = .waiting(text)
     } else if text.hasPrefix("parsed INFORMATIONAL response") || text.hasPrefix("parsed CREATE_CHILD_SA response") {
@@ -41,10 +45,6 @@ package enum CharonLine: Equatable, Sendable {
   }
 
   private static let troubles = [
-    Trouble(
-      "received AUTHENTICATION_FAILED", "auth-failed",
-      "the server refused the user, the key or the certificate; correct it, then `roamward up`",
-      .person),
     Trouble("EAP method EAP_MSCHAPV2 failed", "auth-failed", "the server refused the password; correct it, then `roamward up`", .person),
     Trouble("EAP-MS-CHAPv2 failed", "auth-failed", "the server refused the password; correct it, then `roamward up`", .person),
     Trouble("MAC mismatched", "auth-failed", "the server has another key; correct the credential `psk`, then `roamward up`", .person),

@@ -77,6 +77,27 @@ package struct IKEOptions: Sendable {
     return found.map { Array($0.utf8) }
   }
 
+  /// What it means that the server refused this machine, at this moment (``CertificateValidity``).
+  package func refusal(line: String, at now: String) -> TunnelFailure {
+    var (code, text): (Word, String) = ("auth-failed", "")
+    switch login {
+    case .sharedKey: text = "the server refused this machine's key; correct the credential `psk`, `local-id` or `remote-id`"
+    case .password: text = "the server refused this user; correct `username`, `local-id` or `remote-id`"
+    case .certificate(let certificate, _):
+      let validity = CertificateValidity(of: certificate)
+      if let validity, validity.end < now {
+        code = "certificate-expired"
+        text = "this machine's certificate expired on \(CertificateValidity.day(of: validity.end)); renew the credential `certificate`"
+      } else if let validity, validity.start > now {
+        code = "certificate-not-yet-valid"
+        text = "this machine's certificate is valid from \(CertificateValidity.day(of: validity.start)) on; check the clock"
+      } else {
+        text = "the server refused this machine's certificate; correct the credentials `certificate` and `key`, or `remote-id`"
+      }
+    }
+    return TunnelFailure(code: code, text: "\(text), then `roamward up` (\(line))", help: .person)
+  }
+
   // MARK: vici
 
   /// Everything that charon needs before the start, in its order.

@@ -66,7 +66,8 @@ struct Doctor: ParsableCommand {
     for tunnel in set.tunnels where tunnel.isEnabled {
       do throws(PlatformError) {
         let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in StandingOrders() }
-        notes[tunnel.name] = preview.notes
+        // The override is that of `up` above.
+        notes[tunnel.name] = (preview.remarks.filter { $0.code != .manualOverride } + preview.plan.conflicts).map(\.description)
       } catch {
         notes[tunnel.name] = ["\(tunnel.name): \(error)"]
       }

@@ -33,8 +33,10 @@ struct Explain: ParsableCommand {
     } else if json {
       var whole = decision
       whole.trace = trace
+      let provider: JSON = ["name": .string(policy.provider.title), "class": .string(policy.provider.providerClass.rawValue)]
       let report = ExplanationReport(
-        decision: DecisionReport(whole), network: snapshot.json, routes: try claims(on: policy, of: set, snapshot).map { RouteReport($0) })
+        decision: DecisionReport(whole), provider: provider,
+        network: snapshot.json, routes: try claims(on: policy, of: set, snapshot).map { RouteReport($0) })
       write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
       write(explanation(of: policy, decision: decision, trace: trace))
@@ -62,6 +64,7 @@ struct Explain: ParsableCommand {
 private struct ExplanationReport: Encodable {
   let version = DocumentVersion()
   let decision: DecisionReport
+  let provider: JSON
   let network: JSON
   let routes: [RouteReport]
 }

@@ -127,6 +127,7 @@ enum Golden {
 
   static let plan = PlanReport(
     steps: [.init(what: "ip link add corp type wireguard", undo: "ip link delete corp"), .init(what: "ip link delete old", undo: nil)],
+    actions: [.init(tunnel: "lab", isStart: true, what: "asks systemd to start lab.service; what that changes is not known here")],
     routes: [
       RouteReport(
         tunnel: "corp", what: "10.1.0.0/16 via 192.0.2.66 dev wlan0 (DHCP)", goes: "inside", reason: "corp's table is asked first")

@@ -61,6 +61,39 @@ private let cases: [(policy: String, said: String)] =
       "tunnel `a` goes through itself: a → a"
     ),
     (
+      """
+      version: 1
+      tunnels:
+        a: { provider: { command: { up: a, down: b, interface: t0 } }, through: @b }
+        b: { provider: { command: { up: a, down: b, interface: t1 } }, through: c }
+        c: { provider: { command: { up: a, down: b, interface: t2 } }, through: a }
+      """,
+      "tunnel `a` goes through itself: a → b → c → a"
+    ),
+    (
+      """
+      version: 1
+      tunnels:
+        a: { provider: { command: { up: a, down: b } }, through: @b }
+        b: { provider: { command: { up: a, down: b, interface: t1 } }, through: c }
+        c: { provider: { command: { up: a, down: b, interface: t2 } }, through: b }
+      """,
+      "`b` goes through itself"
+    ),
+    (
+      """
+      version: 1
+      tunnels:
+        a: { provider: { command: { up: a, down: b } }, through: @b }
+        b: { provider: { command: { up: a, down: b, interface: t1 } }, through: c }
+        c: { provider: { command: { up: a, down: b, interface: t2 } }, through: d }
+        d: { provider: { command: { up: a, down: b, interface: t3 } }, through: e }
+        e: { provider: { command: { up: a, down: b, interface: t4 } }, through: f }
+        f: { provider: { command: { up: a, down: b, interface: t5 } } }
+      """,
+      "more than 4 tunnels are inside one another"
+    ),
+    (
       "version: 1\ntunnels: { b: { provider: { command: { up: a, down: b } } }, a: { provider: { command: { up: a, down: b } }, through: @b } }",
       "tunnel `b` has no link to go through"
     ),
@@ -179,6 +212,25 @@ private let cases: [(policy: String, said: String)] =
         + "t: { provider: { unit: { name: vpn@w.service, interface: tun0 } }, \(settings) } }")
     #expect(!loaded.hasErrors, "\(loaded.report)")
     #expect(loaded.policies.tunnel(named: "t")?.limitations == [])
+  }
+
+  @Test("each tunnel of a circle is refused, with the line and column of its `through:`, and the way round") func circle() {
+    let loaded = load(
+      """
+      version: 1
+      tunnels:
+        a: { provider: { command: { up: a, down: b, interface: t0 } }, through: b }
+        b:
+          provider: { command: { up: a, down: b, interface: t1 } }
+          through: a
+        c: { provider: { command: { up: a, down: b, interface: t2 } }, through: a }
+        d: { provider: { command: { up: a, down: b, interface: t3 } } }
+      """)
+    let said = loaded.diagnostics.filter { $0.severity == .error }.map { "\($0.location.line):\($0.location.column) \($0.message)" }
+    #expect(
+      said == [
+        "3:75 tunnel `a` goes through itself: a → b → a", "6:14 tunnel `b` goes through itself: b → a → b", "7:75 `a` goes through itself",
+      ])
   }
 
   @Test("a text that is cut off anywhere never makes a rule that is not in the whole")

@@ -100,6 +100,13 @@ struct DoctorTests {
     Ill(check: "provider-users", severity: .problem, cure: "useradd --system roamward-provider") {
       $0.missingUsers = ["plain": "roamward-provider"]
     },
+    Ill(check: "services", severity: .problem, cure: "NetworkManager is not running") {
+      $0.missingServices = ["office": "NetworkManager is not running"]
+    },
+    Ill(check: "foreign", severity: .hint, cure: "NetworkManager sets the addresses, routes and name servers of Work by itself") { _ in
+    } spoilPolicy: {
+      $0 = TunnelPolicy(name: $0.name, provider: .service(ServiceProviderConfiguration(.profile("Work"))), location: $0.location)
+    },
     Ill(check: "clock", severity: .problem, cure: "timesyncd") { $0.clock = 86_400 },
     Ill(check: "tunnels", severity: .problem, cure: "connecting; the last attempt failed: the peer did not answer") {
       $0.tunnels = [TunnelCondition(name: "corp", state: "connecting", age: 2, failure: "the peer did not answer within 15 s")]
@@ -228,7 +235,7 @@ struct DoctorTests {
 
   @Test("says nothing of what no policy needs") func needless() {
     var host = Self.well
-    for ill in Self.ills where !["policies", "programs", "provider-users", "root", "agent", "guards"].contains(ill.check) {
+    for ill in Self.ills where !["policies", "programs", "provider-users", "services", "root", "agent", "guards"].contains(ill.check) {
       ill.spoil(&host)
     }
     #expect(Diagnosis(of: host, with: PolicySet()).findings == [])

@@ -6,13 +6,15 @@ package import RoamwardCore
 package struct PlanReport: Equatable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var steps: [Step]
+  package var actions: [Action]
   package var routes: [RouteReport]
   package var others: [String]
   package var notes: [RemarkReport]
   package var resolver: String?
 
-  package init(steps: [Step], routes: [RouteReport], others: [String], notes: [RemarkReport], resolver: String?) {
+  package init(steps: [Step], actions: [Action], routes: [RouteReport], others: [String], notes: [RemarkReport], resolver: String?) {
     self.steps = steps
+    self.actions = actions
     self.routes = routes
     self.others = others
     self.notes = notes
@@ -20,13 +22,14 @@ package struct PlanReport: Equatable, Sendable, Codable {
   }
 
   private enum CodingKeys: String, DescribedKey {
-    case version, steps, routes, others, notes
+    case version, steps, actions, routes, others, notes
     case resolver = "dns"
 
     var about: String {
       switch self {
       case .version: "The version of this document."
       case .steps: "The agent's steps, in order."
+      case .actions: "What the tunnels' providers are asked for, besides the steps."
       case .routes: "Routes and rules of other programs that would bypass a tunnel, and their effect."
       case .others: "Other VPNs of the machine, and what they route."
       case .notes: "Parts of the policies that cannot be fulfilled."
@@ -55,6 +58,35 @@ extension PlanReport {
         switch self {
         case .what: "The change, as the system's own command where there is one."
         case .undo: "The command that undoes it; null: none."
+        }
+      }
+    }
+  }
+}
+
+extension PlanReport {
+  /// A tunnel's provider that is asked to start or to stop the tunnel. The steps do not have what its programs change.
+  package struct Action: Hashable, Sendable, Codable {
+    package var tunnel: String
+    package var isStart: Bool
+    package var what: String
+
+    package init(tunnel: String, isStart: Bool, what: String) {
+      self.tunnel = tunnel
+      self.isStart = isStart
+      self.what = what
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case tunnel
+      case isStart = "start"
+      case what = "do"
+
+      var about: String {
+        switch self {
+        case .tunnel: "The tunnel."
+        case .isStart: "Whether the tunnel starts; false: it stops."
+        case .what: "What the provider does, for people."
         }
       }
     }
@@ -100,6 +132,7 @@ extension PlanReport {
   package init(_ preview: PlanPreview) {
     self.init(
       steps: preview.plan.steps.map { Step(what: $0.description, undo: $0.undo?.description) },
+      actions: preview.actions.map { Action(tunnel: $0.tunnel, isStart: $0.isStart, what: $0.text) },
       routes: preview.claims.map { RouteReport($0) }, others: preview.others.all.map(\.description),
       notes: (preview.remarks + preview.plan.conflicts).map { RemarkReport($0) }, resolver: preview.resolver?.backend.description)
   }

@@ -31,6 +31,7 @@ extension HostCondition {
     otherTunnels = files.quickTunnels + (programs.contains("NetworkManager") ? files.managedTunnels : [])
     missingPrograms = missing(loaded.policies)
     missingUsers = absentUsers(of: loaded.policies)
+    missingServices = absentServices(of: loaded.policies, programs: programs)
     let addresses = (try? machine.observe(ObservationRequest(facts: [])).state.kernel.addresses) ?? []
     // Resolvers of stopped containers do not matter; podman removes them when a container stops.
     containers = files.containerResolvers { link in addresses.first { $0.link == link && $0.address.address.family == .v4 }?.address.address
@@ -82,6 +83,32 @@ private func missing(_ policies: PolicySet) -> [String: [String]] {
     if !absent.isEmpty { missing[tunnel.name] = absent }
   }
   return missing
+}
+
+private func absentServices(of policies: PolicySet, programs: Set<String>) -> [String: String] {
+  var missing: [String: String] = [:]
+  for tunnel in policies.tunnels where tunnel.isEnabled {
+    guard case .service(let provider) = tunnel.provider else { continue }
+    switch provider.service {
+    case .unit(let name): if !hasUnit(name) { missing[tunnel.name] = "systemd has no unit \(name)" }
+    case .profile: if !programs.contains("NetworkManager") { missing[tunnel.name] = "NetworkManager is not running" }
+    case .tailscale: if !programs.contains("tailscaled") { missing[tunnel.name] = "tailscaled is not running" }
+    }
+  }
+  return missing
+}
+
+/// Whether systemd finds a file of this unit, or of the template that it is an instance of.
+private func hasUnit(_ name: String) -> Bool {
+  let folders = [
+    "/etc/systemd/system", "/run/systemd/system", "/run/systemd/transient", "/run/systemd/generator", "/run/systemd/generator.early",
+    "/run/systemd/generator.late", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
+  ]
+  var names = [name]
+  if let instance = name.firstIndex(of: "@"), let suffix = name.lastIndex(where: { $0 == "." }), instance < suffix {
+    names.append(String(name[...instance]) + name[suffix...])
+  }
+  return folders.contains { folder in names.contains { FileNature.exists("\(folder)/\($0)") } }
 }
 
 private func absentUsers(of policies: PolicySet) -> [String: String] {

@@ -9,6 +9,8 @@ package struct PlanPreview: Equatable, Sendable {
   /// Routes and rules that would lead past a tunnel, with their effect.
   package var claims: [RouteClaim]
   package var others: OtherVPNs
+  /// What providers are asked for.
+  package var actions: [ProviderAction]
   /// The DNS backend; `nil` if the plan sets no name servers.
   package var resolver: ResolverChoice?
   /// The DNS backend, even if there is nothing to set.
@@ -34,7 +36,9 @@ package struct PlanPreview: Equatable, Sendable {
     resolverChoice = choice
     self.observed = observed
     self.others = others
+    actions = tunnels.providerActions
   }
+
   /// The remarks for people, with the conflicts that prevent steps.
   package var notes: [String] { (remarks + plan.conflicts).map(\.description) }
 }

@@ -3,6 +3,7 @@ import NetworkTypes
 /// The text of `roamward explain`: every rule of a tunnel with its location, and under it every key, the finding and the verdict.
 package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [RuleTrace]) -> String {
   var lines = ["\(tunnel.name): \(decision.outcome.rawValue), because \(decision.ruleReason)"]
+  lines.append("provider: \(tunnel.provider.title) (\(tunnel.provider.providerClass.rawValue)): \(tunnel.provider.responsibility)")
   if let pending = decision.pending { lines.append(pending.text) }
   if let inner = decision.carries { lines.append("up all the same: \(inner) goes through it") }
   if let inert = decision.inert { lines.append("not acted on: \(inert.text)") }
