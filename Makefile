@@ -48,7 +48,7 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
 strongswan = --package charon-systemd --package strongswan-swanctl --package libcharon-extauth-plugins --package libcharon-extra-plugins \
   --package libstrongswan-standard-plugins
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
-virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot
+virtual = vm-unit vm-resolvers vm-managers rest vm-wifi vm-boot
 
 .PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick docs clean $(virtual)
 
@@ -84,13 +84,15 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/setup --vm --package --desktop
 	swift build --build-tests
 	scripts/test
-	scripts/site .build/debug .build/site
-	$(MAKE) --no-print-directory packages-quick
-	Tests/Packages/run
-	Tests/Desktop/run .build/desktop
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
 
-# Two virtual machines at a time: emulated processors do not fill two real ones.
+# What needs neither a virtual machine nor a processor for itself.
+rest: packages-quick
+	scripts/site .build/debug .build/site
+	Tests/Packages/run
+	Tests/Desktop/run .build/desktop
+
+# Two virtual machines at a time: each fills a processor.
 vm-managers:
 	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 2400 -- Tests/VM/managers
@@ -115,7 +117,7 @@ vm-boot:
 
 vm-unit: packages-quick
 	scripts/vm --systemd --package resolvconf $(strongswan) --module veth --module tun --module wireguard --module nf_tables --module esp4 \
-	  --module xfrm_interface --module dummy --time-limit 2400 -- Tests/VM/unit
+	  --module xfrm_interface --module dummy --time-limit 2400 -- $(if $(CI),env BRIEF=yes PROBES=300) Tests/VM/unit
 
 lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
 	scripts/lint
