@@ -162,8 +162,8 @@ let package = Package(
     pure("NameServer", uses: ["NetworkTypes"], optimized: fast),
 
     // Ring 1 as well, for the command line alone: what is likely a mistake in policies, and what is wrong with a host.
-    pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
-    pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"]),
+    pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"], optimized: unnamed),
+    pure("Doctor", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"], optimized: unnamed),
 
     // Ring 1 as well: the WireGuard protocol, bytes in and bytes out, over two C libraries that compute and touch nothing. Of libb2 what
     // is needed is linked in: the shared library brings libgomp.
@@ -280,13 +280,13 @@ let package = Package(
       "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
     pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"]),
-    pure("BugReport", uses: ["NetworkTypes"]),
+    pure("BugReport", uses: ["NetworkTypes"], optimized: unnamed),
     pure(
       "PolicyImport",
       uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"], optimized: unnamed),
 
     // What commands write into policies: for the command line alone.
-    pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
+    pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"], optimized: unnamed),
 
     // The agent's record: its entries, their bytes, what is kept; and for the command line what the record shows.
     pure(
@@ -295,10 +295,10 @@ let package = Package(
       "History", uses: ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"], optimized: unnamed),
 
     // What the readers above stand on: one C library each, behind values; and the files.
-    rim("YAMLEvents", uses: ["CYAML"]),
-    rim("XMLEvents", uses: ["CExpat"]),
+    rim("YAMLEvents", uses: ["CYAML"], optimized: unnamed),
+    rim("XMLEvents", uses: ["CExpat"], optimized: unnamed),
     rim("SignedMessages", uses: ["CCrypto"]),
-    rim("PolicyFiles", uses: []),
+    rim("PolicyFiles", uses: [], optimized: unnamed),
 
     // What the agent says to `roamward-names` and to `roamward-probe`, and they to it.
     rim("NameProtocol", uses: ["JSON", "NameServer", "NetworkTypes"]),
@@ -306,7 +306,7 @@ let package = Package(
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux"], optimized: unnamed),
-    rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"]),
+    rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"], optimized: unnamed),
     rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
     rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
     rim(
@@ -349,7 +349,7 @@ let package = Package(
         "LinuxPlatform", "NetworkTypes",
         "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ], optimized: unnamed),
-    rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"]),
+    rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"], optimized: unnamed),
     .executableTarget(
       name: "roamwardd",
       dependencies: [
