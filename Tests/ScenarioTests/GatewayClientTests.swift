@@ -87,6 +87,7 @@ struct GatewayClientScenes {
       roamward down office >/dev/null
       within 15 field_is office state disconnected
       company device remove alice/laptop >/dev/null
+      within 5 not is_peer 10.95.0.2
       # The token is used up.
       roamward up office >/dev/null
       within 30 field_is office code action-needed

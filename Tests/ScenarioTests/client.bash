@@ -48,6 +48,9 @@ END
 # Writes a credential of a policy.
 secret() { (umask 077 && printf '%s\n' "$2" >"$policies/$1"); }
 
+# Whether the gateway's link has a peer with this address.
+is_peer() { [[ $(on gateway wg show all allowed-ips) == *"$1/32"* ]]; }
+
 # Logins and refused logins in the gateway's audit log: each one cost a hash or a token.
 logins() { company audit tail | grep -cE ' login [a-z]' || true; }
 
