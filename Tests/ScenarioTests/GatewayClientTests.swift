@@ -86,6 +86,7 @@ struct GatewayClientScenes {
       company sessions | grep -o 'alice/laptop .* by token'
       roamward down office >/dev/null
       within 15 field_is office state disconnected
+      is_peer 10.95.0.2
       company device remove alice/laptop >/dev/null
       within 5 not is_peer 10.95.0.2
       # The token is used up.
