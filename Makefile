@@ -48,7 +48,7 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
 strongswan = --package charon-systemd --package strongswan-swanctl --package libcharon-extauth-plugins --package libcharon-extra-plugins \
   --package libstrongswan-standard-plugins
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
-virtual = vm-unit vm-resolvers vm-managers rest vm-wifi vm-boot
+virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot
 
 .PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick docs clean $(virtual)
 
@@ -84,13 +84,11 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/setup --vm --package --desktop
 	swift build --build-tests
 	scripts/test
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
-
-# What needs neither a virtual machine nor a processor for itself.
-rest: packages-quick
 	scripts/site .build/debug .build/site
+	$(MAKE) --no-print-directory packages-quick
 	Tests/Packages/run
 	Tests/Desktop/run .build/desktop
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
 
 # Two virtual machines at a time: each fills a processor.
 vm-managers:
