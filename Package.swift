@@ -193,7 +193,7 @@ let package = Package(
     .target(name: "CXFRM", cSettings: strictC),
     rim(
       "StrongSwanProvider",
-      uses: ["CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"]),
+      uses: ["CCrypto", "CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"]),
     // Our own gateway: the login, and the engine's process.
     rim(
       "ClientProvider",

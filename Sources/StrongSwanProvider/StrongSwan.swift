@@ -1,4 +1,3 @@
-internal import Glibc
 internal import JSON
 internal import NetworkTypes
 package import ProviderProtocol
@@ -147,7 +146,7 @@ package final class StrongSwan<Runner: CharonRunner>: TunnelProvider {
   private func take(_ line: CharonLine) {
     switch line {
     case .trouble(let failure): note(failure)
-    case .refused(let text): if let options { note(options.refusal(line: text, at: Self.now)) }
+    case .refused(let text): if let options { note(options.refusal(line: text, at: CertificateValidity.now)) }
     case .waiting(let text):
       if isReady { host.reasserting("peer-timeout", "the server does not answer (\(text))") }
       isReady = false
@@ -162,15 +161,6 @@ package final class StrongSwan<Runner: CharonRunner>: TunnelProvider {
   private func note(_ failure: TunnelFailure) {
     if trouble == nil { trouble = failure }
     host.log(.warning, "charon", failure.text)
-  }
-
-  /// In UTC, as ``CertificateValidity`` has it.
-  private static var now: String {
-    var now = time(nil)
-    var parts = tm()
-    gmtime_r(&now, &parts)
-    let numbers = [parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec]
-    return numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined()
   }
 
   private func sendNext() {
