@@ -123,7 +123,8 @@ extension NameServerMachine {
     }
     let disposition = configuration.disposition(of: name)
     let key = QuestionKey(message, outline.range, flags: outline.flags, edns: outline.edns, seed: seed)
-    if let group = group(of: disposition), group != configuration.passing?.from || client.asked == .system {
+    let first = configuration.group(of: disposition) { progress[$0].isConnected }
+    if let group = first, group != configuration.passing?.from || client.asked == .system {
       let isCached = cache.find(key, message, outline.range, partition: partitions[group], at: now) { answer, age in
         out.reply(to: client) {
           Responses.append(
@@ -147,16 +148,6 @@ extension NameServerMachine {
     counters.responses += 1
     out.reply(to: client) {
       Responses.append(to: &$0, id: outline.id, flags: outline.flags, code: code, question: message, outline.range, edns: outline.edns)
-    }
-  }
-
-  /// The group that is asked first, if any is.
-  private func group(of disposition: Disposition) -> Int? {
-    switch disposition {
-    case .forward(let group): group
-    case .connectAlways(let trigger): progress[trigger].isConnected ? configuration.triggers[trigger].group : nil
-    case .connectIfNeeded(let trigger, let first): progress[trigger].isConnected ? configuration.triggers[trigger].group : first
-    case .refuse: nil
     }
   }
 

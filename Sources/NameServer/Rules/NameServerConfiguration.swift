@@ -160,3 +160,15 @@ package struct NameServerConfiguration: Sendable {
     return true
   }
 }
+
+extension NameServerConfiguration {
+  /// The group that is asked first, if any is. `isConnected`: whether a trigger's tunnel is.
+  func group(of disposition: Disposition, isConnected: (_ trigger: Int) -> Bool) -> Int? {
+    switch disposition {
+    case .forward(let group): group
+    case .connectAlways(let trigger): isConnected(trigger) ? triggers[trigger].group : nil
+    case .connectIfNeeded(let trigger, let first): isConnected(trigger) ? triggers[trigger].group : first
+    case .refuse: nil
+    }
+  }
+}
