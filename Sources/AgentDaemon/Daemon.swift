@@ -45,25 +45,14 @@ package final class Daemon {
   let gatekeeper: Gatekeeper
   var agentBus: AgentBus?
   private var sources: [EventSource] = []
-  private var lockSource: EventSource?
-  private var lockRest: EventSource?
-  /// The turn after tunnels have changed: files to watch, and the service manager's status.
-  private var statusTurn: EventSource?
-  /// The turn that drains the kernel's announcements from before the last observation.
-  private var heldTurn: EventSource?
+  private var turns = Turns()
   /// After it, an agent has usually connected what it can.
   private static let startTime = Duration.seconds(5)
-  /// Gives back what only the start has run, once: a third of what is resident.
-  private var codeRelease: EventSource?
-  private var policyWatcher: FileWatcher?
-  private var factWatcher: FileWatcher?
-  private var resolverWatcher: FileWatcher?
+  private var files: WatchedFiles?
   private var hostWatch: HostWatch?
   private let state: StateFolder
   private let recorder: FlightRecorder
-  /// The turn that writes the record, after all other work.
-  private var recordTurn: EventSource?
-  private let namespaceLock: NamespaceLock
+  private let namespaceLock: GuardedLock
 
   /// Takes the locks of the state folder and of the network namespace, and opens the kernel's sockets. Changes nothing yet.
   package init(_ settings: AgentSettings, logger: Logger) throws(PlatformError) {
@@ -72,7 +61,7 @@ package final class Daemon {
     do {
       loop = try EventLoop()
       state = try StateFolder(path: settings.stateDirectory)
-      namespaceLock = try NamespaceLock()
+      namespaceLock = GuardedLock(try NamespaceLock())
     } catch {
       throw PlatformError("\(error)")
     }
@@ -91,18 +80,18 @@ package final class Daemon {
     do throws(SystemError) {
       try listen()
       try connectBus()
-      try guardLock()
+      try namespaceLock.watch(on: loop)
       try watchKernel()
       try watchFirewall()
-      try watchFiles()
+      watchFiles()
       try watchSignals()
-      codeRelease = try loop.at(.now + Self.startTime) { [weak self] in
+      turns.codeRelease = try loop.at(.now + Self.startTime) { [weak self] in
         ctextpages_release()
-        self?.codeRelease = nil
+        self?.turns.codeRelease = nil
       }
-      statusTurn = try loop.eachTurn { [weak self] in
+      turns.status = try loop.eachTurn { [weak self] in
         guard let self else { return }
-        statusTurn?.isEnabled = false
+        turns.status?.isEnabled = false
         // Another tunnel may have other files to watch.
         watchFacts()
         ServiceManager.status(summary)
@@ -132,11 +121,11 @@ package final class Daemon {
   private func record() throws(SystemError) {
     let turn = try loop.eachTurn { [weak self] in
       guard let self else { return }
-      recordTurn?.isEnabled = false
+      turns.record?.isEnabled = false
       recorder.flush(at: .now)
     }
     turn.setPriority(.request)
-    recordTurn = turn
+    turns.record = turn
     recorder.entriesWait = { turn.isEnabled = true }
     agent.announcer.publishPass = { [weak self] in self?.recorder.add($0) }
   }
@@ -208,10 +197,10 @@ package final class Daemon {
       if !isAsleep { self?.agent.woke() }
     }
     let heldTurn = try loop.eachTurn { [weak self] in
-      self?.heldTurn?.isEnabled = false
+      self?.turns.held?.isEnabled = false
       self?.kernelSpoke(watch)
     }
-    self.heldTurn = heldTurn
+    turns.held = heldTurn
     machine.eventsHeld = { heldTurn.isEnabled = true }
     for descriptor in watch.descriptors {
       sources.append(try loop.whenReadable(descriptor) { [weak self] in self?.kernelSpoke(watch) })
@@ -237,41 +226,31 @@ package final class Daemon {
     }
   }
 
-  private func watchFiles() throws(SystemError) {
-    policyWatcher = FileWatcher(loop: loop) { [weak self] in self?.reloadPolicies() }
-    factWatcher = FileWatcher(loop: loop) { [weak self] in
-      self?.watchFacts()
-      self?.machine.filesChanged()
-      self?.agent.networkChanged()
-    }
-    // Programs read another program's file until it is ours again.
-    resolverWatcher = FileWatcher(loop: loop, settle: .zero) { [weak self] in
-      guard let self else { return }
-      watchFacts()
-      agent.resolverFileChanged(to: machine.resolvConf.observe())
-    }
-    machine.watchLimit = { [weak self] in self?.watchLimit }
+  private func watchFiles() {
+    files = WatchedFiles(
+      on: loop,
+      policiesChanged: { [weak self] in self?.reloadPolicies() },
+      factsChanged: { [weak self] in
+        self?.watchFacts()
+        self?.machine.filesChanged()
+        self?.agent.networkChanged()
+      },
+      resolverChanged: { [weak self] in
+        guard let self else { return }
+        watchFacts()
+        agent.resolverFileChanged(to: machine.resolvConf.observe())
+      })
+    machine.watchLimit = { [weak self] in self?.files?.limit }
     watchPolicies()
     watchFacts()
   }
 
-  private var watchLimit: String? {
-    let watchers = [("policies", policyWatcher), ("files about the network", factWatcher), ("resolv.conf", resolverWatcher)]
-    let limited = watchers.compactMap { what, watcher in watcher?.obstacle.map { (what: what, reason: $0) } }
-    guard let first = limited.first else { return nil }
-    return "changes of \(limited.map(\.what).joined(separator: ", ")) are not detected: \(first.reason)"
-  }
-
-  func watchPolicies() { policyWatcher?.watch(folders: settings.policyLayers, files: agent.policyDependencies) }
+  func watchPolicies() { files?.watchPolicies(folders: settings.policyLayers, files: agent.policyDependencies) }
 
   private func watchFacts() {
-    let places = machine.resolvConf.watchPaths
-    let files = places.compactMap { place in place.name.map { "\(place.path)/\($0)" } }
-    let things = places.filter { $0.name == nil }.map(\.path)
-    resolverWatcher?.watch(folders: [], files: files, things: things)
+    files?.watchResolver(machine.resolvConf.watchPaths)
     let others = machine.watched
-    factWatcher?.watch(
-      folders: others.folders, files: [settings.ssidFile].compactMap { $0 } + others.files + (hostWatch?.files ?? []))
+    files?.watchFacts(folders: others.folders, files: [settings.ssidFile].compactMap { $0 } + others.files + (hostWatch?.files ?? []))
   }
 
   private func watchSignals() throws(SystemError) {
@@ -310,7 +289,7 @@ package final class Daemon {
       machine.descriptorStore.room = job.descriptorRoom
       agent.stop(keepingBlock: answer.keepsBlock, handingOver: answer.isRestart) { [weak self, loop] in
         // No turn follows that would tell it.
-        if let self, statusTurn?.isEnabled == true { ServiceManager.status(summary) }
+        if let self, turns.status?.isEnabled == true { ServiceManager.status(summary) }
         loop.stop()
       }
     }
@@ -341,7 +320,7 @@ package final class Daemon {
     recorder.add(timed)
     agentBus?.happened(event)
     // At the end of the turn: it is a report on all tunnels, and the one that connects does not wait for it.
-    if case .state = event { statusTurn?.isEnabled = true }
+    if case .state = event { turns.status?.isEnabled = true }
     // Another network may have other files of facts.
     if case .snapshot = event { watchFacts() }
   }
@@ -350,16 +329,16 @@ package final class Daemon {
     let up = agent.connectedTunnels
     return up.isEmpty ? "no tunnel is up" : "up: \(up.joined(separator: ", "))"
   }
+}
 
-  /// Closes connections to the lock's socket, at most ten times a second.
-  private func guardLock() throws(SystemError) {
-    let source = try loop.whenReadable(namespaceLock.descriptor) { [weak self] in
-      guard let self else { return }
-      namespaceLock.drain()
-      lockSource?.isEnabled = false
-      lockRest = try? loop.at(.now + .milliseconds(100)) { [weak self] in self?.lockSource?.isEnabled = true }
-    }
-    source.setPriority(.client)
-    lockSource = source
-  }
+/// What is done at the end of a turn of the loop, or once after the start.
+private struct Turns {
+  /// After tunnels have changed: files to watch, and the service manager's status.
+  var status: EventSource?
+  /// Drains the kernel's announcements from before the last observation.
+  var held: EventSource?
+  /// Writes the record, after all other work.
+  var record: EventSource?
+  /// Gives back what only the start has run, once: a third of what is resident.
+  var codeRelease: EventSource?
 }
