@@ -71,7 +71,7 @@ struct UnitJobTests {
 }
 
 /// What stands for systemd on a private bus: one unit, with a job or without one.
-private final class SystemdDouble {
+private final class SystemdDouble: MessageWriting {
   private var double: BusDouble?
   private let job: String?
   private let isDeaf: Bool
@@ -119,17 +119,4 @@ private final class SystemdDouble {
       }
     }
   }
-
-  /// The first argument, where it is a text.
-  private func text(in message: OpaquePointer) -> String? {
-    var text: UnsafePointer<CChar>?
-    guard sd_bus_message_read_basic(message, code("s"), &text) > 0, let text else { return nil }
-    return String(cString: text)
-  }
-
-  private func append(_ type: Character, _ text: String, to reply: OpaquePointer?) {
-    _ = text.withCString { sd_bus_message_append_basic(reply, code(type), $0) }
-  }
-
-  private func code(_ type: Character) -> CChar { CChar(bitPattern: type.asciiValue ?? 0) }
 }

@@ -132,7 +132,7 @@ struct BusTimeoutTests {
 }
 
 /// What stands for systemd on a private bus: a service and its slice, whose jobs end at once.
-private final class ManagerDouble {
+private final class ManagerDouble: MessageWriting {
   private static let unit = "/org/freedesktop/systemd1/unit/work_2eservice"
 
   var log: [String] = []
@@ -217,17 +217,4 @@ private final class ManagerDouble {
     sd_bus_message_unref(signal)
     sd_bus_flush(double?.bus)
   }
-
-  /// The next argument, where it is a text.
-  private func text(in message: OpaquePointer) -> String? {
-    var text: UnsafePointer<CChar>?
-    guard sd_bus_message_read_basic(message, code("s"), &text) > 0, let text else { return nil }
-    return String(cString: text)
-  }
-
-  private func append(_ type: Character, _ text: String, to reply: OpaquePointer?) {
-    _ = text.withCString { sd_bus_message_append_basic(reply, code(type), $0) }
-  }
-
-  private func code(_ type: Character) -> CChar { CChar(bitPattern: type.asciiValue ?? 0) }
 }
