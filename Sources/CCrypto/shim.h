@@ -4,11 +4,15 @@
 #include <openssl/err.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/x509.h>
 
 static inline int roamward_certificate_count(STACK_OF(X509) * certificates) { return sk_X509_num(certificates); }
 
 static inline X509 *roamward_certificate(STACK_OF(X509) * certificates, int index) { return sk_X509_value(certificates, index); }
+
+static inline void roamward_free_certificates(STACK_OF(X509) * certificates) { sk_X509_pop_free(certificates, X509_free); }
 
 static inline void roamward_free_certificate_list(STACK_OF(X509) * certificates) { sk_X509_free(certificates); }
 

@@ -21,8 +21,9 @@ package struct ImportOptions: Equatable, Sendable {
   package var rules = MissingRules.none
   /// Files that are in the folder of the output already, or will be, and that the policies depend on.
   package var beside: [OutputFile] = []
-  /// The manifest of the installed provider of OpenVPN, with its path; `nil`: it is not installed, so policies run openvpn(8) as a command.
+  /// The manifests of the installed providers of OpenVPN and of IKEv2. Without one, policies run openvpn(8) or swanctl(8) as a command.
   package var openVPN: ProviderManifestFile?
+  package var strongSwan: ProviderManifestFile?
 
   package init(
     name: String? = nil, folder: String = "/etc/roamward/policies", verify: Bool = false, trusted: [String] = [],

@@ -9,6 +9,8 @@ package import VICI
 /// A process of charon, strongSwan's daemon, of this tunnel alone: its configuration and its vici socket are in a folder of this program.
 package final class CharonProcess: CharonRunner {
   private static let programs = ["/usr/sbin/charon-systemd", "/usr/libexec/strongswan/charon-systemd", "/usr/libexec/ipsec/charon"]
+  /// Of Debian and its relatives, and of Fedora and its.
+  private static let authorityFiles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]
   private static let folders = "roamward-strongswan-"
   private static let longestLine = 1 << 16
 
@@ -24,6 +26,10 @@ package final class CharonProcess: CharonRunner {
   private var unsent: [UInt8] = []
   private var reader = VICIReader()
   private var events: (CharonEvent) -> Void = { _ in }
+
+  package static var authorities: [UInt8]? {
+    authorityFiles.lazy.compactMap { try? TextFile.read($0, limit: 8 << 20) }.first
+  }
 
   package init(host: ProviderHost) { self.host = host }
 

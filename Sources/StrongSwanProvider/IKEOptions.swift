@@ -10,8 +10,8 @@ package struct IKEOptions: Sendable {
     case sharedKey([UInt8])
     /// EAP-MSCHAPv2. `nil`: a person is asked for the password.
     case password(username: String, [UInt8]?)
-    /// A certificate and its key, in PEM or DER.
-    case certificate([UInt8], key: [UInt8])
+    /// A certificate and its key, in PEM or DER, with certificates that lead to the authority.
+    case certificate([UInt8], key: [UInt8], chain: [[UInt8]] = [])
   }
 
   package var server: String
@@ -25,7 +25,9 @@ package struct IKEOptions: Sendable {
   var espProposals: [String]
 
   /// Throws what is missing.
-  package init(_ options: JSON, credential: (Word) -> [UInt8]?) throws(TunnelFailure) {
+  ///
+  /// - Parameter machine: the file of the machine's own authorities, in PEM; `nil`: there is none.
+  package init(_ options: JSON, authorities machine: () -> [UInt8]? = { nil }, credential: (Word) -> [UInt8]?) throws(TunnelFailure) {
     func missing(_ code: Word, _ text: String) -> TunnelFailure { TunnelFailure(code: code, text: text, help: .person) }
     server = options["server"]?.string ?? ""
     localID = options["local-id"]?.string
@@ -34,6 +36,13 @@ package struct IKEOptions: Sendable {
     proposals = options["proposals"]?.array?.compactMap(\.string) ?? []
     espProposals = options["esp-proposals"]?.array?.compactMap(\.string) ?? []
     authorities = credential("ca").map(Self.certificates) ?? []
+    if options["authorities"]?.string == "system" {
+      guard let file = machine() else {
+        throw missing(
+          "no-authority", "this machine has no file of authorities: install ca-certificates, or name `credentials: { ca: FILE }`")
+      }
+      authorities += Self.certificates(file)
+    }
     let key = credential("psk").map(Self.trimmed)
     let password = credential("password").map(Self.trimmed)
     let certificate = credential("certificate")
@@ -42,15 +51,21 @@ package struct IKEOptions: Sendable {
       return
     }
     if authorities.isEmpty {
-      throw missing("no-authority", "no authority is named that vouches for the server: `credentials: { ca: ca.pem }`, or `psk`")
+      throw missing(
+        "no-authority",
+        "no authority is named that vouches for the server: `credentials: { ca: ca.pem }`, `options: { authorities: system }`, or `psk`")
     }
     if let username = options["username"]?.string {
       login = .password(username: username, password)
     } else if let certificate {
       guard let key = credential("key") else { throw missing("no-key", "the certificate has no key: `credentials: { key: FILE }`") }
       login = .certificate(certificate, key: key)
+    } else if let file = credential("identity") {
+      let identity = try PKCS12Identity(file, password: credential("identity-password").map(Self.trimmed))
+      login = .certificate(identity.certificate, key: identity.key, chain: identity.chain)
     } else {
-      throw missing("no-login", "it says not how to sign in: name `username:`, or the credentials `psk`, or `certificate` and `key`")
+      throw missing(
+        "no-login", "it says not how to sign in: name `username:`, or the credentials `psk`, `identity`, or `certificate` and `key`")
     }
   }
 
@@ -83,7 +98,7 @@ package struct IKEOptions: Sendable {
     switch login {
     case .sharedKey: text = "the server refused this machine's key; correct the credential `psk`, `local-id` or `remote-id`"
     case .password: text = "the server refused this user; correct `username`, `local-id` or `remote-id`"
-    case .certificate(let certificate, _):
+    case .certificate(let certificate, _, _):
       let validity = CertificateValidity(of: certificate)
       if let validity, validity.end < now {
         code = "certificate-expired"
@@ -114,7 +129,10 @@ package struct IKEOptions: Sendable {
         .request(
           "load-shared",
           VICIMessage([.text("type", "EAP"), .init("data", .value(known ?? password ?? [])), .texts("owners", [username])])))
-    case .certificate(_, let key):
+    case .certificate(_, let key, let chain):
+      packets += chain.map { certificate in
+        .request("load-cert", VICIMessage([.text("type", "X509"), .text("flag", "NONE"), .init("data", .value(certificate))]))
+      }
       packets.append(.request("load-key", VICIMessage([.text("type", "any"), .init("data", .value(key))])))
     }
     packets.append(.request("load-conn", VICIMessage([.section(name, connection(name, address, link))])))
@@ -151,7 +169,7 @@ package struct IKEOptions: Sendable {
     case .password(let username, _):
       elements += [.text("auth", "eap-mschapv2"), .text("eap_id", username), .text("id", localID ?? username)]
       return elements
-    case .certificate(let certificate, _):
+    case .certificate(let certificate, _, _):
       elements += [.text("auth", "pubkey"), .init("certs", .list([certificate]))]
     }
     if let localID { elements.append(.text("id", localID)) }

@@ -16,6 +16,8 @@ package enum CharonEvent {
 
 /// charon, as a provider sees it.
 package protocol CharonRunner: AnyObject {
+  /// The file of the machine's own authorities, in PEM; `nil`: there is none.
+  static var authorities: [UInt8]? { get }
   init(host: ProviderHost)
   /// Starts it for this link. Events come later. Returns the reason why it cannot be started.
   func start(on link: XFRMLink, events: @escaping (CharonEvent) -> Void) -> String?
@@ -55,7 +57,7 @@ package final class StrongSwan<Runner: CharonRunner>: TunnelProvider {
     (isLeaving, isReady, requests, awaited, child, nameServers, trouble) = (false, false, [], nil, nil, [], nil)
     let options: IKEOptions
     do throws(TunnelFailure) {
-      options = try IKEOptions(request.options) { host.credential($0) }
+      options = try IKEOptions(request.options, authorities: { Runner.authorities }) { host.credential($0) }
     } catch {
       return fail(error)
     }

@@ -61,10 +61,8 @@ struct Import: ParsableCommand {
     batch.options = ImportOptions(
       name: name, folder: batch.target, verify: verify, trusted: trust, acceptedPayloadType: acceptPayloadType,
       reading: RuleReading(anyDNSServer: anyDnsServer))
-    batch.options.openVPN =
-      ProviderManifest.folders.lazy.map { "\($0)/openvpn.yaml" }.compactMap { path in
-        (try? TextFile.read(path)).map { ProviderManifestFile(path: path, bytes: $0) }
-      }.first
+    batch.options.openVPN = installedManifest("openvpn")
+    batch.options.strongSwan = installedManifest("strongswan")
     let chosen = isAsked ? trusted.asked(snapshot) : trusted
     if isAsked, !apply, output == nil, !dryRun, geteuid() == 0, agent.isAnswering {
       batch.isApplied = confirmed("Put it into force now?", default: true)
@@ -81,6 +79,12 @@ struct Import: ParsableCommand {
       batch.printEffects(isDryRun: dryRun)
     }
     if batch.outcomes.contains(where: \.hasErrors) { throw ExitStatus.policyErrors }
+  }
+
+  private func installedManifest(_ name: String) -> ProviderManifestFile? {
+    ProviderManifest.folders.lazy.map { "\($0)/\(name).yaml" }.compactMap { path in
+      (try? TextFile.read(path)).map { ProviderManifestFile(path: path, bytes: $0) }
+    }.first
   }
 
   private func format(of file: String) throws -> ImportFormat? {

@@ -116,10 +116,8 @@ import Testing
   }
 
   @Test("where the provider of OpenVPN is installed, the policy uses it, unless the file names others") func openVPNProvider() throws {
-    let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
     var options = ImportOptions()
-    options.openVPN = ProviderManifestFile(
-      path: "/usr/lib/roamward/providers/openvpn.yaml", bytes: try TextFile.read("\(root)/packaging/providers/openvpn.yaml"))
+    options.openVPN = try installed("openvpn")
     let result = try importFile(Array(Samples.openVPN.utf8), file: "corp.ovpn", options: options)
     let policy = String(decoding: try #require(result.files.last).bytes, as: UTF8.self)
     #expect(policy.contains("installed:\n") && policy.contains("name: openvpn\n") && policy.contains("credentials: { config: corp.ovpn }"))

@@ -69,6 +69,9 @@ private let rounds = getenv("IMPORT_FUZZ").flatMap { Int(String(cString: $0)) } 
       + [Samples.privateKey, Samples.presharedKey].flatMap { key in
         stride(from: 0, through: key.utf8.count - 14, by: 5).map { String(key.dropFirst($0).prefix(14)) }
       }
+    var providers = ImportOptions()
+    providers.strongSwan = try installed("strongswan")
+    providers.openVPN = try installed("openvpn")
     for round in 0..<rounds {
       // Half of them profiles in XML, where there is most to get wrong.
       let (name, original) = originals[round.isMultiple(of: 2) ? 0 : round / 2 % originals.count]
@@ -77,7 +80,7 @@ private let rounds = getenv("IMPORT_FUZZ").flatMap { Int(String(cString: $0)) } 
       var result: ImportResult?
       var shown = ""
       do throws(ImportFailure) {
-        result = try importFile(bytes, file: name, options: ImportOptions())
+        result = try importFile(bytes, file: name, options: round % 4 == 2 ? providers : ImportOptions())
         shown = result?.report.text ?? ""
       } catch {
         shown = error.message + (error.help ?? "")

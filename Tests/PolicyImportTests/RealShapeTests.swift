@@ -149,6 +149,20 @@ import Testing
     #expect(configuration(only).contains("pkcs12 corp.identity-1.p12"))
   }
 
+  @Test("for the installed provider the identity is in the file itself, and its password is a credential") func inlined() throws {
+    var options = ImportOptions()
+    options.openVPN = try installed("openvpn")
+    let vpn: P = ["PayloadCertificateUUID": "AAAA"]
+    let result = try importing(profile(payloads: [identity, openVPN(vpn)]), options)
+    let lines = configuration(result)
+    #expect(lines.suffix(3) == ["<pkcs12>", "AQID", "</pkcs12>"], "\(lines)")
+    let policy = String(decoding: try #require(result.files.last).bytes, as: UTF8.self)
+    #expect(policy.contains("credentials: { config: corp.ovpn, key-password: corp.identity-1.password }"), "\(policy)")
+    #expect(result.tunnels.allSatisfy { $0.isEnabled } && !result.shownText.contains("not-a-real-secret"))
+    let open = try importing(profile(payloads: [identity.without("Password"), openVPN(vpn)]), options)
+    #expect(open.says(.warning, "`key-password`") && !open.tunnels.allSatisfy { $0.isEnabled })
+  }
+
   @Test("an identity that is missing, or its password, leaves the tunnel off") func incompleteIdentity() throws {
     let other = try importing(profile(payloads: [identity, openVPN(["PayloadCertificateUUID": "BBBB"])]))
     #expect(try !other.tunnel().isEnabled && !configuration(other).contains { $0.hasPrefix("pkcs12") })

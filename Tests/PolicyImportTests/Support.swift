@@ -18,6 +18,13 @@ func fixture(_ name: String) throws -> [UInt8] {
   return try TextFile.read("\(folder)/Fixtures/\(name)")
 }
 
+/// The manifest of a provider of ours, as if its package were installed.
+func installed(_ name: String) throws -> ProviderManifestFile {
+  let folder = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+  return ProviderManifestFile(
+    path: "/usr/lib/roamward/providers/\(name).yaml", bytes: try TextFile.read("\(folder)/packaging/providers/\(name).yaml"))
+}
+
 /// Property lists are written in a few words: `"k": "text"`, `"k": ["a"]`, `"k": ["x": 1]`.
 enum P: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral

@@ -19,6 +19,8 @@ final class FakeCharon: CharonRunner {
   private var events: (CharonEvent) -> Void = { _ in }
   private var reader = VICIReader()
 
+  static var authorities: [UInt8]? { Array("# of the machine\n\(ca)\(ca)".utf8) }
+
   init(host: ProviderHost) { Self.last = self }
 
   func start(on link: XFRMLink, events: @escaping (CharonEvent) -> Void) -> String? {
@@ -159,6 +161,21 @@ private let ca = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n
     other.connect()
     other.answerAll()
     #expect(other.commands.contains("load-key") && another.violations.isEmpty && host.violations.isEmpty)
+  }
+
+  @Test("an identity in one file is sent as its parts, and the machine's authorities are those that vouch") func identity() throws {
+    let (host, charon) = try start(
+      ["server": "198.51.100.1", "authorities": "system"],
+      ["identity": PKCS12Tests.identity, "identity-password": PKCS12Tests.password + [10]])
+    charon.connect()
+    charon.answerAll()
+    let flags = charon.loaded.compactMap { $0.text("flag") }
+    // Two of the machine, and the identity's own way to its authority.
+    #expect(flags == ["CA", "CA", "NONE"] && charon.commands.contains("load-key") && host.violations.isEmpty)
+    let parts = try PKCS12Identity(PKCS12Tests.identity, password: PKCS12Tests.password)
+    #expect(charon.loaded.contains { $0.elements.contains(.init("data", .value(parts.key))) })
+    let (wrong, _) = try start(["server": "198.51.100.1", "authorities": "system"], ["identity": PKCS12Tests.identity])
+    #expect(try failure(wrong).code == "identity-unreadable" && failure(wrong).help == .person)
   }
 
   @Test(

@@ -42,6 +42,7 @@ ipsec_logins() {
   check 'the tunnel comes up' within_seconds 60 ipsec_up
   check 'it goes down' roamward down office --wait 30
   ipsec_by_certificate
+  ipsec_by_profile
   ipsec_by_password
   ipsec_ends
 }
@@ -136,6 +137,60 @@ ipsec_by_others_certificate() {
     "the server refused this machine's certificate; correct the credentials \`certificate\` and \`key\`"
   check 'a certificate that is no longer valid needs a person, and its date is said' ipsec_fails_as badge expired office \
     "this machine's certificate expired on $(date --utc --date=yesterday +%Y-%m-%d)"
+}
+
+# The same login by a profile of Apple's form, whose identity is written as Keychain does it.
+ipsec_by_profile() {
+  check 'a profile with an identity is imported' ipsec_imports
+  check 'its tunnel comes up' within_seconds 60 ipsec_up_as from-profile
+  check 'and carries' within_seconds 30 ipsec_carries
+  check 'it goes down' roamward down from-profile --wait 30
+  rm /etc/roamward/policies/from-profile.*
+}
+ipsec_imports() {
+  openssl pkcs12 -export -legacy -inkey "$run/pki/alice.key" -in "$run/pki/alice.pem" -passout pass:secret -out "$run/pki/alice.p12"
+  cat >"$run/from-profile.mobileconfig" <<PROFILE
+<?xml version="1.0" encoding="UTF-8"?>
+<plist version="1.0">
+<dict>
+  <key>PayloadType</key><string>Configuration</string>
+  <key>PayloadVersion</key><integer>1</integer>
+  <key>PayloadContent</key>
+  <array>
+    <dict>
+      <key>PayloadType</key><string>com.apple.security.root</string>
+      <key>PayloadContent</key><data>$(openssl x509 -in "$run/pki/office.pem" -outform DER | base64 --wrap=0)</data>
+    </dict>
+    <dict>
+      <key>PayloadType</key><string>com.apple.security.pkcs12</string>
+      <key>PayloadUUID</key><string>identity</string>
+      <key>Password</key><string>secret</string>
+      <key>PayloadContent</key><data>$(base64 --wrap=0 "$run/pki/alice.p12")</data>
+    </dict>
+    <dict>
+      <key>PayloadType</key><string>com.apple.vpn.managed</string>
+      <key>UserDefinedName</key><string>From profile</string>
+      <key>VPNType</key><string>IKEv2</string>
+      <key>IKEv2</key>
+      <dict>
+        <key>RemoteAddress</key><string>198.51.100.1</string>
+        <key>RemoteIdentifier</key><string>gateway.office.example</string>
+        <key>AuthenticationMethod</key><string>Certificate</string>
+        <key>PayloadCertificateUUID</key><string>identity</string>
+        <key>IKESecurityAssociationParameters</key>
+        <dict>
+          <key>EncryptionAlgorithm</key><string>AES-256-GCM</string>
+          <key>DiffieHellmanGroup</key><integer>19</integer>
+        </dict>
+        <key>ChildSecurityAssociationParameters</key>
+        <dict><key>EncryptionAlgorithm</key><string>AES-128</string></dict>
+      </dict>
+    </dict>
+  </array>
+</dict>
+</plist>
+PROFILE
+  roamward import "$run/from-profile.mobileconfig" --output /etc/roamward/policies
 }
 
 # EAP-MSCHAPv2: a person is asked for the password, or a file has it.

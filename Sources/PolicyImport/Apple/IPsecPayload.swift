@@ -1,11 +1,11 @@
-/// Reads IKEv2 and Cisco IPsec. The policy calls strongSwan, whose own configuration has to be written by hand. The profile's values for it
-/// are kept as comments, and the tunnel is disabled until then.
-func readIPsec(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, type: String, _ report: inout ImportReport) {
+/// Reads IKEv2 and Cisco IPsec without a provider. The policy calls strongSwan, whose own configuration has to be written by hand. The
+/// profile's values for it are kept as comments, and the tunnel is disabled until then.
+func readIPsec(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, why: String, _ report: inout ImportReport) {
   tunnel.provider = .command(
     up: ["/usr/sbin/swanctl", "--initiate", "--child", tunnel.name, "--timeout", "25"],
     down: ["/usr/sbin/swanctl", "--terminate", "--ike", tunnel.name], status: [])
   tunnel.obstacles.append(
-    "this version has no \(type) provider; the commands expect strongSwan to have a connection and a child named \(tunnel.name) (/etc/swanctl/conf.d)"
+    "\(why); the commands expect strongSwan to have a connection and a child named \(tunnel.name) (/etc/swanctl/conf.d)"
   )
   guard var fields = inner else { return }
   for key in plainKeys {

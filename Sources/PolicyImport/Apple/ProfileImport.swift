@@ -1,4 +1,5 @@
 internal import PolicyFiles
+internal import RoamwardCore
 
 /// Reads an Apple configuration profile or a declaration of OS 27. Each VPN and DNS payload becomes a tunnel, in their order.
 package func importProfile(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
@@ -30,6 +31,8 @@ struct ProfileImporter {
   /// Identities and authorities in the profile; they become files of the first tunnel.
   private var certificates: [OutputFile] = []
   private var identities: [ProfileIdentity] = []
+  /// Certificates of authorities, and those that may be of some.
+  private var authorities = ProfileAuthorities()
 
   init(result: ImportResult, options: ImportOptions) {
     self.result = result
@@ -170,11 +173,15 @@ struct ProfileImporter {
       }
     }
     certificates = []
-    switch tunnel.identity {
-    case .named(let uuid): tunnel.useIdentity(identities.first { $0.uuid == uuid }, &result.report)
-    case .any: tunnel.useIdentity(identities.count == 1 ? identities[0] : nil, &result.report)
-    case nil: break
+    if let choice = tunnel.identity {
+      let identity =
+        switch choice {
+        case .named(let uuid): identities.first { $0.uuid == uuid }
+        case .any: identities.count == 1 ? identities[0] : nil
+        }
+      tunnel.use(identity, &result.report)
     }
+    if tunnel.needsAuthorities { tunnel.trust(authorities.chosen, &result.report) }
     result.add(tunnel, source: result.report.file)
   }
 }
@@ -194,7 +201,14 @@ extension ProfileImporter {
           let file = OutputFile(
             name: isIdentity ? "identity-\(number).p12" : "certificate-\(number).crt", bytes: bytes, isSecret: isIdentity)
           certificates.append(file)
-          if isIdentity { identities.append(identity) }
+          if isIdentity {
+            identity.contents = bytes
+            identities.append(identity)
+          } else if type == "com.apple.security.root" {
+            authorities.roots.append(bytes)
+          } else {
+            authorities.others.append(bytes)
+          }
           result.report.changed(content.place, "written to a file beside the policy (\(file.name)\(isIdentity ? ", for root alone" : ""))")
         } else {
           result.report.dropped(content.place, "not a certificate that can be kept in a file", weight: .warning)
@@ -211,6 +225,27 @@ extension ProfileImporter {
         }
       }
       fields.finish(&result.report, reason: "describes the certificate", weight: .plain)
+    }
+  }
+}
+
+/// The certificates of a profile that may vouch for a server.
+struct ProfileAuthorities {
+  /// Of `com.apple.security.root`.
+  var roots: [[UInt8]] = []
+  /// Of types that do not say whether the certificate is an authority's.
+  var others: [[UInt8]] = []
+
+  var chosen: [[UInt8]] { roots.isEmpty ? others : roots }
+}
+
+extension ImportedTunnel {
+  /// Gives the provider the identity. `nil`: the profile does not hold the one that it names.
+  fileprivate mutating func use(_ identity: ProfileIdentity?, _ report: inout ImportReport) {
+    if case .installed(let configuration, _) = provider, configuration.program.name == strongSwanName {
+      useIKEv2Identity(identity)
+    } else {
+      useOpenVPNIdentity(identity, &report)
     }
   }
 }

@@ -23,9 +23,15 @@ func readVPNPayload(
   case ("VPN", "com.wireguard.ios"?), ("VPN", "com.wireguard.macos"?):
     readWireGuardVendor(vendor, &inner, &tunnel, &report)
   case ("VPN", "net.openvpn.connect.app"?), ("VPN", "net.openvpn.OpenVPN-Connect.vpnplugin"?):
-    readOpenVPNVendor(vendor, &inner, &tunnel, folder: options.folder, &report)
-  case ("IKEv2", _), ("IPSec", _):
-    readIPsec(&inner, &tunnel, type: type?.value ?? "", &report)
+    readOpenVPNVendor(vendor, &inner, &tunnel, options: options, &report)
+  case ("IKEv2", _):
+    if let manifest = options.strongSwan {
+      readIKEv2(&inner, &tunnel, manifest, &report)
+    } else {
+      readIPsec(&inner, &tunnel, why: "the provider of IKEv2 is not installed (package roamward-strongswan)", &report)
+    }
+  case ("IPSec", _):
+    readIPsec(&inner, &tunnel, why: "there is no provider of Cisco IPsec (IKEv1)", &report)
   default:
     tunnel.obstacles.append("this version has no provider for its kind of VPN; name a command that builds it")
     if let vendor { keepVendorSecret(vendor, &tunnel, &report) }

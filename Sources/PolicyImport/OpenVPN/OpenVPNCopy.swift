@@ -129,7 +129,8 @@ private func words(of line: String) -> [String] {
 extension ImportedTunnel {
   /// Uses the installed provider, which runs openvpn(8) without privileges, and sets what the server sends as far as the policy allows it.
   mutating func useProvider(_ copy: OpenVPNCopy, _ manifest: ProviderManifestFile, _ report: inout ImportReport) {
-    provider = .openVPN(file: addFile("\(name).ovpn", Array(copy.text.utf8), isSecret: true), manifest: manifest)
+    let file = addFile("\(name).ovpn", Array(copy.text.utf8), isSecret: true)
+    provider = .installed("openvpn", credentials: [ProviderCredential(name: "config", path: file)], manifest)
     dns = copy.names.policy
     if copy.asksForLogin {
       obstacles.append(
@@ -166,13 +167,19 @@ extension ImportedTunnel {
 }
 
 extension ImportedTunnel {
-  /// Names an identity of the profile in the OpenVPN file, unless that has its own keys.
-  mutating func useIdentity(_ identity: ProfileIdentity?, _ report: inout ImportReport) {
+  /// Names an identity of the profile in the OpenVPN file, or puts it there for the installed provider, unless that has its own keys.
+  mutating func useOpenVPNIdentity(_ identity: ProfileIdentity?, _ report: inout ImportReport) {
     guard let i = files.firstIndex(where: { $0.name.hasSuffix(".ovpn") }) else { return }
     let options = numberedLines(files[i].bytes).map { trimmed($0.text).split { $0 == " " || $0 == "\t" }.first.map(String.init) ?? "" }
     if options.contains(where: ["pkcs12", "key", "<pkcs12>", "<key>"].contains) { return }
     guard let identity else {
       return obstacles.append("the profile does not hold the identity (PKCS#12) that it names; name one with `pkcs12` in \(files[i].name)")
+    }
+    if case .installed = provider {
+      // It gets no other file than this.
+      files[i].bytes += Array("<pkcs12>\n\(base64Lines(identity.contents))</pkcs12>\n".utf8)
+      addCredential("key-password", file: identity.passwordFile, missing: "the password of its identity")
+      return report.note("\(files[i].name) holds the identity \(identity.file)")
     }
     files[i].bytes += Array("pkcs12 \(identity.file)\n".utf8)
     if let password = identity.passwordFile {

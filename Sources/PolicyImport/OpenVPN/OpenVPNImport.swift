@@ -16,7 +16,7 @@ package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOption
 
 /// Reads OpenVPN Connect's payload: `VendorConfig` contains options and their values; `NOARGS` means none, and `\n` a new line.
 func readOpenVPNVendor(
-  _ vendor: Item?, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, folder: String, _ report: inout ImportReport
+  _ vendor: Item?, _ inner: inout Fields?, _ tunnel: inout ImportedTunnel, options: ImportOptions, _ report: inout ImportReport
 ) {
   if var fields = inner {
     fields.drop(["RemoteAddress"], reason: "for display only; the server is among the options", &report)
@@ -67,7 +67,11 @@ func readOpenVPNVendor(
     copy.append(part)
   }
   if entries.isEmpty { copy.obstacles.append("the profile holds no OpenVPN options (VendorConfig)") }
-  tunnel.useOpenVPN(copy, folder: folder, &report)
+  if let manifest = options.openVPN, !copy.namesFiles {
+    tunnel.useProvider(copy, manifest, &report)
+  } else {
+    tunnel.useOpenVPN(copy, folder: options.folder, &report)
+  }
 }
 
 private func unescaped(_ text: String) -> String {

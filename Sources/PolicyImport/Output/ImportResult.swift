@@ -26,7 +26,7 @@ extension ImportResult {
   /// Prints the policy and reads it back as the agent would. A policy that would not load is not written.
   mutating func add(_ imported: ImportedTunnel, source: String, beside: [OutputFile] = []) {
     var tunnel = imported
-    if tunnel.includesAllNetworks, !tunnel.provider.isWireGuard {
+    if tunnel.includesAllNetworks, !tunnel.provider.canIncludeAllNetworks {
       tunnel.includesAllNetworks = false
       tunnel.routes = tunnel.routes ?? RoutePolicy()
       tunnel.routes?.include = IPAddress.Family.allCases.map { .everything($0) }

@@ -1,3 +1,4 @@
+import JSON
 import NetworkTypes
 internal import PolicyFiles
 import RoamwardCore
@@ -19,6 +20,8 @@ enum IdentityChoice: Equatable {
 struct ProfileIdentity: Equatable {
   var uuid: String?
   var file: String
+  /// PKCS#12.
+  var contents: [UInt8] = []
   var passwordFile: String?
 }
 
@@ -27,16 +30,30 @@ struct ImportedTunnel {
   enum Provider {
     case wireGuard(file: String)
     case command(up: [String], down: [String], status: [String], interface: String? = nil)
-    /// The installed provider of OpenVPN, with the client's file.
-    case openVPN(file: String, manifest: ProviderManifestFile)
+    /// An installed provider, with its manifest; of its program only the name matters.
+    case installed(InstalledProviderConfiguration, ProviderManifestFile)
     /// A profile of NetworkManager, by its name or UUID.
     case profile(String)
     /// No provider is available yet: the policy keeps the rules, disabled, and says which part is missing.
     case missing
 
-    var manifest: ProviderManifestFile? { if case .openVPN(_, let manifest) = self { manifest } else { nil } }
+    static func installed(
+      _ name: String, options: JSON = [:], credentials: [ProviderCredential], _ manifest: ProviderManifestFile
+    ) -> Provider {
+      .installed(
+        InstalledProviderConfiguration(
+          program: ProviderProgram(name: name, path: "", user: ""), options: options, credentials: credentials), manifest)
+    }
 
-    var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
+    var manifest: ProviderManifestFile? { if case .installed(_, let manifest) = self { manifest } else { nil } }
+
+    /// Whether the tunnel's link is known before its start, so that everything else can be blocked.
+    var canIncludeAllNetworks: Bool {
+      switch self {
+      case .wireGuard, .installed: true
+      case .command, .profile, .missing: false
+      }
+    }
   }
 
   var name: String
@@ -62,12 +79,27 @@ struct ImportedTunnel {
   var usesImportedFile = false
   /// The identity in the profile that the tunnel uses.
   var identity: IdentityChoice?
+  /// Whether the server shows a certificate, so that the profile's authorities matter, or else those of the machine.
+  var needsAuthorities = false
   /// Names that its files must not have.
   private let taken: Set<String>
 
   init(name: String, avoiding taken: Set<String> = []) {
     self.name = name
     self.taken = taken
+  }
+
+  /// Names a file as a credential of the installed provider. `nil`: the profile does not hold what is named, so the tunnel is off.
+  mutating func addCredential(_ name: String, file: String?, missing: String) {
+    guard case .installed(var configuration, let manifest) = provider else { return }
+    guard let file else {
+      obstacles.append(
+        "the profile does not hold \(missing): put it into a file for root alone, and name that in `credentials` as `\(name)`")
+      return
+    }
+    configuration.credentials.append(ProviderCredential(name: name, path: file))
+    configuration.credentials.sort { $0.name < $1.name }
+    provider = .installed(configuration, manifest)
   }
 
   mutating func addSecret(_ suffix: String, _ bytes: [UInt8]) -> String {

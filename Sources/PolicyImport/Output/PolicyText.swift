@@ -30,10 +30,7 @@ extension ImportedTunnel {
     case .wireGuard(let file): .wireGuard(config: file)
     case .command(let up, let down, let status, let interface):
       .command(CommandProviderConfiguration(up: up, down: down, status: status, interface: interface))
-    case .openVPN(let file, _):
-      .installed(
-        InstalledProviderConfiguration(
-          program: ProviderProgram(name: "openvpn", path: "", user: ""), credentials: [ProviderCredential(name: "config", path: file)]))
+    case .installed(let configuration, _): .installed(configuration)
     case .profile(let name): .service(ServiceProviderConfiguration(.profile(name)))
     case .missing: .command(CommandProviderConfiguration(up: ["/bin/false"], down: ["/bin/true"]))
     }
