@@ -131,6 +131,20 @@ import Testing
     #expect(orphan.firewallMark == Ownership.innerMark(of: nil), "no rule but the last one takes it")
   }
 
+  @Test(
+    "through a link that a program makes, its MTU counts; before it is there, that of the network less usual headers",
+    arguments: [("outer", 1300, 1280), ("outer", 1400, 1320), ("eth0", 1400, 1340)] as [(String, UInt32, UInt32)])
+  func foreignOuter(link: String, mtu: UInt32, expected: UInt32) {
+    var a = tunnel("outer")
+    a.provider = .command(CommandProviderConfiguration(up: ["/bin/true"], down: ["/bin/true"], interface: "outer"))
+    let outer = TunnelSetup(policy: a, level: .full, slot: 500, link: "outer", device: .foreign)
+    let b = tunnel("inner", through: "outer")
+    let kernel = KernelState(links: [Link(index: Sample.index(2), name: link, mtu: mtu)])
+    let fit = UnderlayFit(Self.cafe, outerMTUs: kernel.outerMTUs(for: [a, b]))
+    #expect(DesiredState(of: [outer, setup(b, .full, slot: 501)], on: fit).links.last?.mtu == expected)
+    #expect(kernel.outerMTUs(for: [a]).isEmpty)
+  }
+
   @Test("where return paths are checked strictly, all that goes to its gateway takes the outer tunnel, not the way outside") func strict() {
     var (outer, inner) = (tunnel("outer"), tunnel("inner", through: "outer"))
     inner.routes = RoutePolicy(include: [.everything(.v4)])

@@ -93,7 +93,7 @@ extension AgentState {
   var underlayFit: UnderlayFit {
     UnderlayFit(
       seen.snapshot, isReversePathStrict: seen.state?.isReversePathStrict ?? false, others: seen.others, resolver: resolverChoice,
-      providers: seen.state?.providers ?? .unexamined)
+      providers: seen.state?.providers ?? .unexamined, outerMTUs: seen.state?.kernel.outerMTUs(for: set.tunnels) ?? [:])
   }
 
   /// The method by which name servers are set on this host now.

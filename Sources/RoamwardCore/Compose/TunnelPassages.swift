@@ -43,12 +43,23 @@ extension [TunnelSetup] {
 }
 
 extension UnderlayFit {
-  /// The underlay of this tunnel: for an inner tunnel, with the MTU of the outer one.
+  /// The underlay of this tunnel: for an inner tunnel, with the MTU of the outer one. A link that a program makes has the one that it has.
   func below(_ tunnel: TunnelSetup, in tunnels: [TunnelSetup]) -> UnderlayFit {
     var outers: [TunnelSetup] = []
     while let next = tunnels.outer(of: outers.last ?? tunnel), !outers.contains(next), next != tunnel { outers.append(next) }
     var below = self
-    for outer in outers.reversed() { below.mtu = DesiredLink(outer, on: below)?.mtu ?? below.mtu(afterOverhead: 80) }
+    for outer in outers.reversed() {
+      let own = DesiredLink(outer, on: below)?.mtu ?? outer.link.flatMap { outerMTUs[$0] }
+      below.mtu = own ?? below.mtu(afterOverhead: 80)
+    }
     return below
+  }
+}
+
+extension KernelState {
+  /// The MTUs of all links by their names, if there is a tunnel that goes through another one, whose link may be made by a program.
+  package func outerMTUs(for policies: some Sequence<TunnelPolicy>) -> [String: UInt32] {
+    guard policies.contains(where: { $0.through != nil }) else { return [:] }
+    return Dictionary(links.map { ($0.name, $0.mtu) }) { first, _ in first }
   }
 }

@@ -71,6 +71,8 @@ package struct TunnelSetup: Hashable, Sendable {
 /// The properties of the underlay that tunnels depend on.
 package struct UnderlayFit: Equatable, Sendable {
   package var mtu: UInt32
+  /// The MTUs of links that may be an outer tunnel's (``KernelState/outerMTUs(for:)``).
+  package var outerMTUs: [String: UInt32] = [:]
   /// The prefixes that the machine reaches without a gateway, and so without a tunnel.
   package var attachedPrefixes: [IPPrefix]
   /// The attached prefixes that no other network can have assigned: those of bridges without a hardware port, as container and virtual
@@ -95,9 +97,10 @@ package struct UnderlayFit: Equatable, Sendable {
 
   package init(
     _ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false, others: OtherVPNs = OtherVPNs(), resolver: ResolverChoice = .file,
-    providers: ProviderGroupState = .unexamined
+    providers: ProviderGroupState = .unexamined, outerMTUs: [String: UInt32] = [:]
   ) {
     self.providers = providers
+    self.outerMTUs = outerMTUs
     self.isReversePathStrict = isReversePathStrict
     self.others = others
     self.resolver = resolver

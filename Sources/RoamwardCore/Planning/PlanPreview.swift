@@ -25,7 +25,7 @@ package struct PlanPreview: Equatable, Sendable {
     let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
     let fit = UnderlayFit(
       tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice,
-      providers: observed.providers)
+      providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)))
     desired = DesiredState(of: setups, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
     plan = Plan(from: observed, to: desired)
     remarks =
