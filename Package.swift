@@ -96,6 +96,7 @@ let package = Package(
     .executable(name: "roamward-gateway", targets: ["roamward-gateway"]),
     .executable(name: "roamward-gateway-auth", targets: ["roamward-gateway-auth"]),
     .executable(name: "roamward-gateway-store", targets: ["roamward-gateway-store"]),
+    .executable(name: "roamward-gateway-oidc", targets: ["roamward-gateway-oidc"]),
     .executable(name: "roamward-desktop", targets: ["roamward-desktop"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
@@ -237,6 +238,17 @@ let package = Package(
     .executableTarget(
       name: "roamward-gateway-auth", dependencies: ["CWipingHeap", "GatewayAuth", "ProcessConfinement"],
       path: "Packages/Gateway/Sources/roamward-gateway-auth", swiftSettings: strict),
+    // Sign-ins at an OpenID provider: what is decided, and what reads the provider's bytes.
+    gateway("OpenIDConnect", uses: ["GatewayLogin", "JSON", "LoginProtocol", "NetworkTypes"], settings: safe),
+    gateway(
+      "GatewayOpenID",
+      uses: [
+        "CAres", "CCrypto", "CCurl", "GatewayLogin", "JSON", "LinuxIO", "LoginProtocol", "NetworkTypes", "OpenIDConnect",
+        "ProcessConfinement",
+      ]),
+    .executableTarget(
+      name: "roamward-gateway-oidc", dependencies: ["CWipingHeap", "GatewayOpenID", "ProcessConfinement"],
+      path: "Packages/Gateway/Sources/roamward-gateway-oidc", swiftSettings: strict),
     gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore"]),
     // What reads a server's bytes for the gateway's store.
     gateway(
@@ -271,9 +283,15 @@ let package = Package(
       "GatewayServeTests",
       uses: [
         "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
-        "roamward-gateway-auth", "roamward-gateway-store", "roamward-wireguard",
-      ], resources: ["agree.py", "gateway.bash", "login.bash", "login.py", "shared.bash"]),
-    gatewayTests("GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "GatewayPostgreSQL", "ProcessConfinement"]),
+        "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-store", "roamward-wireguard",
+      ], resources: ["agree.py", "gateway.bash", "login.bash", "login.py", "openid.bash", "shared.bash"]),
+    gatewayTests("GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "GatewayOpenID", "GatewayPostgreSQL", "ProcessConfinement"]),
+    gatewayTests(
+      "OpenIDConnectTests",
+      uses: [
+        "GatewayCore", "GatewayLogin", "GatewayOpenID", "JSON", "LinuxIO", "LoginProtocol", "NetworkTypes", "OpenIDConnect", "SeededRandom",
+        "TestSupport", "roamward-gateway-oidc",
+      ], resources: ["issuer.py"]),
 
     // Text in, values out; and the words of the local socket.
     pure(
@@ -466,7 +484,8 @@ let package = Package(
         "JSON", "NetworkTypes", "OpenConnectProvider", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
       ]),
     tests(
-      "ArchitectureTests", uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-wireguard", "roamwardd"]),
+      "ArchitectureTests",
+      uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-gateway", "roamward-wireguard", "roamwardd"]),
     tests("StatusDisplayTests", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore", "StatusDisplay"]),
     tests("BugReportTests", uses: ["BugReport", "SeededRandom"]),
     tests(

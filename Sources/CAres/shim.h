@@ -25,6 +25,22 @@ static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_t
                                ARES_OPT_SOCK_STATE_CB);
 }
 
+/// Opens a channel for the name servers of this host, as resolv.conf has them now. /etc/hosts is not read. Returns an ARES_ code.
+static inline int roamward_ares_open_host(ares_channel *channel, int milliseconds_a_try, int tries, ares_sock_state_cb watch,
+                                          void *context) {
+  static char servers[] = "b";
+  struct ares_options options;
+  memset(&options, 0, sizeof options);
+  options.flags = ARES_FLAG_NOSEARCH;
+  options.timeout = milliseconds_a_try;
+  options.tries = tries;
+  options.lookups = servers;
+  options.sock_state_cb = watch;
+  options.sock_state_cb_data = context;
+  return ares_init_options(channel, &options,
+                           ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB);
+}
+
 /// The address in network order, 4 or 16 bytes into `bytes`, and the port. Returns the byte count, 0 for any other family.
 static inline int roamward_ares_destination(const struct sockaddr *address, unsigned char bytes[16], unsigned short *port) {
   if (address->sa_family == AF_INET) {

@@ -24,6 +24,9 @@ static inline CURLcode roamward_curl_set_authorities(CURL *easy, const void *byt
   return curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
 }
 
+/// CURLOPT_COPYPOSTFIELDS: the text is copied, and the request becomes a POST.
+static inline CURLcode roamward_curl_set_form(CURL *easy, const char *form) { return curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, form); }
+
 /// CURLOPT_OPENSOCKETFUNCTION, CURLOPT_HEADERFUNCTION or CURLOPT_WRITEFUNCTION, each with its context.
 static inline CURLcode roamward_curl_on_socket(CURL *easy, curl_opensocket_callback callback, void *context) {
   CURLcode result = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);

@@ -8,6 +8,8 @@ internal import RoamwardProvider
 final class SignIn {
   /// The gateway answers a hash within a second; more means that the network is broken.
   private static let patience = Duration.seconds(20)
+  /// The gateway waits for its OpenID provider, and says before that a code has ended.
+  private static let pagePatience = Duration.seconds(60)
 
   private let host: ProviderHost
   private let options: ClientOptions
@@ -18,6 +20,7 @@ final class SignIn {
   private var link: Link?
   private var question: UInt32 = 0
   private var hasChangedPassword = false
+  private var hasBegunOpenID = false
 
   /// One connection.
   private struct Link {
@@ -42,10 +45,6 @@ final class SignIn {
   }
 
   func begin() {
-    guard token != nil || options.username != nil else {
-      return fail(
-        "no-user", "there is neither a user nor a token; name `username:` in its options, or `token:` in its credentials", .person)
-    }
     host.connect(.tcp, to: options.server) { [weak self] result in
       guard let self else { return }
       switch result {
@@ -76,10 +75,11 @@ final class SignIn {
 
   /// It is the gateway's turn.
   private func awaitGateway() {
+    let patience = hasBegunOpenID ? Self.pagePatience : Self.patience
     link?.limit?.cancel()
-    link?.limit = host.after(Self.patience) { [weak self] in
+    link?.limit = host.after(patience) { [weak self] in
       guard let self else { return }
-      fail("sign-in-timeout", "the gateway \(options.server) has not answered a login within \(Self.patience)", .time)
+      fail("sign-in-timeout", "the gateway \(options.server) has not answered a login within \(patience)", .time)
     }
   }
 
@@ -149,6 +149,7 @@ final class SignIn {
     switch message {
     case .welcome(_, let methods): prove(by: methods)
     case .more(let method, let text): answer(method, text)
+    case .visit(let page): visit(page)
     case .done(let grant):
       close()
       if hasChangedPassword {
@@ -161,7 +162,8 @@ final class SignIn {
 
   private func prove(by methods: [LoginMethod]) {
     if let token, methods.contains(.token) { return send(.token(token)) }
-    guard let username = options.username, methods.contains(.password) else {
+    guard let username = options.username else { return signIn(by: methods) }
+    guard methods.contains(.password) else {
       return fail("unsupported", "the gateway takes no \(token == nil ? "password" : "token"); ask its administrator", .nobody)
     }
     if let password { return send(.password(user: username, password: password)) }
@@ -173,8 +175,24 @@ final class SignIn {
     }
   }
 
+  /// Without a name, the person signs in at the gateway's OpenID provider.
+  private func signIn(by methods: [LoginMethod]) {
+    guard token == nil else { return fail("unsupported", "the gateway takes no token; ask its administrator", .nobody) }
+    guard methods.contains(.openID) else {
+      return fail(
+        "no-user",
+        "there is neither a user nor a token, and the gateway has no OpenID provider; name `username:` in its options, or `token:` in its "
+          + "credentials", .person)
+    }
+    hasBegunOpenID = true
+    send(.begin(.openID))
+  }
+
   private func answer(_ method: LoginMethod, _ text: String) {
     link?.limit?.cancel()
+    // That of the page, if the person has signed in by another device.
+    if question != 0 { host.withdraw(question) }
+    question = 0
     let words = text.isEmpty ? "" : "\(text)\n"
     switch method {
     case .code: ask(.code, "\(words)One-time code for \(options.server)") { [weak self] in self?.send(.answer(.code, $0)) }
@@ -189,7 +207,23 @@ final class SignIn {
         guard case .agreed = $0 else { return self?.unanswered($0) ?? () }
         self?.send(.answer(.banner, []))
       }
-    case .password, .token: fail("unsupported", "the gateway asks for a second \(method); update this client", .nobody)
+    case .password, .token, .openID: fail("unsupported", "the gateway asks for a second \(method); update this client", .nobody)
+    }
+  }
+
+  /// The person enters a code at the OpenID provider. The gateway learns it from there: no answer is sent.
+  private func visit(_ page: SignInPage) {
+    guard hasBegunOpenID, question == 0 else { return fail("format", "the gateway \(options.server) does not follow the login", .nobody) }
+    link?.limit?.cancel()
+    let prompt = "Sign in for \(options.server) with the code \(page.code), at \(page.url)"
+    question = host.ask(Question(kind: .url, prompt: prompt, url: page.completeURL ?? page.url)) { [weak self] answer in
+      self?.question = 0
+      // The gateway waits for as long as the code is valid.
+      if answer != .agreed { self?.unanswered(answer) }
+    }
+    link?.limit = host.after(.seconds(Int64(page.seconds)) + Self.pagePatience) { [weak self] in
+      guard let self else { return }
+      fail("sign-in-timeout", "the code \(page.code) has ended; `roamward up \(host.tunnel)` asks for another one", .person)
     }
   }
 
@@ -213,6 +247,10 @@ final class SignIn {
     let wait = seconds > 0 ? Duration.seconds(Int(seconds)) : nil
     let at = "the gateway \(options.server)"
     switch failure {
+    case .wrong where hasBegunOpenID:
+      fail(
+        "auth-failed", "\(at) does not accept this person: the sign-in was refused, or there is no such user; ask its administrator",
+        .person)
     case .wrong where token != nil:
       fail("auth-failed", "\(at) does not accept the token: it is used up or too old; ask its administrator for another one", .person)
     case .wrong:

@@ -22,6 +22,11 @@ import Testing
       "roamwardd", ["RoamwardCore", "WireGuardControl"], ["WireGuardEngine", "WireGuardDataPath"],
       ["libgomp", "libb2", "libseccomp", "libnftables"]
     ),
+    // Neither clients' bytes, nor an OpenID provider's, nor those of a database's server.
+    (
+      "roamward-gateway", ["GatewayCore", "GatewayHost"], ["GatewayAuth", "GatewayOpenID", "OpenIDConnect", "GatewayPostgreSQL"],
+      ["libcurl", "libcares", "libpq"]
+    ),
   ]
 
   @Test("have the modules and libraries that they may have", arguments: programs)

@@ -95,19 +95,22 @@ import Testing
     }
   }
 
-  @Test("what reads strangers' bytes is in one target, which one program alone links") func strangers() throws {
+  @Test("what reads servers' answers is in one target for agent and gateway each, which one program alone links") func strangers() throws {
     let readers: Set<String> = ["CCurl", "CAres"]
-    for file in swiftFiles(in: "\(Self.root)/Sources") where !file.contains("/Sources/ProbeWorker/") {
-      #expect(readers.isDisjoint(with: importedModules(in: try text(file))), "\(file)")
-    }
-    let worker = try swiftFiles(in: "\(Self.root)/Sources/ProbeWorker").flatMap { importedModules(in: try text($0)) }
-    #expect(readers.isSubset(of: worker))
+    let folders = [("Sources", "ProbeWorker", "roamward-probe"), ("Packages/Gateway/Sources", "GatewayOpenID", "roamward-gateway-oidc")]
     let declarations = try text("\(Self.root)/Package.swift").split(separator: "    .executableTarget(").dropFirst()
-    let users = declarations.filter { declaration in
-      let end = declaration.firstRange(of: "swiftSettings")?.lowerBound ?? declaration.endIndex
-      return declaration[..<end].contains("\"ProbeWorker\"")
+    for (folder, target, program) in folders {
+      for file in swiftFiles(in: "\(Self.root)/\(folder)") where !file.contains("/Sources/\(target)/") {
+        #expect(readers.isDisjoint(with: importedModules(in: try text(file))), "\(file)")
+      }
+      let worker = try swiftFiles(in: "\(Self.root)/\(folder)/\(target)").flatMap { importedModules(in: try text($0)) }
+      #expect(readers.isSubset(of: worker))
+      let users = declarations.filter { declaration in
+        let end = declaration.firstRange(of: "swiftSettings")?.lowerBound ?? declaration.endIndex
+        return declaration[..<end].contains("\"\(target)\"")
+      }
+      #expect(users.count == 1 && users.allSatisfy { $0.contains("name: \"\(program)\"") }, "\(users)")
     }
-    #expect(users.count == 1 && users.allSatisfy { $0.contains("name: \"roamward-probe\"") }, "\(users)")
   }
 
   @Test("programs that read keys link the heap that wipes") func wipingHeap() throws {

@@ -127,6 +127,7 @@ extension AuthWork {
   private func take(_ reply: AuthReply, _ passed: FileDescriptor?) {
     switch reply {
     case .start(let identity): start(identity, passed)
+    case .offer(let methods): desk.offers = methods
     case .credential(let number, let hash, let account, let refusal): judge(number, hash, account, refusal)
     case .answer(let number, let answer): self.answer(answer, for: number)
     }
@@ -155,6 +156,7 @@ extension AuthWork {
       case .send(let message): if !client.connection.send(message.frame.bytes) { client.isEnding = true }
       case .checkPassword(let name, let password): check(name, password, number)
       case .checkToken(let token): ask(.token(number: number, hash: Self.sha256(token)))
+      case .signIn: ask(.signIn(number: number, source: client.address))
       case .checkCode(_, let code): ask(.code(number: number, code: code))
       case .setPassword(_, let password): hash(password, number)
       case .bind(_, let hello, let factors):
@@ -303,7 +305,7 @@ extension AuthRequest {
   var number: UInt32? {
     switch self {
     case .credential(let number, _), .token(let number, _), .code(let number, _), .setPassword(let number, _),
-      .bind(let number, _, _, _, _):
+      .bind(let number, _, _, _, _), .signIn(let number, _):
       number
     case .hello, .note, .ended: nil
     }

@@ -58,6 +58,7 @@ package struct HostExamination {
     condition.storeProblems = try store.problems()
     condition.isServing = isServing
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
+    condition.openIDProblems = OpenIDExamination.problems(folder, view.directory)
     let families = Set(view.directory.pools.values.map(\.prefix.family)).sorted()
     condition.notForwarded = families.filter { !Forwarding.isOn($0) }
     guard condition.hasRightKey, view.directory.site != nil else { return condition }

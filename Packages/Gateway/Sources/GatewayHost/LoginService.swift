@@ -32,6 +32,11 @@ final class LoginService {
   private var pause = RestartPause()
   private var restart: EventSource?
   private var conversations: [UInt32: Conversation] = [:]
+  private let openID: OpenIDService
+  private var openIDSettings: OpenIDSettings?
+  private var openIDTrouble: String?
+  /// The sign-ins of conversations, by the service's numbers.
+  private var signIns: [UInt32: UInt32] = [:]
   private var noted: (minute: Int64, count: Int, more: Int) = (0, 0, 0)
 
   private static let notesInMinute = 60
@@ -53,10 +58,12 @@ final class LoginService {
     self.directory = directory
     self.changed = changed
     self.log = log
+    openID = OpenIDService(on: loop, log: log)
   }
 
   /// Starts or stops as the state folder says.
   func refresh() {
+    refreshOpenID()
     let wanted = (try? folder.loginIdentity()) ?? nil
     if let wanted, wanted == identity, process != nil || restart != nil { return }
     stop()
@@ -68,6 +75,8 @@ final class LoginService {
     restart = nil
     sources = []
     conversations = [:]
+    signIns = [:]
+    openID.stop("logins end")
     process = nil
     listener = nil
   }
@@ -119,6 +128,7 @@ final class LoginService {
     switch request {
     case .hello(nil):
       send(.start(identity: identity), passing: listener)
+      offer()
       log("logins: at TCP port \(directory().site?.endpoint.port ?? 0)")
     case .hello(let trouble?): fail(trouble)
     case .credential(let number, let name): findCredential(number, name)
@@ -127,7 +137,10 @@ final class LoginService {
     case .setPassword(let number, let hash): setPassword(hash, number)
     case .bind(let number, let device, let key, let factors, let source): bind(number, device, key, factors, source)
     case .note(let refusal, let name, let source): note(refusal, name, source)
-    case .ended(let number): conversations[number] = nil
+    case .ended(let number):
+      conversations[number] = nil
+      if let flow = signIns.removeValue(forKey: number) { openID.cancel(flow) }
+    case .signIn(let number, let source): signIn(number, source)
     }
   }
 }
@@ -209,6 +222,7 @@ extension LoginService {
       let result = try store.change(as: "login", at: Timestamp.now.seconds, body)
       changed()
       if result == .accepted { conversations[number]?.hasCode = true }
+      if case .account(let account) = result { conversations[number] = Conversation(account: account) }
       answer(number, result)
     } catch {
       log("logins: \(error)")
@@ -232,6 +246,72 @@ extension LoginService {
     }
     if records.isEmpty { return }
     do throws(StoreError) { try store.record(records, at: now) } catch { log("logins: \(error)") }
+  }
+}
+
+// Sign-ins at an OpenID provider.
+extension LoginService {
+  private func refreshOpenID() {
+    var (found, trouble): (OpenIDSettings?, String?)
+    do { found = try folder.openIDSettings() } catch { trouble = "\(error)" }
+    if let trouble, trouble != openIDTrouble { log("logins: \(trouble)") }
+    openIDTrouble = trouble
+    guard found != openIDSettings else { return }
+    openIDSettings = found
+    openID.stop("the settings have changed")
+    offer()
+  }
+
+  private func offer() { send(.offer([.password, .token] + (openIDSettings == nil ? [] : [.openID]))) }
+
+  private func signIn(_ number: UInt32, _ source: IPAddress) {
+    guard let settings = openIDSettings, conversations[number] == nil, signIns[number] == nil,
+      conversations.count <= LoginDesk.capacity
+    else { return answer(number, .unavailable) }
+    let flow = openID.begin(settings) { [weak self] in self?.take($0, settings, number, source) }
+    guard let flow else { return answer(number, .busy) }
+    signIns[number] = flow
+  }
+
+  private func take(_ report: OpenIDReport, _ settings: OpenIDSettings, _ number: UInt32, _ source: IPAddress) {
+    if case .page(_, let page) = report { return answer(number, .visit(page)) }
+    guard signIns.removeValue(forKey: number) != nil else { return }
+    switch report {
+    case .identity(_, let identity): accept(identity, settings, number, source)
+    case .denied:
+      note(.denied, "", source)
+      answer(number, .refused(.denied))
+    case .expired: answer(number, .expired)
+    case .failed(_, let text):
+      log("logins: \(text)")
+      answer(number, .unavailable)
+    case .hello, .page, .checked: answer(number, .unavailable)
+    }
+  }
+
+  /// Who is signed in at the provider is known; whether that person may log in here is decided now.
+  private func accept(_ identity: OpenIDIdentity, _ settings: OpenIDSettings, _ number: UInt32, _ source: IPAddress) {
+    func refuse(_ refusal: LoginRefusal) {
+      note(refusal, identity.name, source)
+      answer(number, .refused(refusal))
+    }
+    guard let name = GatewayName(identity.name) else { return refuse(.unknownName) }
+    let groups = settings.groups.enumerated().map { ($0.element.group, identity.groups.contains(UInt8(clamping: $0.offset))) }
+    let person = SignedInPerson(
+      subject: "\(settings.issuer) \(identity.subject)", name: name, groups: Dictionary(groups) { first, _ in first })
+    switch directory().refusal(of: person, creating: settings.createsUsers, at: Timestamp.now.seconds) {
+    case .unknownName: return refuse(.unknownName)
+    case .lockedUser: return refuse(.lockedUser)
+    case .otherPerson: return refuse(.otherPerson)
+    case nil: break
+    }
+    let banner = banner
+    change(number, refused: .refused(.unknownName)) { work throws(GatewayError) in
+      let user = try work.signIn(person, creating: settings.createsUsers)
+      // The provider stands for the password, and not for a code that an administrator has asked for here.
+      let hasCode = work.directory.credential(of: user.id)?.codeSecret.isEmpty == false
+      return .account(LoginAccount(user: user.id, questions: (hasCode ? [.code] : []) + banner))
+    }
   }
 }
 

@@ -1,12 +1,14 @@
 internal import CSodium
 internal import GatewayCore
+package import GatewayLogin
 package import GatewayStore
 internal import Glibc
 package import KeyMemory
 package import LinuxIO
 internal import NetworkTypes
 
-/// The gateway's files: `gateway.db` or `store`, `private.key`, `changed`, `followed`, `firewall`, `lock`. Root alone has access.
+/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `banner`, `changed`, `followed`, `firewall`, `lock`.
+/// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
 
@@ -89,6 +91,14 @@ package struct StateFolder: Hashable, Sendable {
       return String(decoding: try TextFile.read(path, limit: 16_384), as: UTF8.self)
     }
     return nil
+  }
+
+  package var openIDPath: String { "\(path)/openid" }
+
+  /// How people sign in at an OpenID provider; `nil`: they do not. Throws `GatewayError` for settings that are none.
+  package func openIDSettings() throws -> OpenIDSettings? {
+    guard access(openIDPath, F_OK) == 0 else { return nil }
+    return try OpenIDSettings(parsing: String(decoding: try TextFile.read(openIDPath, limit: 65_536), as: UTF8.self))
   }
 
   /// The text that everybody accepts at a login; `nil`: there is none.

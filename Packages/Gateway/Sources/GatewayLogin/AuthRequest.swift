@@ -17,6 +17,8 @@ package enum AuthRequest: Hashable, Sendable {
   case note(LoginRefusal, name: String, source: IPAddress)
   /// The conversation has ended.
   case ended(number: UInt32)
+  /// A sign-in at the OpenID provider.
+  case signIn(number: UInt32, source: IPAddress)
 
   package var frame: LoginFrame {
     switch self {
@@ -41,6 +43,10 @@ package enum AuthRequest: Hashable, Sendable {
       frame.add(3, source.bytes)
       return frame
     case .ended(let number): return LoginFrame(8, number, [])
+    case .signIn(let number, let source):
+      var frame = LoginFrame(9, number, [])
+      frame.add(5, source.bytes)
+      return frame
     }
   }
 
@@ -59,6 +65,7 @@ package enum AuthRequest: Hashable, Sendable {
       guard let refusal = LoginRefusal(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
       self = .note(refusal, name: try frame.text(2, 0...ClientMessage.nameLimit), source: try frame.address(3))
     case 8: self = .ended(number: try frame.number())
+    case 9: self = .signIn(number: try frame.number(), source: try frame.address(5))
     default: throw .kind
     }
   }
@@ -68,6 +75,8 @@ package enum AuthRequest: Hashable, Sendable {
 package enum AuthReply: Hashable, Sendable {
   /// To begin: the certificate and its key (PEM); the listening socket comes with it.
   case start(identity: String)
+  /// The methods to begin a login with, from now on.
+  case offer([LoginMethod])
   /// A name's account, whose password hash may be empty; `refusal`: it may not log in, whatever the password.
   case credential(number: UInt32, hash: String, account: LoginAccount?, refusal: LoginRefusal?)
   case answer(number: UInt32, LoginAnswer)
@@ -77,6 +86,10 @@ package enum AuthReply: Hashable, Sendable {
     case .start(let identity):
       var frame = LoginFrame(1)
       frame.add(1, identity)
+      return frame
+    case .offer(let methods):
+      var frame = LoginFrame(11)
+      frame.add(1, methods.map(\.rawValue))
       return frame
     case .credential(let number, let hash, let account, let refusal):
       var frame = LoginFrame(2, number, hash)
@@ -100,6 +113,8 @@ package enum AuthReply: Hashable, Sendable {
     case .unbound: return LoginFrame(8, number, [])
     case .unavailable: return LoginFrame(9, number, [])
     case .busy: return LoginFrame(10, number, [])
+    case .visit(let page): return LoginFrame(12, number, GatewayMessage.visit(page).frame.bytes)
+    case .expired: return LoginFrame(13, number, [])
     }
   }
 
@@ -115,6 +130,7 @@ package enum AuthReply: Hashable, Sendable {
       self = .credential(
         number: try frame.number(), hash: try frame.text(2, 0...127), account: frame[3] == nil ? nil : try frame.account(), refusal: refusal
       )
+    case 11: self = .offer(try frame.value(1, 0...64).compactMap { LoginMethod(rawValue: $0) })
     default: self = .answer(number: try frame.number(), try Self.answer(frame))
     }
   }
@@ -131,6 +147,12 @@ package enum AuthReply: Hashable, Sendable {
     case 8: return .unbound
     case 9: return .unavailable
     case 10: return .busy
+    case 12:
+      guard case .visit(let page) = try GatewayMessage(LoginFrame(body: try frame.value(2, 3...LoginFrame.limit + 2).dropFirst(2))) else {
+        throw .field
+      }
+      return .visit(page)
+    case 13: return .expired
     default: throw .kind
     }
   }

@@ -40,6 +40,10 @@ package enum LoginRefusal: UInt8, Hashable, Sendable, CaseIterable {
   case noPassword = 4
   case wrongCode = 5
   case wrongToken = 6
+  /// The person said no at the OpenID provider.
+  case denied = 7
+  /// The name belongs to another person at the OpenID provider.
+  case otherPerson = 8
 }
 
 /// What a conversation asks of the program around it.
@@ -48,6 +52,8 @@ package enum LoginEffect: Hashable, Sendable {
   /// Checks the password. `name`: `nil` if nobody can have it; the time is the same.
   case checkPassword(name: GatewayName?, password: [UInt8])
   case checkToken([UInt8])
+  /// Begins a sign-in at the OpenID provider.
+  case signIn
   case checkCode(user: Int64, code: [UInt8])
   case setPassword(user: Int64, password: [UInt8])
   case bind(LoginAccount, LoginHello, factors: [LoginMethod])
@@ -61,6 +67,10 @@ package enum LoginEffect: Hashable, Sendable {
 package enum LoginAnswer: Hashable, Sendable {
   /// The first factor is right.
   case account(LoginAccount)
+  /// The page for the person.
+  case visit(SignInPage)
+  /// The person took too long at the OpenID provider.
+  case expired
   /// The code is right, or the new password is stored.
   case accepted
   case refused(LoginRefusal)
@@ -88,12 +98,17 @@ package struct LoginConversation: Sendable {
   package static let firstPatience = Duration.seconds(20)
   /// New passwords that are refused before the login is.
   static let newPasswordTries = 3
+  /// For the OpenID provider's first answers; and what is added to the life of its code.
+  static let providerPatience = Duration.seconds(30)
 
   private enum State {
     case greeting
     case identifying(LoginHello)
     case checkingPassword(LoginHello, name: String, since: Moment)
     case checkingToken(LoginHello, since: Moment)
+    /// The OpenID provider is asked for a code; then the person is with it.
+    case awaitingPage(LoginHello)
+    case visiting(LoginHello)
     case asking(Session)
     case checkingCode(Session, since: Moment)
     case settingPassword(Session)
@@ -112,7 +127,7 @@ package struct LoginConversation: Sendable {
   private struct Session {
     var hello: LoginHello
     var account: LoginAccount
-    /// As it was given, or nothing with a token.
+    /// As it was given, or nothing with a token or an OpenID provider.
     var name: String?
     var factors: [LoginMethod]
     var tries = 0
@@ -121,9 +136,12 @@ package struct LoginConversation: Sendable {
   private var state = State.greeting
   private var limit: Moment
   private let address: IPAddress
+  /// The methods to begin with.
+  private let offers: [LoginMethod]
 
-  package init(from address: IPAddress, at now: Moment) {
+  package init(from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token]) {
     self.address = address
+    self.offers = offers
     limit = now + Self.firstPatience
   }
 
@@ -131,15 +149,18 @@ package struct LoginConversation: Sendable {
   /// Whether an answer is awaited from the program.
   package var isWaiting: Bool {
     switch state {
-    case .checkingPassword, .checkingToken, .checkingCode, .settingPassword, .binding: true
+    case .checkingPassword, .checkingToken, .awaitingPage, .visiting, .checkingCode, .settingPassword, .binding: true
     case .greeting, .identifying, .asking, .held, .closed: false
     }
   }
 
   /// When `expire` has something to do. Without one, an answer is awaited.
   package var deadline: Moment? {
-    if case .held(_, let until, _) = state { return until }
-    return isWaiting || isClosed ? nil : limit
+    switch state {
+    case .held(_, let until, _): until
+    case .awaitingPage, .visiting: limit
+    default: isWaiting || isClosed ? nil : limit
+    }
   }
 }
 
@@ -156,6 +177,11 @@ extension LoginConversation {
       if let wait = limits.begin(nil, from: address, at: now) { return pause(wait, at: now) }
       state = .checkingToken(hello, since: now)
       return [.checkToken(token)]
+    case (.identifying(let hello), .begin(.openID)) where offers.contains(.openID):
+      if let wait = limits.begin(nil, from: address, at: now) { return pause(wait, at: now) }
+      state = .awaitingPage(hello)
+      limit = now + Self.providerPatience
+      return [.signIn]
     case (.asking(let session), .answer(let method, let value)): return take(value, method, of: session, &limits, at: now)
     default: return fail(.format)
     }
@@ -166,7 +192,7 @@ extension LoginConversation {
 
   private mutating func greet(_ hello: LoginHello) -> [LoginEffect] {
     guard hello.versions.contains(Self.version) else { return fail(.version) }
-    let methods = [LoginMethod.password, .token].filter(hello.methods.contains)
+    let methods = offers.filter(hello.methods.contains)
     guard !methods.isEmpty else { return fail(.unsupported) }
     state = .identifying(hello)
     return [.send(.welcome(version: Self.version, methods: methods))]
@@ -202,6 +228,16 @@ extension LoginConversation {
     case (.checkingToken(let hello, let since), .account(let account)):
       limits.succeed(nil, from: address)
       return identified(Session(hello: hello, account: account, name: nil, factors: [.token]), since: since, at: now)
+    case (.awaitingPage(let hello), .visit(let page)):
+      state = .visiting(hello)
+      limit = now + .seconds(Int64(page.seconds)) + Self.providerPatience
+      return [.send(.visit(page))]
+    case (.visiting(let hello), .account(let account)):
+      limits.succeed(nil, from: address)
+      return identified(Session(hello: hello, account: account, name: nil, factors: [.openID]), since: now, at: now)
+    // The gateway has noted it: it knows the name.
+    case (.visiting, .refused): return hold(.failed(.wrong, retryAfter: 0), now, now, .close)
+    case (.visiting, .expired): return fail(.timeout)
     case (.checkingPassword(_, let name, let since), .refused(let refusal)): return refuse(refusal, name, since: since, at: now)
     case (.checkingToken(_, let since), .refused(let refusal)): return refuse(refusal, "", since: since, at: now)
     case (.checkingCode(let session, let since), .refused(let refusal)):
@@ -233,7 +269,7 @@ extension LoginConversation {
   private func withdraw(_ limits: inout LoginLimits) {
     switch state {
     case .checkingPassword(_, let name, _): limits.withdraw(name, from: address)
-    case .checkingToken: limits.withdraw(nil, from: address)
+    case .checkingToken, .awaitingPage, .visiting: limits.withdraw(nil, from: address)
     case .checkingCode(let session, _): limits.withdraw(session.name, from: address)
     default: break
     }

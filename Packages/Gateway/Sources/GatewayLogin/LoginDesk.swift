@@ -1,4 +1,4 @@
-internal import LoginProtocol
+package import LoginProtocol
 package import NetworkTypes
 
 /// All logins at once: their conversations by number, with one set of limits, and a bounded number of each.
@@ -16,6 +16,8 @@ package struct LoginDesk: Sendable {
   private var clients: [UInt32: Client] = [:]
   private var places: [IPPrefix: Int] = [:]
   package private(set) var limits = LoginLimits()
+  /// The methods that new conversations begin with.
+  package var offers: [LoginMethod] = [.password, .token]
 
   package init() {}
 
@@ -26,7 +28,7 @@ package struct LoginDesk: Sendable {
   package mutating func open(_ number: UInt32, from address: IPAddress, at now: Moment) -> Bool {
     let place = LoginLimits.place(of: address)
     guard clients.count < Self.capacity, places[place, default: 0] < Self.capacityOfPlace else { return false }
-    clients[number] = Client(conversation: LoginConversation(from: address, at: now), place: place)
+    clients[number] = Client(conversation: LoginConversation(from: address, at: now, offers: offers), place: place)
     places[place, default: 0] += 1
     return true
   }

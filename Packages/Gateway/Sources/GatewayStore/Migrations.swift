@@ -36,6 +36,8 @@ enum Migrations {
       "CREATE TABLE logins (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, device_id BIGINT NOT NULL UNIQUE, proven BIGINT NOT NULL, "
         + "factors TEXT NOT NULL, source TEXT NOT NULL)",
     ] + versionIndexes("credentials", "tokens", "logins"),
+    // The person at an OpenID provider.
+    ["ALTER TABLE users ADD COLUMN subject TEXT"],
   ]
 
   private static func versionIndexes(_ tables: String...) -> [String] {

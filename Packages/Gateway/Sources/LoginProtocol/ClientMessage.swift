@@ -3,6 +3,8 @@ package enum ClientMessage: Hashable, Sendable {
   case hello(LoginHello)
   case password(user: String, password: [UInt8])
   case token([UInt8])
+  /// Begins a login by a method that needs neither a name nor a secret.
+  case begin(LoginMethod)
   case answer(LoginMethod, [UInt8])
 
   /// The most bytes of a name, a password, a token or an answer.
@@ -14,6 +16,7 @@ package enum ClientMessage: Hashable, Sendable {
     static let password: UInt8 = 2
     static let token: UInt8 = 3
     static let answer: UInt8 = 4
+    static let begin: UInt8 = 5
   }
 
   package var frame: LoginFrame {
@@ -34,6 +37,10 @@ package enum ClientMessage: Hashable, Sendable {
       var frame = LoginFrame(Kind.token)
       frame.add(1, token)
       return frame
+    case .begin(let method):
+      var frame = LoginFrame(Kind.begin)
+      frame.add(1, [method.rawValue])
+      return frame
     case .answer(let method, let value):
       var frame = LoginFrame(Kind.answer)
       frame.add(1, [method.rawValue])
@@ -51,6 +58,9 @@ package enum ClientMessage: Hashable, Sendable {
     case Kind.answer:
       guard let method = LoginMethod(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
       self = .answer(method, try frame.value(2, 0...Self.secretLimit))
+    case Kind.begin:
+      guard let method = LoginMethod(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
+      self = .begin(method)
     default: throw .kind
     }
   }

@@ -6,6 +6,8 @@ package enum GatewayMessage: Hashable, Sendable {
   case welcome(version: UInt8, methods: [LoginMethod])
   /// A question, with a text for the person.
   case more(LoginMethod, text: String)
+  /// A page at which the person enters a code. No answer follows: the gateway learns the rest from the OpenID provider.
+  case visit(SignInPage)
   case done(LoginGrant)
   /// `retryAfter`: seconds, 0 where trying again does not help.
   case failed(LoginFailure, retryAfter: UInt16)
@@ -31,6 +33,7 @@ package enum GatewayMessage: Hashable, Sendable {
       frame.add(1, [method.rawValue])
       frame.add(2, text)
       return frame
+    case .visit(let page): return page.frame(Kind.more)
     case .done(let grant): return grant.frame(Kind.done)
     case .failed(let failure, let seconds):
       var frame = LoginFrame(Kind.failed)
@@ -46,6 +49,10 @@ package enum GatewayMessage: Hashable, Sendable {
       self = .welcome(version: try frame.value(1, 1...1)[0], methods: try frame.value(2, 0...64).compactMap { LoginMethod(rawValue: $0) })
     case Kind.more:
       guard let method = LoginMethod(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
+      if method == .openID {
+        self = .visit(try SignInPage(frame))
+        return
+      }
       self = .more(method, text: try frame.text(2, 0...Self.textLimit))
     case Kind.done: self = .done(try LoginGrant(frame))
     case Kind.failed:

@@ -11,7 +11,8 @@ import NetworkTypes
 
 struct Logins: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "login", abstract: "Let users add devices by logging in.", subcommands: [Enable.self, Disable.self, Show.self],
+    commandName: "login", abstract: "Let users add devices by logging in.",
+    subcommands: [Enable.self, Disable.self, Show.self, OpenID.self],
     defaultSubcommand: Show.self)
 
   struct Enable: ParsableCommand {

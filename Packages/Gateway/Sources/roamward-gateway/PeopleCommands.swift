@@ -6,7 +6,8 @@ import NetworkTypes
 struct Users: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "user", abstract: "Manage users.",
-    subcommands: [Add.self, Remove.self, Lock.self, Unlock.self, UserPassword.self, UserTOTP.self, List.self], defaultSubcommand: List.self)
+    subcommands: [Add.self, Remove.self, Lock.self, Unlock.self, UserPassword.self, UserTOTP.self, UserIdentity.self, List.self],
+    defaultSubcommand: List.self)
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Add a user.")

@@ -1,5 +1,6 @@
 import CConfined
 import GatewayAuth
+import GatewayOpenID
 import GatewayPostgreSQL
 import Glibc
 import ProcessConfinement
@@ -46,6 +47,23 @@ struct AuthConfinementTests {
     let name = String(cString: cconfined_name(number))
     let confined = cconfined_try(number) { AuthConfinementTests.storeFilter?.load() ?? EINVAL }
     let expected = name.hasPrefix("the numbers of") ? Int32(CCONFINED_KILLED) : EPERM
+    #expect(confined == expected, "\(name): \(confined)")
+  }
+
+  private static let openIDFilter = try? SystemCallFilter(OpenIDFilter.rules(process: 0))
+
+  /// What connections to the provider and to name servers need.
+  private static let connecting: Set<String> = [
+    "a UDP socket", "a UDP socket of IPv6", "a TCP socket", "connect", "sendmsg to another address",
+  ]
+
+  @Test("so does the process that talks to an OpenID provider", arguments: 0..<cconfined_count())
+  func attemptAtProvider(number: Int32) throws {
+    _ = try #require(Self.openIDFilter)
+    let name = String(cString: cconfined_name(number))
+    let confined = cconfined_try(number) { AuthConfinementTests.openIDFilter?.load() ?? EINVAL }
+    let expected =
+      name.hasPrefix("the numbers of") ? Int32(CCONFINED_KILLED) : Self.connecting.contains(name) ? Int32(CCONFINED_DONE) : EPERM
     #expect(confined == expected, "\(name): \(confined)")
   }
 }

@@ -108,6 +108,63 @@ import Testing
     #expect(talk.limits.count == 0)
   }
 
+  @Test("a sign-in at an OpenID provider: a page, then silence of the client, then what the gateway has learned") func openID() throws {
+    var talk = try Talk(offers: [.password, .token, .openID])
+    #expect(talk.say(.hello(hello)) == [.send(.welcome(version: 1, methods: [.password, .token, .openID]))])
+    #expect(talk.say(.begin(.openID)) == [.signIn])
+    #expect(talk.conversation.deadline == .seconds(1030))
+    #expect(talk.answer(.visit(page)) == [.send(.visit(page))])
+    // The code's 300 seconds, and what the provider may need.
+    #expect(talk.conversation.deadline == .seconds(1330))
+    let account = LoginAccount(user: 4)
+    #expect(talk.answer(.account(account)) == [.bind(account, hello, factors: [.openID])])
+    #expect(talk.limits.count == 0)
+    // A code of an authenticator is asked where the gateway wants one.
+    talk = try Talk(offers: [.openID])
+    _ = talk.say(.hello(hello))
+    _ = talk.say(.begin(.openID))
+    _ = talk.answer(.visit(page))
+    #expect(talk.answer(.account(LoginAccount(user: 4, questions: [.code]))) == [])
+    #expect(question(try talk.wait()) == .code)
+    #expect(talk.say(.answer(.code, [1])) == [.checkCode(user: 4, code: [1])])
+  }
+
+  @Test("refusals of a sign-in are the same, and nothing but a sign-in that is offered begins one") func openIDRefusals() throws {
+    func begun() throws -> Talk {
+      var talk = try Talk(offers: [.openID])
+      _ = talk.say(.hello(hello))
+      _ = talk.say(.begin(.openID))
+      return talk
+    }
+    var seen: Set<[LoginEffect]> = []
+    for refusal in LoginRefusal.allCases {
+      var talk = try begun()
+      _ = talk.answer(.visit(page))
+      #expect(talk.answer(.refused(refusal)) == [])
+      #expect(talk.conversation.deadline == talk.now + LoginConversation.grain)
+      seen.insert(try talk.wait())
+      #expect(talk.limits.count == 1)
+    }
+    #expect(seen == [[.send(.failed(.wrong, retryAfter: 0)), .close]])
+    var talk = try begun()
+    _ = talk.answer(.visit(page))
+    #expect(talk.answer(.expired) == [.send(.failed(.timeout, retryAfter: 0)), .close])
+    talk = try begun()
+    #expect(talk.answer(.unavailable) == [.send(.failed(.unavailable, retryAfter: 15)), .close] && talk.limits.count == 0)
+    talk = try begun()
+    #expect(talk.answer(.busy) == [.send(.failed(.later, retryAfter: 5)), .close] && talk.limits.count == 0)
+    // An account without a page, a client that talks meanwhile, another method, and one that is not offered.
+    talk = try begun()
+    #expect(talk.answer(.account(LoginAccount(user: 4))) == [])
+    #expect(talk.say(.begin(.openID)) == [.send(.failed(.format, retryAfter: 0)), .close])
+    talk = try Talk(offers: [.openID])
+    _ = talk.say(.hello(hello))
+    #expect(talk.say(.begin(.password)) == [.send(.failed(.format, retryAfter: 0)), .close])
+    talk = try Talk()
+    _ = talk.say(.hello(hello))
+    #expect(talk.say(.begin(.openID)) == [.send(.failed(.format, retryAfter: 0)), .close])
+  }
+
   /// What was checked of a life of the desk.
   private struct Life {
     var bound = 0
@@ -118,6 +175,7 @@ import Testing
   func lives(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     var desk = LoginDesk()
+    desk.offers = [.password, .token, .openID]
     var now = Moment.seconds(1000)
     var asked: [UInt32: LoginEffect] = [:]
     var proven: [UInt32: Set<LoginMethod>] = [:]
@@ -126,7 +184,7 @@ import Testing
     func note(_ number: UInt32, _ effects: [LoginEffect]) {
       for effect in effects {
         switch effect {
-        case .checkPassword, .checkToken, .checkCode, .setPassword: asked[number] = effect
+        case .checkPassword, .checkToken, .checkCode, .setPassword, .signIn: asked[number] = effect
         case .bind(let account, _, let factors):
           asked[number] = effect
           #expect(account.questions.isEmpty && !factors.isEmpty)
@@ -145,10 +203,13 @@ import Testing
         if random.chance(0.3) { now = now + .milliseconds(Int64(random.next() % 400)) }
         for (number, effects) in desk.expire(at: now) { note(number, effects) }
         if let effect = asked.removeValue(forKey: number) {
-          note(number, desk.receive(answer(effect, number, &random, &proven, &wanted), for: number, at: now))
+          let reply = answer(effect, number, &random, &proven, &wanted)
+          // The provider's second answer is still to come.
+          if case .visit = reply { asked[number] = effect }
+          note(number, desk.receive(reply, for: number, at: now))
         } else {
           let messages: [ClientMessage] = [
-            .password(user: random.pick(["alice", "bob", "no one"]), password: [1]), .token([2]),
+            .password(user: random.pick(["alice", "bob", "no one"]), password: [1]), .token([2]), .begin(.openID),
             .answer(random.pick(LoginMethod.allCases), [3]),
           ]
           var bytes = random.pick(messages).frame.bytes
@@ -177,7 +238,8 @@ import Testing
   ) -> LoginAnswer {
     if random.chance(0.05) { return random.chance(0.5) ? .unavailable : .busy }
     switch effect {
-    case .checkPassword, .checkToken:
+    case .signIn where random.chance(0.3): return .visit(page)
+    case .checkPassword, .checkToken, .signIn:
       if random.chance(0.4) { return .refused(random.pick(LoginRefusal.allCases)) }
       let questions = [LoginAccount.Question.code, .newPassword, .banner("b")].filter { _ in random.chance(0.4) }
       wanted[number] = questions

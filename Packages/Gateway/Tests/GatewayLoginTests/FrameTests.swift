@@ -11,11 +11,11 @@ import Testing
     [
       ClientMessage.hello(hello), .hello(LoginHello(versions: 1...9, methods: [.token], device: "ü", publicKey: key)),
       .password(user: "alice", password: Array("correct horse".utf8)), .token(Array("rw1-abc".utf8)), .answer(.code, Array("123456".utf8)),
-      .answer(.banner, []),
+      .answer(.banner, []), .begin(.openID),
     ].map(\.frame)
     + [
       GatewayMessage.welcome(version: 1, methods: [.password, .token]), .more(.code, text: "Code?"), .done(grant),
-      .failed(.later, retryAfter: 900),
+      .failed(.later, retryAfter: 900), .visit(page),
     ].map(\.frame)
 
   /// Reads a frame of either side; what it is, written again.
@@ -51,7 +51,7 @@ import Testing
       .hello(trouble: nil), .hello(trouble: "no"), .credential(number: 70_000, name: name), .token(number: 1, hash: key),
       .code(number: 1, code: [0x31]), .setPassword(number: 1, hash: "$argon2id$"),
       .bind(number: 1, device: name, publicKey: key, factors: [.password, .code], source: from),
-      .note(.lockedUser, name: "Älice", source: from), .ended(number: 9),
+      .note(.lockedUser, name: "Älice", source: from), .ended(number: 9), .signIn(number: 3, source: from),
     ]
     for request in requests { #expect(try AuthRequest(LoginFrame(body: request.frame.bytes.dropFirst(2))) == request) }
     let account = LoginAccount(user: 1 << 40, token: 5, questions: [.code, .newPassword, .banner("Hm")])
@@ -60,6 +60,8 @@ import Testing
       .credential(number: 3, hash: "$", account: account, refusal: nil), .answer(number: 1, .account(LoginAccount(user: 1))),
       .answer(number: 1, .accepted), .answer(number: 1, .refused(.wrongCode)), .answer(number: 1, .unsuitable("no")),
       .answer(number: 1, .bound(grant)), .answer(number: 1, .unbound), .answer(number: 1, .unavailable), .answer(number: 1, .busy),
+      .offer([.password, .openID]), .answer(number: 1, .visit(page)),
+      .answer(number: 1, .expired),
     ]
     for reply in replies { #expect(try AuthReply(LoginFrame(body: reply.frame.bytes.dropFirst(2))) == reply) }
   }

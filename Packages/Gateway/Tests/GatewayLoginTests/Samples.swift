@@ -20,14 +20,23 @@ let grant = LoginGrant(
   routes: ["10.0.0.0/8", "::/0", "fd77::/64"].compactMap { IPPrefix($0) },
   dns: ["10.1.0.53"].compactMap { IPAddress($0) }, search: ["corp.example", "example.com"], mtu: 1380, keepalive: 25)
 
+/// A page of an OpenID provider.
+let page: SignInPage = {
+  let url = "https://login.example.com/enter"
+  guard let page = SignInPage(url: url, completeURL: url + "?code=WDJB-MJHT", code: "WDJB-MJHT", seconds: 300) else {
+    preconditionFailure("the sample is no page")
+  }
+  return page
+}()
+
 /// One conversation with its limits.
 struct Talk {
   var conversation: LoginConversation
   var limits = LoginLimits()
   var now = Moment.seconds(1000)
 
-  init(from text: String = "192.0.2.7", _ limits: LoginLimits = LoginLimits()) throws {
-    conversation = LoginConversation(from: try address(text), at: .seconds(1000))
+  init(from text: String = "192.0.2.7", _ limits: LoginLimits = LoginLimits(), offers: [LoginMethod] = [.password, .token]) throws {
+    conversation = LoginConversation(from: try address(text), at: .seconds(1000), offers: offers)
     self.limits = limits
   }
 

@@ -34,6 +34,22 @@ struct GatewayServeTests {
   }
 
   @Test(
+    "a person signs in at an OpenID provider with a code; the provider decides on groups, and never on who else may log in",
+    .enabled(
+      if: (try? shell("command -v python3 openssl curl ip unshare pgrep")) != nil, "needs python3, openssl, curl, ip, unshare and pgrep"),
+    .timeLimit(.minutes(5)))
+  func openID() throws {
+    let tests = folder.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/openid.bash"],
+      environment: [
+        "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "PROVIDER": tests + "/OpenIDConnectTests/issuer.py",
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+      ], limit: .seconds(240))
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  @Test(
     "two gateways share a store on PostgreSQL: what one changes the other one does, and without the server everybody stays",
     .enabled(
       if: (try? shell("ls /usr/lib/postgresql/*/bin/postgres && command -v nsenter pkill setpriv")) != nil && getpwnam("postgres") != nil,

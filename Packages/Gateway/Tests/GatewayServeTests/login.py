@@ -1,6 +1,6 @@
 """Logs in to a gateway as docs/wire-format.md describes it: a second implementation, for tests.
 
-login.py HOST PORT PIN KEY DEVICE [user PASSWORD | token TOKEN] [ANSWER...]
+login.py HOST PORT PIN KEY DEVICE [user PASSWORD | token TOKEN | openid -] [ANSWER...]
 Prints the frames that the gateway sends after the hello, a line for each: the kind in hexadecimal, then tag=value.
 """
 
@@ -24,7 +24,7 @@ class Gateway:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         context.minimum_version = ssl.TLSVersion.TLSv1_3
-        self.stream = context.wrap_socket(socket.create_connection((host, port), timeout=30))
+        self.stream = context.wrap_socket(socket.create_connection((host, port), timeout=120))
         certificate = self.stream.getpeercert(binary_form=True)
         # An Ed25519 SubjectPublicKeyInfo: 12 fixed bytes and the key (RFC 8410).
         start = certificate.rindex(bytes.fromhex("302a300506032b6570032100"))
@@ -55,7 +55,7 @@ class Gateway:
         return kind, fields
 
     def hello(self, key, device):
-        methods = bytes([1, 2, 3, 4, 5])
+        methods = bytes([1, 2, 3, 4, 5, 6])
         self.send(1, (1, b"\x01\x01"), (2, methods), (3, device.encode()), (4, base64.b64decode(key)))
         return self.receive()
 
@@ -69,6 +69,8 @@ gateway = Gateway(host, int(port), pin)
 show(*gateway.hello(key, device))
 if method == "token":
     gateway.send(3, (1, argument.encode()))
+elif method == "openid":
+    gateway.send(5, (1, b"\x06"))
 else:
     gateway.send(2, (1, method.encode()), (2, argument.encode()))
 begin = time.monotonic()
@@ -76,6 +78,8 @@ while True:
     kind, fields = gateway.receive()
     fields[255] = b"%d" % ((time.monotonic() - begin) * 1000)
     show(kind, fields)
+    if kind == 0x82 and fields[1] == b"\x06":
+        continue  # A page: the gateway learns from the provider what comes of it.
     if kind != 0x82 or not rest:
         break
     begin = time.monotonic()

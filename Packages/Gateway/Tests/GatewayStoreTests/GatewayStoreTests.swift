@@ -77,6 +77,22 @@ import Testing
     #expect(try store.problems() == [])
   }
 
+  @Test("a store from before sign-ins at an OpenID provider is brought up to date, and keeps its users", arguments: Kind.all)
+  func migration(kind: Kind) throws {
+    let database = try Database(kind)
+    let engine = try database.open()
+    try GatewayStore(engine, creating: true).change(as: "root", at: 100) { work throws(GatewayError) in
+      for user in ["alice", "bob"] { try work.addUser(GatewayName(user)!) }
+    }
+    try engine.run("ALTER TABLE users DROP COLUMN subject", [])
+    try engine.run("UPDATE meta SET value = 2 WHERE name = 'schema'", [])
+    let store = try GatewayStore(try database.open())
+    let person = SignedInPerson(subject: "https://login.example.com 1", name: try name("alice"))
+    try store.change(as: "login", at: 101) { work throws(GatewayError) in _ = try work.signIn(person, creating: false) }
+    let users = try GatewayStore(try database.open()).load().directory.users.values
+    #expect(users.compactMap(\.subject) == [person.subject] && users.count == 2)
+  }
+
   @Test("after any requests a follower, a new reader and the requests themselves agree", arguments: Kind.all, 1...5)
   func random(kind: Kind, seed: UInt64) throws {
     var random = SplitMix64(seed: seed)

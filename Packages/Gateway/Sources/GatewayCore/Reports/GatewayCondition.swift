@@ -6,6 +6,8 @@ package struct GatewayCondition: Hashable, Sendable {
   /// What is wrong with the store itself.
   package var storeProblems: [String] = []
   package var isServing = false
+  /// What is wrong with sign-ins at an OpenID provider, each with its cure.
+  package var openIDProblems: [String] = []
   /// Whether the private key is there, and the one that clients know.
   package var hasRightKey = true
   /// Families whose packets the kernel does not forward.
@@ -34,6 +36,7 @@ package struct GatewayCondition: Hashable, Sendable {
       found.append(
         "there is no rule of access: devices reach nothing\n  help: roamward-gateway access allow NAME --from everybody --to PREFIX")
     }
+    found += openIDProblems
     if isServing {
       for family in notForwarded {
         found.append("the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")\n  help: another program turns it off")

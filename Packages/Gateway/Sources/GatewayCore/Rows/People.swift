@@ -6,27 +6,31 @@ package struct User: Row {
   package var isLocked: Bool
   /// The end of the account, in seconds since 1970; `nil`: none.
   package var until: Int64?
+  /// The person at an OpenID provider who has this name: `ISSUER SUBJECT`; `nil`: no one has signed in there under it.
+  package var subject: String?
 
-  package init(id: Int64, name: GatewayName, isLocked: Bool = false, until: Int64? = nil) {
+  package init(id: Int64, name: GatewayName, isLocked: Bool = false, until: Int64? = nil, subject: String? = nil) {
     self.id = id
     self.name = name
     self.isLocked = isLocked
     self.until = until
+    self.subject = subject
   }
 
   /// Whether the user's devices may connect now.
   package func isActive(at now: Int64) -> Bool { !isLocked && until.map { now < $0 } ?? true }
 
-  package static let table = TableDeclaration(name: "users", columns: ["name", "locked", "until"])
-  package var values: [SQLValue] { [.text(name.description), SQLValue(isLocked), SQLValue(until)] }
+  package static let table = TableDeclaration(name: "users", columns: ["name", "locked", "until", "subject"])
+  package var values: [SQLValue] { [.text(name.description), SQLValue(isLocked), SQLValue(until), SQLValue(subject)] }
 
   package init(id: Int64, values: [SQLValue]) throws(RowError) {
     var row = RowReader(values)
     let name = row.parsed(GatewayName.self)
     let isLocked = row.flag()
     let until = row.optionalInteger()
+    let subject = row.optionalText()
     guard row.isValid, let name else { throw RowError(table: Self.table.name, id: id) }
-    self.init(id: id, name: name, isLocked: isLocked, until: until)
+    self.init(id: id, name: name, isLocked: isLocked, until: until, subject: subject)
   }
 }
 

@@ -67,6 +67,16 @@ struct RowReader {
     return ""
   }
 
+  mutating func optionalText() -> String? {
+    switch next() {
+    case .null: return nil
+    case .text(let text): return text
+    default:
+      isValid = false
+      return nil
+    }
+  }
+
   mutating func bytes() -> [UInt8] {
     if case .bytes(let bytes) = next() { return bytes }
     isValid = false
@@ -93,6 +103,7 @@ struct RowReader {
 
 extension SQLValue {
   init(_ number: Int64?) { self = number.map { .integer($0) } ?? .null }
+  init(_ text: String?) { self = text.map { .text($0) } ?? .null }
   init(_ flag: Bool) { self = .integer(flag ? 1 : 0) }
   init(list values: [some CustomStringConvertible]) { self = .text(values.map(\.description).joined(separator: ",")) }
 }

@@ -1,0 +1,179 @@
+internal import ConfinedProcess
+package import GatewayCore
+package import GatewayLogin
+internal import Glibc
+internal import LinuxIO
+internal import LoginProtocol
+internal import NetworkTypes
+internal import SystemdIO
+
+/// The gateway's side of sign-ins at an OpenID provider: `roamward-gateway-oidc` talks to the provider, and tells the result. It is started
+/// for the first sign-in and ended a minute after the last one, so each time it has the present secret, certificates and name servers.
+final class OpenIDService {
+  static let program = "roamward-gateway-oidc"
+  private static let idle = Duration.seconds(60)
+
+  private let loop: EventLoop
+  private let log: (String) -> Void
+  private var process: ConfinedProcess?
+  private var source: EventSource?
+  private var ending: EventSource?
+  private var pause = RestartPause()
+  private var settings: OpenIDSettings?
+  private var flows: [UInt32: (OpenIDReport) -> Void] = [:]
+  private var lastNumber: UInt32 = 0
+
+  init(on loop: EventLoop, log: @escaping (String) -> Void) {
+    self.loop = loop
+    self.log = log
+  }
+
+  /// Begins a sign-in, or only looks whether one would be possible. `then` is called later: with a page and then with the result, or with
+  /// the result alone. Returns the number for `cancel`; `nil`: too many are under way.
+  func begin(_ settings: OpenIDSettings, isCheck: Bool = false, then: @escaping (OpenIDReport) -> Void) -> UInt32? {
+    guard flows.count < SignInLimits.flows else { return nil }
+    if settings != self.settings { stop("the settings have changed") }
+    self.settings = settings
+    repeat { lastNumber &+= 1 } while flows[lastNumber] != nil
+    let number = lastNumber
+    flows[number] = then
+    ending = nil
+    do {
+      try start(settings)
+      send(isCheck ? .check(number: number) : .begin(number: number))
+    } catch {
+      // Later: the caller does not know its number yet.
+      let text = "\(error)"
+      later { [weak self] in self?.end(.failed(number: number, text)) }
+    }
+    return number
+  }
+
+  func cancel(_ number: UInt32) {
+    guard flows.removeValue(forKey: number) != nil else { return }
+    send(.cancel(number: number))
+    rest()
+  }
+
+  /// Ends all sign-ins.
+  func stop(_ reason: String) {
+    (source, ending, process, settings) = (nil, nil, nil, nil)
+    let ended = flows
+    flows = [:]
+    for (number, then) in ended { then(.failed(number: number, reason)) }
+  }
+
+  /// Calls back once, from the loop.
+  private func later(_ body: @escaping () -> Void) {
+    final class Wait { var source: EventSource? }
+    let wait = Wait()
+    wait.source = try? loop.at(.now) {
+      wait.source = nil
+      body()
+    }
+  }
+
+  private func start(_ settings: OpenIDSettings) throws {
+    if process != nil { return }
+    if let end = pause.end, end > .now { throw GatewayError("\(Self.program) has failed, and is started again later") }
+    let client = try OpenIDFiles.client(settings)
+    do throws(SystemError) {
+      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], on: loop)
+      try process.channel.send(OpenIDOrder.configure(client).frame.bytes)
+      source = try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
+      self.process = process
+    } catch {
+      pause.fail(at: .now)
+      throw error
+    }
+  }
+
+  private func send(_ order: OpenIDOrder) {
+    do throws(SystemError) { try process?.channel.send(order.frame.bytes) } catch { fail("\(error)") }
+  }
+
+  private func fail(_ text: String) {
+    log("logins: \(text)")
+    pause.fail(at: .now)
+    let settings = settings
+    stop(text)
+    self.settings = settings
+  }
+
+  private func receive() {
+    for _ in 0..<64 {
+      guard let process else { return }
+      do {
+        switch try process.channel.receive() {
+        case .nothing: return
+        case .ended: return fail("\(Self.program) has ended (\(process.end().map { "code \($0)" } ?? "unknown"))")
+        case .message(let bytes, _): take(try OpenIDReport(LoginFrame(body: bytes.dropFirst(2))))
+        }
+      } catch {
+        return fail("\(Self.program) says what no report is; it is ended")
+      }
+    }
+  }
+
+  private func take(_ report: OpenIDReport) {
+    switch report {
+    case .hello(nil): break
+    case .hello(let trouble?): fail("\(Self.program): \(trouble)")
+    case .page(let number, _): flows[number]?(report)
+    case .identity, .denied, .expired, .failed, .checked: end(report)
+    }
+  }
+
+  private func end(_ report: OpenIDReport) {
+    guard let number = report.number, let then = flows.removeValue(forKey: number) else { return }
+    then(report)
+    rest()
+  }
+
+  private func rest() {
+    guard flows.isEmpty, process != nil else { return }
+    ending = try? loop.at(.now + Self.idle) { [weak self] in
+      guard let self, flows.isEmpty else { return }
+      (source, ending, process) = (nil, nil, nil)
+    }
+  }
+}
+
+/// The files that settings of an OpenID provider name.
+package enum OpenIDFiles {
+  /// Throws what is wrong with them, with the cure.
+  package static func check(_ settings: OpenIDSettings) throws(GatewayError) { _ = try client(settings) }
+
+  /// Reads them; throws what is wrong, with the cure.
+  static func client(_ settings: OpenIDSettings) throws(GatewayError) -> OpenIDClient {
+    var secret: String?
+    if let path = settings.secretFile {
+      var information = stat()
+      if stat(path, &information) == 0, information.st_mode & 0o007 != 0 {
+        throw GatewayError("openid: every user of this machine can read \(path)", help: "chmod o= \(path)")
+      }
+      let text = try read(path, SignInLimits.secret, "the client's secret")
+      secret = String(text.prefix { $0 != "\n" && $0 != "\r\n" && $0 != "\r" })
+      if secret?.isEmpty == true { throw GatewayError("openid: \(path) has no secret in its first line", help: "write it there") }
+    }
+    var authorities: String?
+    if let path = settings.authorityFile {
+      authorities = try read(path, SignInLimits.authorities, "certificates")
+      guard authorities?.contains("-----BEGIN CERTIFICATE-----") == true else {
+        throw GatewayError("openid: \(path) has no certificate", help: "use a file of PEM certificates")
+      }
+    }
+    return OpenIDClient(settings, secret: secret, authorities: authorities)
+  }
+
+  private static func read(_ path: String, _ limit: Int, _ what: String) throws(GatewayError) -> String {
+    let bytes: [UInt8]
+    do throws(SystemError) { bytes = try TextFile.read(path, limit: limit) } catch {
+      throw GatewayError("openid: \(what) cannot be read: \(error)", help: "correct the path, or the file's owner and mode")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw GatewayError("openid: \(path) is no text", help: "use another file")
+    }
+    return text
+  }
+}

@@ -1,0 +1,106 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import GatewayLogin
+import Glibc
+import LinuxIO
+
+/// A group of this gateway and the provider's value for it: `staff=Engineering`.
+struct MappingArgument: ExpressibleByArgument {
+  let mapping: OpenIDSettings.Mapping
+
+  init?(argument: String) {
+    let parts = argument.split(separator: "=", maxSplits: 1)
+    guard parts.count == 2, let group = GatewayName(String(parts[0])) else { return nil }
+    mapping = OpenIDSettings.Mapping(group: group, value: String(parts[1]))
+  }
+}
+
+struct OpenID: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "openid", abstract: "Let users log in at an OpenID provider.", subcommands: [Enable.self, Disable.self, Show.self],
+    defaultSubcommand: Show.self)
+
+  struct Enable: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Let users log in with a code that they enter at the provider.",
+      discussion: """
+        The provider needs a client that may use the device authorization grant (RFC 8628). Run again, it replaces all settings. \
+        `roamward-gateway doctor` asks the provider whether it accepts them.
+        """)
+    @Option(help: ArgumentHelp("The provider's issuer.", valueName: "url")) var issuer: String
+    @Option(help: ArgumentHelp("The client that this gateway is there.", valueName: "id")) var clientID: String
+    @Option(help: ArgumentHelp("The file with the client's secret, in its first line.", valueName: "file"), completion: .file())
+    var secretFile: String?
+    @Option(help: ArgumentHelp("Certificates (PEM) to verify the provider's by.", valueName: "file"), completion: .file())
+    var authorityFile: String?
+    @Option(help: ArgumentHelp("The claim that has the user's name.", valueName: "claim")) var userClaim = "preferred_username"
+    @Option(help: ArgumentHelp("The claim that has the groups.", valueName: "claim")) var groupsClaim = "groups"
+    @Option(help: ArgumentHelp("A group whose members the provider decides on.", valueName: "group=value")) var group: [MappingArgument] =
+      []
+    @Option(help: "A scope to ask for, beside openid.") var scope = ["profile"]
+    @Flag(help: "Add users at their first login.") var createUsers = false
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      var settings = OpenIDSettings(issuer: issuer, clientID: clientID)
+      settings.secretFile = secretFile
+      settings.authorityFile = authorityFile
+      settings.userClaim = userClaim
+      settings.groupsClaim = groupsClaim
+      settings.groups = group.map(\.mapping)
+      settings.scopes = ["openid"] + scope.filter { $0 != "openid" }
+      settings.createsUsers = createUsers
+      if let fault = settings.fault { throw fault }
+      let directory = try state.directory()
+      for mapping in settings.groups where directory.group(named: mapping.group) == nil {
+        throw GatewayError("there is no group \(mapping.group)", help: "roamward-gateway group add \(mapping.group)")
+      }
+      try OpenIDFiles.check(settings)
+      try TextFile.replace(state.folder.openIDPath, with: Array(settings.text.utf8), mode: 0o600)
+      state.folder.announceChange()
+    }
+  }
+
+  struct Disable: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "End logins there; devices stay.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try TextFile.remove(state.folder.openIDPath)
+      state.folder.announceChange()
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show the settings.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      guard let settings = try state.folder.openIDSettings() else {
+        return write("no OpenID provider; `roamward-gateway login openid enable` sets one\n")
+      }
+      write(settings.text)
+    }
+  }
+}
+
+struct UserIdentity: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "identity", abstract: "Show or forget which person at the OpenID provider a user is.",
+    discussion: "The first person who logs in there under the name becomes the user. No other person can log in under it.")
+  @Argument(help: "The name.") var name: GatewayName
+  @Flag(help: "Forget the person.") var remove = false
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    if remove {
+      try state.change { work throws(GatewayError) in try work.removeSubject(of: name) }
+      return
+    }
+    guard let user = try state.directory().user(named: name) else {
+      throw GatewayError("there is no user \(name)", help: "`roamward-gateway user list` lists the users")
+    }
+    write("\(user.subject ?? "no person has logged in at an OpenID provider as \(name)")\n")
+  }
+}
