@@ -35,6 +35,8 @@ final class LoginService {
   private let openID: OpenIDService
   private var openIDSettings: OpenIDSettings?
   private var openIDTrouble: String?
+  /// The failure that was logged last, and its minute: strangers would fill the journal while the provider is away.
+  private var loggedFailure: (text: String, minute: Int64) = ("", 0)
   /// The sign-ins of conversations, by the service's numbers.
   private var signIns: [UInt32: UInt32] = [:]
   private var noted: (minute: Int64, count: Int, more: Int) = (0, 0, 0)
@@ -283,7 +285,9 @@ extension LoginService {
       answer(number, .refused(.denied))
     case .expired: answer(number, .expired)
     case .failed(_, let text):
-      log("logins: \(text)")
+      let failure = (text: text, minute: Timestamp.now.seconds / 60)
+      if failure != loggedFailure { log("logins: \(text)") }
+      loggedFailure = failure
       answer(number, .unavailable)
     case .hello, .page, .checked: answer(number, .unavailable)
     }
