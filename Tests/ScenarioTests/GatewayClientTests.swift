@@ -55,6 +55,7 @@ struct GatewayClientScenes {
       within 5 office_answers
       go cafe
       within 20 office_answers
+      within 20 provider_is_connected
       roamward message office status | jq -c '[.connected, .user, ."signed-in-now"]'
       say "$(logins) login"
       roamward down office >/dev/null
