@@ -297,7 +297,7 @@ let package = Package(
     pure(
       "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
-    pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"]),
+    pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"], optimized: unnamed),
     pure("BugReport", uses: ["NetworkTypes"], optimized: unnamed),
     pure(
       "PolicyImport",
@@ -315,18 +315,18 @@ let package = Package(
     // What the readers above stand on: one C library each, behind values; and the files.
     rim("YAMLEvents", uses: ["CYAML"], optimized: unnamed),
     rim("XMLEvents", uses: ["CExpat"], optimized: unnamed),
-    rim("SignedMessages", uses: ["CCrypto"]),
+    rim("SignedMessages", uses: ["CCrypto"], optimized: unnamed),
     rim("PolicyFiles", uses: [], optimized: unnamed),
 
     // What the agent says to `roamward-names` and to `roamward-probe`, and they to it.
-    rim("NameProtocol", uses: ["JSON", "NameServer", "NetworkTypes"]),
+    rim("NameProtocol", uses: ["JSON", "NameServer", "NetworkTypes"], optimized: unnamed),
     rim("ProbeProtocol", uses: ["JSON", "NetworkTypes"]),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux"], optimized: unnamed),
     rim("SystemdIO", uses: ["NetworkTypes", "LinuxIO", "CLinux", "CSystemd"], optimized: unnamed),
-    rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"]),
-    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
+    rim("ProcessConfinement", uses: ["LinuxIO", "CConfinement"], optimized: unnamed),
+    rim("ConfinedProcess", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"], optimized: unnamed),
     rim(
       "KernelNetwork", uses: ["NetworkTypes", "KernelModel", "Wire", "LinuxIO", "CNetlink", "CNftables"], optimized: unnamed),
     rim(
@@ -337,7 +337,8 @@ let package = Package(
       ], optimized: unnamed),
     rim(
       "HostProbes",
-      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"]),
+      uses: ["NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO", "ConfinedProcess", "ProbeProtocol", "CLinux"],
+      optimized: unnamed),
     rim(
       "HostServices", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore", "LinuxIO", "SystemdIO"], optimized: unnamed),
     rim("ProviderGroups", uses: ["KernelModel", "LinuxIO", "CControlGroup"], optimized: unnamed),

@@ -30,26 +30,55 @@ struct IKEv2Algorithms: Equatable {
   ///   - isChild: of ESP, without a pseudo-random function.
   ///   - hasGroup: whether keys are agreed upon anew.
   func proposal(isChild: Bool, hasGroup: Bool) -> String? {
-    guard let cipher = Self.ciphers[encryption], let hash = Self.hashes[integrity], let group = Self.groups[group] else { return nil }
-    var words = [cipher.word]
+    guard let cipher, let hash, let group = groupWord else { return nil }
+    let isAuthenticated = encryption.hasSuffix("GCM") || encryption.hasSuffix("Poly1305")
+    var words = [cipher]
     // The truncation of SHA-1 is of authentication alone.
-    if !cipher.isAuthenticated { words.append(hash) } else if !isChild { words.append(hash == "sha1_160" ? "prfsha1" : "prf\(hash)") }
+    if !isAuthenticated { words.append(hash) } else if !isChild { words.append(hash == "sha1_160" ? "prfsha1" : "prf\(hash)") }
     if hasGroup { words.append(group) }
     return words.joined(separator: "-")
   }
 
-  private static let ciphers: [String: (word: String, isAuthenticated: Bool)] = [
-    "3DES": ("3des", false), "AES-128": ("aes128", false), "AES-256": ("aes256", false), "AES-128-GCM": ("aes128gcm16", true),
-    "AES-256-GCM": ("aes256gcm16", true), "ChaCha20Poly1305": ("chacha20poly1305", true),
-  ]
+  private var cipher: String? {
+    switch encryption {
+    case "3DES": "3des"
+    case "AES-128": "aes128"
+    case "AES-256": "aes256"
+    case "AES-128-GCM": "aes128gcm16"
+    case "AES-256-GCM": "aes256gcm16"
+    case "ChaCha20Poly1305": "chacha20poly1305"
+    default: nil
+    }
+  }
 
-  private static let hashes = [
-    "SHA1-96": "sha1", "SHA1-160": "sha1_160", "SHA2-256": "sha256", "SHA2-384": "sha384", "SHA2-512": "sha512",
-  ]
+  private var hash: String? {
+    switch integrity {
+    case "SHA1-96": "sha1"
+    case "SHA1-160": "sha1_160"
+    case "SHA2-256": "sha256"
+    case "SHA2-384": "sha384"
+    case "SHA2-512": "sha512"
+    default: nil
+    }
+  }
 
-  /// By their numbers at IANA.
-  private static let groups: [Int64: String] = [
-    1: "modp768", 2: "modp1024", 5: "modp1536", 14: "modp2048", 15: "modp3072", 16: "modp4096", 17: "modp6144", 18: "modp8192",
-    19: "ecp256", 20: "ecp384", 21: "ecp521", 31: "curve25519", 32: "curve448",
-  ]
+  /// By its number at IANA.
+  private var groupWord: String? {
+    switch group {
+    case 1: "modp768"
+    case 2: "modp1024"
+    case 5: "modp1536"
+    case 14: "modp2048"
+    case 15: "modp3072"
+    case 16: "modp4096"
+    case 17: "modp6144"
+    case 18: "modp8192"
+    case 19: "ecp256"
+    case 20: "ecp384"
+    case 21: "ecp521"
+    case 31: "curve25519"
+    case 32: "curve448"
+    default: nil
+    }
+  }
 }

@@ -15,9 +15,9 @@ func readIKEv2(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, _ manifes
   payload.readServer(&fields, &tunnel, &report)
   payload.readLogin(&fields, &tunnel, &report)
   payload.readAlgorithms(&fields, &report)
-  for (keys, reason, weight) in withoutEquivalent { fields.drop(keys, reason: reason, weight: weight, &report) }
+  dropWithoutEquivalent(&fields, &report)
   tunnel.provider = .installed(
-    strongSwanName, options: JSON.object(payload.options), credentials: payload.credentials.sorted { $0.name < $1.name }, manifest)
+    strongSwanName, options: JSON.object(payload.options), credentials: payload.credentials, manifest)
   report.note(
     "the installed provider runs charon of strongSwan for this tunnel alone; the server's routes and name servers are used (`allow` limits them)"
   )
@@ -117,15 +117,14 @@ private struct IKEv2Payload {
   mutating func readAlgorithms(_ fields: inout Fields, _ report: inout ImportReport) {
     let isForward = fields.flag("EnablePFS", &report)
     if let isForward { report.changed(isForward.place, "the group of esp-proposals") }
-    for (key, option, isChild) in [
-      ("IKESecurityAssociationParameters", "proposals", false), ("ChildSecurityAssociationParameters", "esp-proposals", true),
-    ] {
+    for isChild in [false, true] {
+      let key = isChild ? "ChildSecurityAssociationParameters" : "IKESecurityAssociationParameters"
       guard let item = fields.take(key), var parameters = Fields(item, &report) else { continue }
       let algorithms = IKEv2Algorithms(&parameters, &report)
       parameters.drop(["LifeTimeInMinutes"], reason: "charon renews keys by itself", &report)
       parameters.finish(&report)
       if let proposal = algorithms.proposal(isChild: isChild, hasGroup: !isChild || isForward?.value == true) {
-        add(option, [.string(proposal)])
+        add(isChild ? "esp-proposals" : "proposals", [.string(proposal)])
       } else {
         report.note("\(key) names an algorithm that strongSwan does not have, so its own choice is used", weight: .warning)
       }
@@ -133,20 +132,25 @@ private struct IKEv2Payload {
   }
 }
 
-/// Keys that the provider has no option for, why, and whether a person should know.
-private let withoutEquivalent: [([String], String, ImportReport.Weight)] = [
-  (["DeadPeerDetectionRate", "NATKeepAliveInterval", "NATKeepAliveOffloadEnable"], "the provider asks a silent server every 10 s", .plain),
-  (["DisableMOBIKE"], "a roam always keeps the tunnel, where the server allows it", .plain),
-  (["DisableRedirect"], "a server may name another one, and charon goes there", .warning),
-  (["EnableCertificateRevocationCheck"], "the server's certificate is not checked for revocation", .warning),
-  (["EnableFallback"], "a second way through the mobile network is a device's of Apple", .plain),
-  (["LocalIdentifierType", "CertificateType"], "follows from the value", .plain),
-  (["ServerCertificateIssuerCommonName"], "an authority is named by its certificate (`ca`), not by its name", .warning),
-  (["TLSMinimumVersion", "TLSMaximumVersion"], "of EAP-TLS, which is not used", .plain),
-  (["UseConfigurationAttributeInternalIPSubnet"], "routes are what the server allows", .plain),
-  (["PostQuantumKeyExchangeMethods"], "this strongSwan has no such key exchange", .warning),
-  (["PromptForVPNPIN", "XAuthEnabled", "XAuthName"], "of Cisco IPsec, without effect here", .plain),
-]
+/// Leaves out the keys that the provider has no option for; what may matter, as a warning.
+private func dropWithoutEquivalent(_ fields: inout Fields, _ report: inout ImportReport) {
+  fields.drop(
+    ["DeadPeerDetectionRate", "NATKeepAliveInterval", "NATKeepAliveOffloadEnable"], reason: "the provider asks a silent server every 10 s",
+    &report)
+  fields.drop(["DisableMOBIKE"], reason: "a roam always keeps the tunnel, where the server allows it", &report)
+  fields.drop(["EnableFallback"], reason: "a second way through the mobile network is a device's of Apple", &report)
+  fields.drop(["LocalIdentifierType", "CertificateType"], reason: "follows from the value", &report)
+  fields.drop(["TLSMinimumVersion", "TLSMaximumVersion"], reason: "of EAP-TLS, which is not used", &report)
+  fields.drop(["UseConfigurationAttributeInternalIPSubnet"], reason: "routes are what the server allows", &report)
+  fields.drop(["PromptForVPNPIN", "XAuthEnabled", "XAuthName"], reason: "of Cisco IPsec, without effect here", &report)
+  fields.drop(["DisableRedirect"], reason: "a server may name another one, and charon goes there", weight: .warning, &report)
+  fields.drop(
+    ["EnableCertificateRevocationCheck"], reason: "the server's certificate is not checked for revocation", weight: .warning, &report)
+  fields.drop(
+    ["ServerCertificateIssuerCommonName"], reason: "an authority is named by its certificate (`ca`), not by its name", weight: .warning,
+    &report)
+  fields.drop(["PostQuantumKeyExchangeMethods"], reason: "this strongSwan has no such key exchange", weight: .warning, &report)
+}
 
 extension ImportedTunnel {
   /// Names the identity and its password as credentials.

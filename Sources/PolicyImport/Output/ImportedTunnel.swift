@@ -97,8 +97,8 @@ struct ImportedTunnel {
         "the profile does not hold \(missing): put it into a file for root alone, and name that in `credentials` as `\(name)`")
       return
     }
-    configuration.credentials.append(ProviderCredential(name: name, path: file))
-    configuration.credentials.sort { $0.name < $1.name }
+    let next = configuration.credentials.firstIndex { $0.name > name } ?? configuration.credentials.endIndex
+    configuration.credentials.insert(ProviderCredential(name: name, path: file), at: next)
     provider = .installed(configuration, manifest)
   }
 

@@ -109,11 +109,7 @@ package final class OpenIDWork {
 
 // Sign-ins.
 extension OpenIDWork {
-  private static var wallClock: Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return Int64(now.tv_sec)
-  }
+  private static var wallClock: Int64 { Int64(time(nil)) }
 
   private func begin(_ number: UInt32, isCheck: Bool) {
     guard let client, flows[number] == nil, flows.count < SignInLimits.flows else {
