@@ -295,8 +295,9 @@ let package = Package(
 
     // Text in, values out; and the words of the local socket.
     pure(
-      "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
-    pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
+      "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"],
+      optimized: unnamed),
+    pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"], optimized: unnamed),
     pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"], optimized: unnamed),
     pure("BugReport", uses: ["NetworkTypes"], optimized: unnamed),
     pure(
