@@ -232,7 +232,7 @@ let package = Package(
     gateway(
       "GatewayAuth",
       uses: [
-        "CSodium", "CTLS", "GatewayCore", "GatewayCredentials", "GatewayLogin", "LinuxIO", "LoginProtocol", "NetworkTypes",
+        "CLinux", "CSodium", "CTLS", "GatewayCore", "GatewayCredentials", "GatewayLogin", "LinuxIO", "LoginProtocol", "NetworkTypes",
         "ProcessConfinement",
       ]),
     .executableTarget(
@@ -284,7 +284,7 @@ let package = Package(
       uses: [
         "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
         "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-store", "roamward-wireguard",
-      ], resources: ["agree.py", "gateway.bash", "login.bash", "login.py", "openid.bash", "shared.bash"]),
+      ], resources: ["agree.py", "gateway.bash", "login.bash", "login.py", "openid.bash", "relay.py", "shared.bash"]),
     gatewayTests("GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "GatewayOpenID", "GatewayPostgreSQL", "ProcessConfinement"]),
     gatewayTests(
       "OpenIDConnectTests",

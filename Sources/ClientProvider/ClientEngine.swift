@@ -1,4 +1,4 @@
-internal import NetworkTypes
+package import NetworkTypes
 package import RoamwardProvider
 
 /// The WireGuard engine below the provider.
@@ -10,8 +10,22 @@ package protocol ClientEngine: AnyObject {
   func configure(_ request: String)
   /// Calls back later with its state; `nil` if it gives none.
   func read(_ then: @escaping (EngineReading?) -> Void)
+  /// Opens a port of this machine for the engine, which sends from the port `engine`; `nil` if that is not possible.
+  func openPort(from engine: UInt16, _ take: @escaping ([[UInt8]]) -> Void) -> (any EnginePort)?
   /// Ends it.
   func stop()
+}
+
+/// A port of this machine that stands for the gateway: what the engine sends to it goes another way.
+package protocol EnginePort: AnyObject {
+  /// Where the engine sends to.
+  var endpoint: Endpoint { get }
+  /// Gives datagrams to the engine.
+  func deliver(_ datagrams: [[UInt8]])
+  /// Stops and continues taking: datagrams wait in the port, which loses them when it is full.
+  func pause()
+  func resume()
+  func close()
 }
 
 /// Why the engine does not start.
@@ -29,12 +43,16 @@ package struct EngineTrouble: Error, Equatable, Sendable {
 /// The state of the engine's one peer.
 package struct EngineReading: Equatable, Sendable {
   /// Whether there was a handshake since the peer was added.
-  package var hasHandshake: Bool
+  package var hasHandshake: Bool { handshake > 0 }
+  /// The time of the last handshake, in nanoseconds since 1970; 0: there was none.
+  package var handshake: UInt64
   package var received: UInt64
   package var sent: UInt64
+  /// Its UDP port; 0: it has none yet.
+  package var port: UInt16 = 0
 
-  package init(hasHandshake: Bool = false, received: UInt64 = 0, sent: UInt64 = 0) {
-    self.hasHandshake = hasHandshake
+  package init(handshake: UInt64 = 0, received: UInt64 = 0, sent: UInt64 = 0) {
+    self.handshake = handshake
     self.received = received
     self.sent = sent
   }
@@ -46,7 +64,9 @@ package struct EngineReading: Equatable, Sendable {
       let parts = line.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, let number = UInt64(parts[1]) else { continue }
       switch parts[0] {
-      case "last_handshake_time_sec": hasHandshake = hasHandshake || number > 0
+      case "last_handshake_time_sec": handshake &+= number &* 1_000_000_000
+      case "last_handshake_time_nsec": handshake &+= number
+      case "listen_port": port = UInt16(clamping: number)
       case "rx_bytes": received = number
       case "tx_bytes": sent = number
       case "errno" where number != 0: return nil
@@ -68,6 +88,16 @@ enum EngineRequest {
 
   static func keepalive(_ seconds: UInt16, of gateway: [UInt8]) -> String {
     "set=1\npublic_key=\(hex(gateway))\nupdate_only=true\npersistent_keepalive_interval=\(seconds)\n\n"
+  }
+
+  /// Sends to another address in the session that is there.
+  static func move(to endpoint: Endpoint, of gateway: [UInt8], keepalive: UInt16) -> String {
+    "set=1\npublic_key=\(hex(gateway))\nupdate_only=true\nendpoint=\(endpoint)\npersistent_keepalive_interval=\(keepalive)\n\n"
+  }
+
+  /// Sends an initiation to an address, and goes on as before.
+  static func probe(_ endpoint: Endpoint, of gateway: [UInt8]) -> String {
+    "set=1\npublic_key=\(hex(gateway))\nupdate_only=true\nprobe=\(endpoint)\n\n"
   }
 
   private static func hex(_ bytes: [UInt8]) -> String { bytes.map(hexadecimal).joined() }

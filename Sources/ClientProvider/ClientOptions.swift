@@ -11,6 +11,7 @@ package struct ClientOptions: Equatable {
   /// `nil`: the login is by a token.
   package let username: String?
   package let device: String
+  package let transport: WayMachine.Preference
 
   /// `nil` if they do not fit the manifest. `hostName`: the device's name if the options have none.
   package init?(_ options: JSON, hostName: @autoclosure () -> String = ClientOptions.hostName) {
@@ -19,6 +20,7 @@ package struct ClientOptions: Equatable {
     self.pin = pin
     username = options["username"]?.string
     device = options["device"]?.string ?? hostName()
+    transport = options["transport"]?.string.flatMap { WayMachine.Preference(rawValue: $0) } ?? .auto
   }
 
   /// Whom a login was for: one of another text is none for these options.

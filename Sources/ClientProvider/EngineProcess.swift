@@ -62,6 +62,10 @@ package final class EngineProcess: ClientEngine {
 
   package func read(_ then: @escaping (EngineReading?) -> Void) { send(EngineRequest.read, then) }
 
+  package func openPort(from engine: UInt16, _ take: @escaping ([[UInt8]]) -> Void) -> (any EnginePort)? {
+    loop.flatMap { LoopbackPort(engine, on: $0, take) }
+  }
+
   package func stop() {
     sources = []
     if let process = interface?.process { kill(process, SIGTERM) }

@@ -9,28 +9,36 @@ package import RoamwardProvider
 ///
 /// A start tries the handshake with the kept key first. Only a gateway that does not answer it is asked for a login.
 package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
-  private let host: ProviderHost
-  private let engine: Engine
-  private var options: ClientOptions?
-  private var memory: ClientMemory?
+  let host: ProviderHost
+  let engine: Engine
+  private(set) var options: ClientOptions?
+  var memory: ClientMemory?
   private var signIn: SignIn?
   private var secrets: (token: [UInt8]?, password: [UInt8]?)
-  private var hasSignedIn = false
-  private var seeking = Seeking()
-  private var watch = PeerWatch()
+  private(set) var hasSignedIn = false
+  var seeking = Seeking()
+  var watch = PeerWatch()
+  /// The open way through the gateway's relay; `nil`: there is none.
+  var relay: RelayLink?
+  /// Why there is none, for people.
+  var relayFailure = ""
   /// Whether the engine runs on the device.
   private var isRunning = false
   /// Whether it was connected in this run; and whether it says that it carries nothing now.
-  private var isReady = false
-  private var isReasserting = false
+  var isReady = false
+  var isReasserting = false
 
-  /// The search for an address at which the gateway answers.
-  private struct Seeking {
+  /// The search for a way to the gateway.
+  struct Seeking {
     /// Makes callbacks of a search before this one do nothing.
     var number = 0
-    var addresses: [IPAddress] = []
-    /// A first search of a run ends with a login or a failure, a later one with a failure alone.
+    var ways = WayMachine(.auto, hasRelay: false)
+    /// Why TCP is used, for people.
+    var reason = ""
+    /// A first search of a run ends with a login or a failure, a later one with a failure alone, after a while.
     var isLater = false
+    var began = Moment(nanoseconds: 0)
+    var end: Moment?
   }
 
   package init(host: ProviderHost) {
@@ -64,6 +72,8 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     guard isRunning, isReady else { return }
     guard path != nil else {
       seeking.number += 1
+      seeking.ways.stop()
+      closeRelay()
       return reassert("no-network", "there is no network")
     }
     seek(isLater: true)
@@ -82,7 +92,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
           "status",
           [
             "connected": .bool(isReady && !isReasserting), "user": JSON(grant?.user), "device": JSON(grant?.device),
-            "endpoint": JSON(grant?.endpoint), "addresses": JSON(grant?.addresses.map(\.description) ?? []),
+            "endpoint": JSON(grant?.endpoint), "transport": JSON(transport), "transport-reason": JSON(transport == nil ? nil : transportReason), "addresses": JSON(grant?.addresses.map(\.description) ?? []),
             "signed-in-now": .bool(hasSignedIn),
           ])))
   }
@@ -94,20 +104,23 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     return bytes.isEmpty ? nil : bytes
   }
 
-  private func keep() { if let memory { host.keep(memory.bytes) } }
+  func keep() { if let memory { host.keep(memory.bytes) } }
 
-  private func reassert(_ code: Word, _ text: String) {
+  func reassert(_ code: Word, _ text: String) {
     isReasserting = true
+    host.transport("")
     host.reasserting(code, text)
   }
 
   private func leave() {
     seeking.number += 1
+    seeking.ways.stop()
+    closeRelay()
     (isReady, isRunning, signIn) = (false, false, nil)
     engine.stop()
   }
 
-  private func fail(_ code: Word, _ text: String, _ help: TunnelFailure.Help) {
+  func fail(_ code: Word, _ text: String, _ help: TunnelFailure.Help) {
     fail(TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: help))
   }
 
@@ -118,7 +131,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
 
   // MARK: The login
 
-  private func logIn() {
+  func logIn() {
     guard let options, let key = memory?.key else { return }
     hasSignedIn = true
     signIn = SignIn(host, options, publicKey: key.publicKey, token: secrets.token, password: secrets.password) { [weak self] result in
@@ -198,112 +211,4 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     }
     return settings
   }
-
-  // MARK: The gateway
-
-  /// Looks for an address at which the gateway answers a handshake.
-  private func seek(isLater: Bool) {
-    guard let endpoint = memory?.login.flatMap({ Endpoint($0.grant.endpoint) }) else { return }
-    seeking.number += 1
-    seeking.isLater = isLater
-    let number = seeking.number
-    if case .address(let address) = endpoint.host { return attempt([address], endpoint.port, number) }
-    guard case .name(let name) = endpoint.host else { return }
-    host.resolve(name) { [weak self] result in
-      guard let self, seeking.number == number else { return }
-      switch result {
-      case .success(let addresses): attempt(Array(addresses.prefix(GatewayPatience.addresses)), endpoint.port, number)
-      case .failure(let refusal):
-        if isLater { return silent() }
-        fail("unresolved", "\(name), the gateway's name, has no address: \(refusal.text); check the network", .time)
-      }
-    }
-  }
-
-  private func attempt(_ addresses: [IPAddress], _ port: UInt16, _ number: Int) {
-    guard let memory, let grant = memory.login?.grant else { return }
-    guard let address = addresses.first else { return silent() }
-    let remote = Endpoint(host: .address(address), port: port)
-    engine.configure(EngineRequest.connect(memory.key, to: grant.gatewayKey, at: remote, keepalive: GatewayPatience.keepalive))
-    poll(number, until: host.now + GatewayPatience.handshake) { [weak self] in
-      self?.attempt(Array(addresses.dropFirst()), port, number)
-    }
-  }
-
-  /// Calls `late` if there was no handshake until then.
-  private func poll(_ number: Int, until end: Moment, late: @escaping () -> Void) {
-    host.after(GatewayPatience.look) { [weak self] in
-      guard let self, seeking.number == number else { return }
-      engine.read { [weak self] reading in
-        guard let self, seeking.number == number else { return }
-        if let reading, reading.hasHandshake { return answered(reading) }
-        if host.now >= end { return late() }
-        poll(number, until: end, late: late)
-      }
-    }
-  }
-
-  private func answered(_ reading: EngineReading) {
-    guard var login = memory?.login else { return }
-    if !login.isProven || login.silentStarts > 0 {
-      (login.isProven, login.silentStarts) = (true, 0)
-      memory?.login = login
-      keep()
-    }
-    let keepalive = login.grant.keepalive ?? 0
-    if keepalive != GatewayPatience.keepalive { engine.configure(EngineRequest.keepalive(keepalive, of: login.grant.gatewayKey)) }
-    if !isReady || isReasserting { host.ready() }
-    (isReady, isReasserting) = (true, false)
-    watch = PeerWatch(reading, at: host.now)
-    observe(seeking.number)
-  }
-
-  /// No address has answered.
-  private func silent() {
-    guard let endpoint = memory?.login?.grant.endpoint else { return }
-    if seeking.isLater {
-      reassert("peer-timeout", "the gateway \(endpoint) does not answer")
-      return seekAgain(seeking.number, endpoint)
-    }
-    let words = "the gateway \(endpoint) does not answer WireGuard by UDP"
-    if hasSignedIn { return fail("peer-timeout", "\(words), though it takes logins; check the network's firewall", .time) }
-    memory?.login?.silentStarts += 1
-    keep()
-    let isWorthIt = memory?.login.map { $0.isProven || $0.silentStarts > ClientMemory.patience } ?? true
-    // A device that the gateway does not know any more is not told so by WireGuard: a login finds out.
-    if isWorthIt { logIn() } else { fail("peer-timeout", "\(words); check the network's firewall", .time) }
-  }
-
-  /// A tunnel that was up looks on. After a while a new start finds out whether the gateway still knows the device.
-  private func seekAgain(_ number: Int, _ endpoint: String) {
-    poll(number, until: host.now + GatewayPatience.loss) { [weak self] in
-      self?.fail("peer-timeout", "the gateway \(endpoint) does not answer any more", .time)
-    }
-  }
-
-  private func observe(_ number: Int) {
-    host.after(watch.pause) { [weak self] in
-      guard let self, seeking.number == number else { return }
-      engine.read { [weak self] reading in
-        guard let self, seeking.number == number else { return }
-        guard let reading, watch.isSilent(reading, at: host.now) else { return observe(number) }
-        seek(isLater: true)
-      }
-    }
-  }
-}
-
-/// How long the client waits.
-enum GatewayPatience {
-  /// Handshakes are repeated after 5 s.
-  static let handshake = Duration.seconds(7)
-  /// Whatever has the device gives it up sooner.
-  static let device = Duration.seconds(3)
-  static let look = Duration.milliseconds(100)
-  /// A tunnel that was up fails after so long without the gateway.
-  static let loss = Duration.seconds(30)
-  /// The most addresses of a name that are tried: a start has to be ready within a minute.
-  static let addresses = 3
-  /// While an answer is awaited: it makes the handshake.
-  static let keepalive: UInt16 = 25
 }

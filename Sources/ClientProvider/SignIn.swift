@@ -10,6 +10,10 @@ final class SignIn {
   private static let patience = Duration.seconds(20)
   /// The gateway waits for its OpenID provider, and says before that a code has ended.
   private static let pagePatience = Duration.seconds(60)
+  /// For a connection, which a firewall may swallow.
+  private static let connectPatience = Duration.seconds(8)
+  /// Where gateways take logins too if they relay packets: the one port that every network lets pass.
+  private static let otherPort: UInt16 = 443
 
   private let host: ProviderHost
   private let options: ClientOptions
@@ -21,6 +25,12 @@ final class SignIn {
   private var question: UInt32 = 0
   private var hasChangedPassword = false
   private var hasBegunOpenID = false
+  /// Which connection the callbacks are for.
+  private var attempt = 0
+  /// The failure at the policy's port, while the other one is tried.
+  private var firstFailure: TunnelFailure?
+  /// Whether the gateway has shown its key.
+  private var isKnown = false
 
   /// One connection.
   private struct Link {
@@ -45,14 +55,32 @@ final class SignIn {
   }
 
   func begin() {
-    host.connect(.tcp, to: options.server) { [weak self] result in
-      guard let self else { return }
+    connect(to: firstFailure == nil ? options.server : Endpoint(host: options.server.host, port: Self.otherPort))
+  }
+
+  private func connect(to server: Endpoint) {
+    attempt += 1
+    let number = attempt
+    let limit = host.after(Self.connectPatience) { [weak self] in self?.unreachable("unreachable", "there is no answer", number) }
+    host.connect(.tcp, to: server) { [weak self] result in
+      guard let self, attempt == number else {
+        if case .success(let socket) = result { socket.close() }
+        return
+      }
+      limit.cancel()
       switch result {
-      case .failure(let refusal):
-        fail(refusal.code, "the gateway \(options.server) takes no connection: \(refusal.text); check the network and the gateway", .time)
+      case .failure(let refusal): unreachable(refusal.code, refusal.text, number)
       case .success(let socket): talk(by: socket)
       }
     }
+  }
+
+  private func unreachable(_ code: Word, _ reason: String, _ number: Int) {
+    guard attempt == number else { return }
+    let text = "the gateway \(options.server) takes no connection: \(reason); check the network and the gateway"
+    guard firstFailure == nil, options.server.port != Self.otherPort else { return fail(code, text, .time) }
+    firstFailure = TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: .time)
+    connect(to: Endpoint(host: options.server.host, port: Self.otherPort))
   }
 
   private func talk(by socket: any OutsideSocket) {
@@ -89,6 +117,7 @@ final class SignIn {
       let plain = try tls.receive(bytes)
       if tls.isProven, link?.hasSentHello == false {
         link?.hasSentHello = true
+        isKnown = true
         send(.hello(LoginHello(device: options.device, publicKey: publicKey)))
       }
       flush()
@@ -139,7 +168,10 @@ final class SignIn {
   }
 
   private func fail(_ code: Word, _ text: String, _ help: TunnelFailure.Help, after: Duration? = nil) {
+    attempt += 1
     close()
+    // What is at the other port may be something else.
+    if let firstFailure, !isKnown { return done(.failure(firstFailure)) }
     done(.failure(TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: help, retryAfter: after)))
   }
 
@@ -157,6 +189,7 @@ final class SignIn {
       }
       done(.success(grant))
     case .failed(let failure, let seconds): refused(failure, seconds)
+    case .relaying: fail("format", "the gateway \(options.server) answers a login with a relay; update it", .nobody)
     }
   }
 

@@ -14,6 +14,8 @@ package struct SimulatedProviders {
   package var failures: [String: ProviderProtocol.TunnelFailure] = [:]
   /// What a tunnel's provider asks a person before it connects.
   package var questions: [String: Question] = [:]
+  /// What a tunnel's provider says of the way of its packets.
+  package var transports: [String: String] = [:]
   /// What became of questions: tunnel and outcome.
   package internal(set) var answers: [String] = []
   /// The reasons of stops: tunnel and reason.
@@ -130,6 +132,7 @@ extension SimulatedMachine {
       say(tunnel, .failed(.init(code: "no-password", text: "it needs a password", help: .person)), life)
     case .applied(_, let refused):
       providers.refusals += refused.map { "\(tunnel) \($0.setting) \($0.value)" }
+      if let transport = providers.transports[tunnel] { say(tunnel, .transport(text: transport), life) }
       say(tunnel, .ready, life)
     case .stop(let reason):
       providers.stops.append("\(tunnel) \(reason.rawValue)")

@@ -167,6 +167,8 @@ final class ProviderProcess {
     guard setsockopt(number, SOL_SOCKET, SO_MARK, &mark, socklen_t(MemoryLayout.size(ofValue: mark))) == 0 else {
       return done(ProviderError(SystemError.last("mark a socket").description))
     }
+    // Streams of tunnels have packets in them, which do not wait for others.
+    if transport == .tcp { _ = clinux_send_at_once(number) }
     let bytes = address.bytes
     guard clinux_connect(number, bytes, Int32(bytes.count), remote.port) == 0 else {
       guard errno == EINPROGRESS else { return done(ProviderError("\(remote): \(SystemError.words(errno))")) }

@@ -161,6 +161,16 @@ import Testing
     }
   }
 
+  @Test("the status shows how the provider says that packets go, until the run ends") func transport() throws {
+    let life = life(Self.policy())
+    life.machine.providers.transports = ["plain": "by TCP\u{1b}, because UDP is blocked"]
+    life.start()
+    #expect(try life.tunnel("plain").transport == "by TCP\\u{1b}, because UDP is blocked")
+    try life.agent.override("plain", OverrideRequest(wantsUp: false))
+    life.machine.run(for: .seconds(5))
+    #expect(try life.tunnel("plain").transport == nil)
+  }
+
   @Test("a message goes to a provider that runs, and wakes one that does not") func messages() {
     let life = life(Self.policy(rules: []))
     life.start()

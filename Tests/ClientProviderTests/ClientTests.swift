@@ -281,7 +281,7 @@ struct ClientTests {
     try greeted(host).say(.done(grant))
     host.advance(by: .seconds(1))
     engine.answering = []
-    engine.reading = EngineReading(hasHandshake: true, received: 92, sent: 148)
+    engine.reading = EngineReading(handshake: 1, received: 92, sent: 148)
     host.advance(by: .seconds(60))
     engine.reading?.sent += 160
     host.advance(by: .seconds(120))
@@ -289,7 +289,7 @@ struct ClientTests {
     engine.reading?.sent += 1000
     host.advance(by: .seconds(60))
     #expect(host.state == .reasserting && host.reassertion == "peer-timeout")
-    engine.reading = EngineReading(hasHandshake: true, received: 92, sent: 148)
+    engine.reading = EngineReading(handshake: 1, received: 92, sent: 148)
     host.advance(by: .seconds(1))
     #expect(host.state == .connected && host.violations.isEmpty)
   }

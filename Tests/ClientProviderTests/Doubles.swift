@@ -20,6 +20,8 @@ final class MemoryEngine: ClientEngine {
   var answering: Set<String> = []
   var interface: String?
   var trouble: EngineTrouble?
+  var port: MemoryPort?
+  private var handshakes: UInt64 = 0
   private var ended: () -> Void = {}
 
   init(host: ProviderHost) { Self.last = self }
@@ -33,20 +35,53 @@ final class MemoryEngine: ClientEngine {
 
   func configure(_ request: String) {
     requests.append(request)
+    if let probe = line("probe", of: request), answering.contains(probe) { handshake() }
     guard request.contains("replace_peers=true") else { return }
-    let endpoint = field("endpoint")
-    reading = EngineReading(hasHandshake: endpoint.map { answering.contains($0) } ?? false)
+    reading = EngineReading()
+    reading?.port = 4242
+    if let endpoint = field("endpoint"), answering.contains(endpoint) { handshake() }
   }
 
-  /// A value of the last configuration that sets the peer.
-  func field(_ name: String) -> String? {
-    requests.last { $0.contains("replace_peers=true") }?.split(separator: "\n").first { $0.hasPrefix("\(name)=") }
-      .map { String($0.dropFirst(name.count + 1)) }
+  private func handshake() {
+    handshakes += 1
+    reading?.handshake = handshakes
   }
+
+  private func line(_ name: String, of request: String) -> String? {
+    request.split(separator: "\n").first { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
+  }
+
+  func openPort(from engine: UInt16, _ take: @escaping ([[UInt8]]) -> Void) -> (any EnginePort)? {
+    guard engine == 4242 else { return nil }
+    let port = MemoryPort(take)
+    self.port = port
+    return port
+  }
+
+  /// The gateway answers an initiation that the engine has sent into the relay.
+  func handshakeThroughRelay() { handshake() }
+
+  /// A value of the last configuration that sets the peer.
+  func field(_ name: String) -> String? { requests.last { $0.contains("replace_peers=true") }.flatMap { line(name, of: $0) } }
 
   func read(_ then: @escaping (EngineReading?) -> Void) { then(reading) }
   func stop() { interface = nil }
   func crash() { ended() }
+}
+
+/// The port that stands for the gateway while a relay is used.
+final class MemoryPort: EnginePort {
+  let endpoint = Endpoint("127.0.0.1:7777") ?? Endpoint(host: .address(IPAddress(v4: 0x7f00_0001)), port: 7777)
+  let take: ([[UInt8]]) -> Void
+  var delivered: [[UInt8]] = []
+  var isPaused = false
+  var isClosed = false
+
+  init(_ take: @escaping ([[UInt8]]) -> Void) { self.take = take }
+  func deliver(_ datagrams: [[UInt8]]) { delivered += datagrams }
+  func pause() { isPaused = true }
+  func resume() { isPaused = false }
+  func close() { isClosed = true }
 }
 
 /// The gateway's side of logins: the real TLS, and what the test has it say.
@@ -58,6 +93,7 @@ final class MemoryGateway {
   private let connection: TLSConnection
   private let server: TLSServer
   private var frames = LoginFrameStream()
+  private var relayed = RelayStream()
 
   init?(_ socket: MemorySocket?, identity: String = MemoryGateway.identity) {
     guard let socket, let server = TLSServer(identity: identity), let connection = TLSConnection(server) else { return nil }
@@ -81,9 +117,16 @@ final class MemoryGateway {
     }
   }
 
-  func say(_ message: GatewayMessage) {
-    _ = connection.send(message.frame.bytes)
+  func say(_ message: GatewayMessage) { say(message.frame.bytes) }
+
+  func say(_ bytes: [UInt8]) {
+    _ = connection.send(bytes)
     flush()
+  }
+
+  /// What the client has sent through a relay.
+  func datagrams() -> [[UInt8]] {
+    socket.takeSent().flatMap { (try? relayed.receive(connection.receive($0) ?? [])) ?? [] }
   }
 
   private func flush() {

@@ -54,6 +54,7 @@ enum Golden {
       matchDomains: [DomainPattern("lab.example")].compactMap(\.self))
     brought.gateways = [IPAddress("203.0.113.10")].compactMap(\.self)
     lab.brought = .init(brought)
+    lab.transport = "by TCP to the relay 203.0.113.10:443, because 203.0.113.10:51820 does not answer by UDP"
     lab.questions = [
       .init(number: 7, kind: "url", prompt: "Sign in to lab", url: "https://login.example/start", until: noon + .seconds(300))
     ]

@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2154
 
 company() { on gateway "$bin/roamward-gateway" "$@" --state "$scene/company"; }
+takes_relays() { [[ -n $(on gateway ss -Hltn 'sport = :443') ]]; }
 takes_logins() { [[ -n $(on gateway ss -Hltn 'sport = :51821') ]]; }
 serves() { company status >/dev/null 2>&1 && takes_logins; }
 
@@ -21,6 +22,25 @@ company_gateway() {
   (on gateway "$bin/roamward-gateway" serve --state "$scene/company" </dev/null >>"$scene/company.log" 2>&1 &)
   within 20 takes_logins
 }
+
+# Drops UDP between the café and the gateway, or lets it pass again.
+block_udp() { on cafe nft 'table inet block { chain c { type filter hook forward priority 0; meta l4proto udp th dport 51821 drop; }; }'; }
+pass_udp() { on cafe nft delete table inet block; }
+
+# How the packets of the tunnel go: udp or tcp.
+transport() { roamward message office status | jq -r .transport; }
+goes_by() { [[ $(transport) == "$1" ]]; }
+
+# Whether a port of the gateway takes connections, inside the tunnel.
+reaches_inside() { timeout 2 bash -c 'echo 2>/dev/null >"/dev/tcp/10.95.0.1/$0"' "$1"; }
+
+# Serves one file of 8 MB, and a line each 50 ms on one connection, inside the tunnel.
+serve_inside() {
+  head -c 8000000 /dev/urandom >"$scene/file"
+  on gateway busybox nc -ll -p 8080 -e cat "$scene/file" & servers+=($!)
+  on gateway busybox nc -ll -p 8081 -e sh -c 'while echo line; do sleep 0.05; done' & servers+=($!)
+}
+servers=()
 
 kill_company() {
   pkill -KILL -f "roamward-gateway serve --state $scene/company"

@@ -78,6 +78,7 @@ extension Agent {
         number: Int($0.number), kind: $0.question.kind.rawValue, prompt: $0.question.prompt, url: $0.question.url,
         until: wallClock($0.until))
     }
+    report.transport = supervisor.installed?.run.transport
     report.lookup = supervisor.lookup.latest.map { .init($0) }
     if case .peerSilent(let before) = supervisor.machine.doubt {
       report.peerSilenceMilliseconds = (before + max(.zero, platform.clock.wallClock() - supervisor.stateSince)).milliseconds

@@ -50,6 +50,8 @@ final class InstalledDriver: TunnelDriver {
     var refused: [RefusedSetting] = []
     /// Whether it was taken over, and has not been asked since: it has slept as little as it has moved.
     var isTakenOver = false
+    /// How its packets go, in the provider's words.
+    var transport: String?
   }
 
   init(
@@ -272,7 +274,7 @@ final class InstalledDriver: TunnelDriver {
   }
 
   func ended(_ end: ProviderSession.RunEnd) {
-    run.isPrepared = false
+    (run.isPrepared, run.transport) = (false, nil)
     let wasOutdated = program.isOutdated
     if wasOutdated || !isStartDue && !messages.isOpen { endProgram() }
     // That of the next run is another matter.

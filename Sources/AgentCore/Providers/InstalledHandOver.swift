@@ -13,6 +13,7 @@ extension InstalledDriver {
       let process = platform.installed.handOver(tunnel)
     else { return nil }
     note.process = process
+    note.transport = run.transport
     session = nil
     program.isLeft = true
     return DriverHandOver(provider: note.text)
@@ -38,6 +39,7 @@ extension InstalledDriver {
     run.brought.gateways = note.gateways.compactMap { IPAddress($0) }
     judge(settings)
     (run.path, self.underlay, run.isPrepared, run.isTakenOver) = (known, underlay, true, true)
+    run.transport = note.transport
     return true
   }
 

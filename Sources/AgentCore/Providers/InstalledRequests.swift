@@ -37,6 +37,9 @@ extension InstalledDriver {
       if session?.state == .idle, !messages.isOpen, !isStartDue { endProgram() }
     case .asleep: break
     case .keep(let bytes): keep(bytes)
+    case .transport(let text):
+      run.transport = text.isEmpty ? nil : text
+      outlets.changed()
     case .event(let name, let data): outlets.publish(.event(name: name.description, data))
     case .log(let line): outlets.publish(.log(level: line.level.rawValue, origin: line.origin.description, text: line.text))
     case .dropped(let count):

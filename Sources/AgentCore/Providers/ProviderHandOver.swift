@@ -21,6 +21,8 @@ struct ProviderHandOver: Codable {
   var gateways: [String]
   /// The firewall mark of its sockets.
   var mark: Int64
+  /// How the tunnel's packets go, in the provider's words.
+  var transport: String?
   /// Known when the program is left.
   var process = LeftProgram(process: 0, started: 0)
 

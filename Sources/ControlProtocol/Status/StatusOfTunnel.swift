@@ -74,6 +74,8 @@ extension StatusReport {
     package var brought: Brought?
     /// What its provider asks a person, the first first.
     package var questions: [Question] = []
+    /// How its packets go, in the words of its provider.
+    package var transport: String?
 
     /// The longest list of routes or domains in a report, which every user may ask for.
     package static let longestList = 100
@@ -139,7 +141,7 @@ extension StatusReport {
       case failureCode = "failure-code"
       case notes, outside
       case peerSilenceMilliseconds = "peer-silence-ms"
-      case lookup, usage, brought, questions
+      case lookup, usage, brought, questions, transport
 
       var about: String {
         switch self {
@@ -183,6 +185,7 @@ extension StatusReport {
         case .lookup: "The look-up that started it, and keeps it up until it is idle; null: none."
         case .brought: "Settings that its provider has brought, as far as the policy allows them; null: none."
         case .questions: "What its provider asks a person; `roamward answer` answers."
+        case .transport: "How its packets go, and why, in the words of its provider; null: it says nothing."
         case .usage: "What its programs use, by their control group; null: none runs, or there is no such group."
         }
       }

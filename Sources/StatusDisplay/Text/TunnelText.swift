@@ -63,6 +63,7 @@ struct TunnelText {
       let words = [tunnel.engine.map { ", \($0)" }, tunnel.endpoint.map { " to \($0)" }, tunnel.mtu.map { ", MTU \($0)" }]
       lines.append(line("link", link + words.compactMap(\.self).joined()))
     }
+    if let transport = tunnel.transport { lines.append(line("packets", transport)) }
     if !tunnel.addresses.isEmpty { lines.append(line("address", shortened(tunnel.addresses, count: tunnel.addresses.count))) }
     if tunnel.routeCount > 0 { lines.append(line("routes", shortened(tunnel.routes, count: tunnel.routeCount))) }
     if !tunnel.nameServers.isEmpty {

@@ -2,8 +2,9 @@ internal import Glibc
 package import LinuxIO
 package import ProcessConfinement
 
-/// The system calls of the login's process. It accepts connections at the gateway's listening socket, and cannot make, connect or bind
-/// sockets, open files or start threads.
+/// The system calls of the login's process. It accepts connections at the gateway's listening sockets, and cannot make, connect or bind
+/// sockets, open files or start threads. Its UDP sockets are connected to the gateway's own WireGuard port: a datagram with another
+/// address would need `sendmsg`, which only the channel's descriptor takes, or `sendto` with an address.
 package enum AuthFilter {
   package static func rules(process: Int32) -> [SystemCallFilter.Rule] {
     let noExecution = SystemCallFilter.Test(2, mask: UInt64(PROT_EXEC), equals: 0)
@@ -26,7 +27,9 @@ package enum AuthFilter {
     return calls.map { .allow($0) } + [
       .allow("mmap", where: noExecution), .allow("mprotect", where: noExecution),
       .allow("sendto", where: .init(3, mask: plain, equals: 0), .init(4, mask: .max, equals: 0)),
-      .allow("sendmsg", where: .init(2, mask: plain, equals: 0)),
+      // No other descriptor gets the channel's number: sockets of datagrams exist already, or would come through the channel.
+      .allow(
+        "sendmsg", where: .init(0, equals: UInt64(MessageChannel.inheritedNumber)), .init(2, mask: plain, equals: 0)),
       // abort(3), and no signal to another process.
       .allow("tgkill", where: .init(0, equals: UInt64(UInt32(bitPattern: process)))),
     ]

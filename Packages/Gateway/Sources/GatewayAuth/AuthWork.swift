@@ -8,12 +8,12 @@ internal import LoginProtocol
 internal import NetworkTypes
 internal import ProcessConfinement
 
-/// The work of `roamward-gateway-auth`: logins at the gateway's listening socket, without privileges.
+/// The work of `roamward-gateway-auth`: logins and relays at the gateway's listening sockets, without privileges.
 package final class AuthWork {
   /// The system user that it switches to: the engine's.
   package static let user = "roamward-wireguard"
-  private static let descriptors = LoginDesk.capacity + 64
-  /// Two hashes of 64 MiB, the threads' stacks, and the connections.
+  private static let descriptors = LoginDesk.capacity + 2 * RelayDesk.capacity + 64
+  /// Two hashes of 64 MiB, the threads' stacks, and the connections with at most 256 KiB that a relay's client has not taken.
   private static let memory = 512 << 20
 
   private let loop: DescriptorLoop
@@ -21,7 +21,11 @@ package final class AuthWork {
   private let workers: HashWorkers
   private let judge: PasswordJudge
   private var server: TLSServer?
-  private var listener: (file: FileDescriptor, source: DescriptorLoop.Source)?
+  private var listeners: [(file: FileDescriptor, source: DescriptorLoop.Source)] = []
+  /// `nil`: nothing is relayed.
+  private var relays: Relays?
+  /// Until what `roamward-gateway` says first.
+  private static let patience = Duration.seconds(10)
   private var desk = LoginDesk()
   private var clients: [UInt32: Client] = [:]
   private var lastNumber: UInt32 = 0
@@ -61,7 +65,11 @@ package final class AuthWork {
     let channel = MessageChannel(file)
     do throws(SystemError) {
       var work: AuthWork?
-      try confine(withParent: true) { workers throws(SystemError) in work = try AuthWork(channel, workers) }
+      try confine(withParent: true) { workers throws(SystemError) in
+        work = try AuthWork(channel, workers)
+        // What the gateway says is no stranger's; the sockets of relays are opened before that is forbidden.
+        try work?.begin()
+      }
       try work?.serve()
     } catch {
       try? channel.send(AuthRequest.hello(trouble: error.description).frame.bytes)
@@ -126,20 +134,31 @@ extension AuthWork {
 
   private func take(_ reply: AuthReply, _ passed: FileDescriptor?) {
     switch reply {
-    case .start(let identity): start(identity, passed)
+    // It has begun.
+    case .start: loop.stop()
+    case .listener: if let passed { listen(at: passed) }
     case .offer(let methods): desk.offers = methods
     case .credential(let number, let hash, let account, let refusal): judge(number, hash, account, refusal)
     case .answer(let number, let answer): self.answer(answer, for: number)
     }
   }
 
-  private func start(_ identity: String, _ passed: FileDescriptor?) {
-    guard let passed, let server = TLSServer(identity: identity) else {
-      return ask(.hello(trouble: "the identity of logins is no certificate with its key"))
+  /// Takes the first message, and has all that needs more calls than the work does.
+  private func begin() throws(SystemError) {
+    guard channel.wait(atMost: Self.patience), case .message(let bytes, let passed?) = try channel.receive(takesDescriptors: true),
+      case .start(let identity, let port) = try? AuthReply(LoginFrame(body: bytes.dropFirst(2)))
+    else { throw SystemError(code: EPROTO, operation: "begin: the gateway is of another version") }
+    guard let server = TLSServer(identity: identity) else {
+      throw SystemError(code: EINVAL, operation: "use the identity of logins as a certificate with its key")
     }
     self.server = server
-    guard let source = try? loop.whenReadable(passed.number, { [weak self] in self?.acceptClients() }) else { return loop.stop() }
-    listener = (passed, source)
+    if let port { relays = try Relays(to: port, on: loop) }
+    listen(at: passed)
+  }
+
+  private func listen(at passed: FileDescriptor) {
+    guard let source = try? loop.whenReadable(passed.number, { [weak self] in self?.acceptClients(at: passed) }) else { return loop.stop() }
+    listeners.append((passed, source))
   }
 
   private func answer(_ answer: LoginAnswer, for number: UInt32) {
@@ -165,6 +184,7 @@ extension AuthWork {
           break
         }
         ask(.bind(number: number, device: device, publicKey: hello.publicKey, factors: factors, source: client.address))
+      case .relay(let versions): relay(client, number, versions)
       case .note(let refusal, let name): ask(.note(refusal, name: name, source: client.address))
       case .close: client.isEnding = true
       }
@@ -212,12 +232,12 @@ extension AuthWork {
 
 // Clients.
 extension AuthWork {
-  private func acceptClients() {
-    guard let listener, let server else { return }
+  private func acceptClients(at listener: FileDescriptor) {
+    guard let server else { return }
     for _ in 0..<16 {
-      guard let file = try? listener.file.accept() else { return }
+      guard let file = try? listener.accept() else { return }
       guard let address = remoteAddress(of: file), let connection = TLSConnection(server) else { continue }
-      repeat { lastNumber &+= 1 } while clients[lastNumber] != nil
+      repeat { lastNumber &+= 1 } while clients[lastNumber] != nil || relays?.contains(lastNumber) ?? false
       let number = lastNumber
       guard desk.open(number, from: address, at: .now) else { continue }
       let client = Client(file, address, connection)
@@ -246,6 +266,24 @@ extension AuthWork {
     } catch {
       remove(number)
     }
+  }
+
+  /// Hands a connection over to the relays.
+  private func relay(_ client: Client, _ number: UInt32, _ versions: ClosedRange<UInt8>) {
+    var refusal = GatewayMessage.failed(.unsupported, retryAfter: 0)
+    if !versions.contains(RelayDesk.version) {
+      refusal = .failed(.version, retryAfter: 0)
+    } else if let relays {
+      // A descriptor has one source at a time.
+      client.reading = nil
+      if client.unsent.isEmpty, relays.begin(number, client.file, client.connection, from: client.address) {
+        clients[number] = nil
+        return
+      }
+      refusal = .failed(.later, retryAfter: 30)
+    }
+    _ = client.connection.send(refusal.frame.bytes)
+    client.isEnding = true
   }
 
   private func flush(_ number: UInt32) {

@@ -34,7 +34,7 @@ final class TLSConnection {
   private let (input, output): (OpaquePointer, OpaquePointer)
 
   /// The most plain bytes that one call of `receive` returns.
-  private static let limit = 16_384
+  private static let limit = 65_536
 
   init?(_ server: TLSServer) {
     guard let session = SSL_new(server.context), let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else { return nil }

@@ -27,7 +27,8 @@ package struct HostExamination {
   package func status() -> GatewayStatus {
     let link = view.directory.site?.link.description
     let device = link.flatMap { link in (try? kernel()).flatMap { $0.device(link, $0.engine(of: link)) } }
-    return GatewayStatus(directory: view.directory, isServing: isServing, device: device, now: now)
+    let relayPort = ((try? folder.loginIdentity()) ?? nil) == nil ? nil : folder.relayPort()
+    return GatewayStatus(directory: view.directory, isServing: isServing, device: device, relayPort: relayPort, now: now)
   }
 
   package func desired() throws -> GatewayState {
@@ -57,6 +58,8 @@ package struct HostExamination {
     var condition = GatewayCondition(directory: view.directory, now: now)
     condition.storeProblems = try store.problems()
     condition.isServing = isServing
+    condition.relayTrouble = folder.relayPort() == nil ? nil : folder.relayTrouble
+    condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
     condition.openIDProblems = OpenIDExamination.problems(folder, view.directory)
     let families = Set(view.directory.pools.values.map(\.prefix.family)).sorted()

@@ -9,6 +9,12 @@ enum ListeningSocket {
     let file = FileDescriptor(owning: number)
     var (on, off): (Int32, Int32) = (1, 0)
     setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, 4)
+    // Connections have these from here. Datagrams of a relay are sent at once; what the kernel queues is short, or they would wait long
+    // behind others; and who acknowledges nothing for 30 s is gone.
+    var (queue, silence): (Int32, UInt32) = (64 << 10, 30_000)
+    setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
+    setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &queue, 4)
+    setsockopt(number, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &silence, 4)
     setsockopt(number, Int32(IPPROTO_IPV6), Int32(IPV6_V6ONLY), &off, 4)
     var address = sockaddr_in6()
     address.sin6_family = sa_family_t(AF_INET6)

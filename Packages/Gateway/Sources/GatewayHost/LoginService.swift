@@ -10,7 +10,7 @@ internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
 
-/// The gateway's side of logins: starts `roamward-gateway-auth`, answers what it asks, and makes the changes of a login.
+/// The gateway's side of logins and relays: starts `roamward-gateway-auth`, answers what it asks, and makes the changes of a login.
 ///
 /// That process reads strangers' bytes, so what it asks is held to the order of a login: it binds a device only for the user whose
 /// credential it has read in the same conversation, and behind the one-time code where the user has one.
@@ -26,8 +26,10 @@ final class LoginService {
   /// After a change of the store.
   private let changed: () -> Void
   private var process: ConfinedProcess?
-  private var listener: FileDescriptor?
+  private var listeners: [FileDescriptor] = []
   private var identity = ""
+  /// The TCP port of relays; `nil`: nothing is relayed.
+  private var relayPort: UInt16?
   private var sources: [EventSource] = []
   private var pause = RestartPause()
   private var restart: EventSource?
@@ -67,9 +69,11 @@ final class LoginService {
   func refresh() {
     refreshOpenID()
     let wanted = (try? folder.loginIdentity()) ?? nil
-    if let wanted, wanted == identity, process != nil || restart != nil { return }
+    let port = folder.relayPort()
+    if let wanted, wanted == identity, port == relayPort, process != nil || restart != nil { return }
     stop()
-    identity = wanted ?? ""
+    (identity, relayPort) = (wanted ?? "", port)
+    if wanted == nil { folder.noteRelay(trouble: nil) }
     if wanted != nil { start() }
   }
 
@@ -80,7 +84,7 @@ final class LoginService {
     signIns = [:]
     openID.stop("logins end")
     process = nil
-    listener = nil
+    listeners = []
   }
 
   private func start() {
@@ -88,12 +92,26 @@ final class LoginService {
     guard let port = directory().site?.endpoint.port else { return }
     do throws(SystemError) {
       let listener = try ListeningSocket.make(port: port)
+      listeners = [listener]
+      listenForRelays(besides: port)
       let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], on: loop)
       sources = [
         try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
       ]
-      (self.listener, self.process) = (listener, process)
+      self.process = process
+      send(.start(identity: identity, relayTo: relayPort == nil ? nil : port), passing: listener)
+      for further in listeners.dropFirst() { send(.listener, passing: further) }
     } catch { fail("\(error)") }
+  }
+
+  /// Logins go on without the other port, which may belong to a web server.
+  private func listenForRelays(besides port: UInt16) {
+    var trouble: String?
+    if let relayPort, relayPort != port {
+      do throws(SystemError) { listeners.append(try ListeningSocket.make(port: relayPort)) } catch { trouble = "\(error)" }
+    }
+    folder.noteRelay(trouble: trouble)
+    if let trouble { log("relay: \(trouble)") }
   }
 
   private func fail(_ text: String) {
@@ -129,9 +147,9 @@ final class LoginService {
   private func take(_ request: AuthRequest) {
     switch request {
     case .hello(nil):
-      send(.start(identity: identity), passing: listener)
       offer()
       log("logins: at TCP port \(directory().site?.endpoint.port ?? 0)")
+      if let relayPort { log("relay: at TCP port \(relayPort)") }
     case .hello(let trouble?): fail(trouble)
     case .credential(let number, let name): findCredential(number, name)
     case .token(let number, let hash): findToken(number, hash)
@@ -211,7 +229,9 @@ extension LoginService {
       factors: factors.map { "\($0)" }.joined(separator: ","), source: source.description)
     change(number, refused: .unbound) { work throws(GatewayError) in
       let device = try work.bind(binding)
-      guard let grant = LoginGrant(work.directory, device), grant.isSendable else {
+      guard var grant = LoginGrant(work.directory, device) else { throw GatewayError.notInitialised }
+      grant.relayPort = relayPort
+      guard grant.isSendable else {
         throw GatewayError("the settings of \(name) are too long for a login", help: "use fewer routes")
       }
       return .bound(grant)

@@ -7,7 +7,8 @@ package import KeyMemory
 package import LinuxIO
 internal import NetworkTypes
 
-/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `banner`, `changed`, `followed`, `firewall`, `lock`.
+/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `banner`, `relay`, `changed`, `followed`, `firewall`,
+/// `lock`.
 /// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
@@ -105,6 +106,28 @@ package struct StateFolder: Hashable, Sendable {
   package func loginBanner() -> String? {
     guard let bytes = try? TextFile.read("\(path)/banner", limit: 1024), !bytes.isEmpty else { return nil }
     return String(decoding: bytes, as: UTF8.self)
+  }
+
+  package var relayPath: String { "\(path)/relay" }
+  private var relayTroublePath: String { "\(path)/relay.trouble" }
+
+  /// The TCP port at which datagrams are relayed; `nil`: they are not.
+  package func relayPort() -> UInt16? {
+    guard let bytes = try? TextFile.read(relayPath, limit: 16) else { return nil }
+    return UInt16(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
+  }
+
+  /// Notes for the doctor why a running gateway does not listen at that port; `nil`: it does, or need not.
+  func noteRelay(trouble: String?) {
+    guard let trouble else {
+      try? TextFile.remove(relayTroublePath)
+      return
+    }
+    try? TextFile.replace(relayTroublePath, with: Array(trouble.utf8), mode: 0o600)
+  }
+
+  var relayTrouble: String? {
+    (try? TextFile.read(relayTroublePath, limit: 1024)).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Wakes a running gateway: the store has changed. A wake that is lost costs 15 seconds.

@@ -73,8 +73,11 @@ package enum AuthRequest: Hashable, Sendable {
 
 /// What `roamward-gateway` tells `roamward-gateway-auth`.
 package enum AuthReply: Hashable, Sendable {
-  /// To begin: the certificate and its key (PEM); the listening socket comes with it.
-  case start(identity: String)
+  /// To begin: the certificate and its key (PEM), and the UDP port of the gateway's WireGuard link if datagrams are relayed to it. A
+  /// listening socket comes with it.
+  case start(identity: String, relayTo: UInt16?)
+  /// A further listening socket, which comes with it.
+  case listener
   /// The methods to begin a login with, from now on.
   case offer([LoginMethod])
   /// A name's account, whose password hash may be empty; `refusal`: it may not log in, whatever the password.
@@ -83,10 +86,12 @@ package enum AuthReply: Hashable, Sendable {
 
   package var frame: LoginFrame {
     switch self {
-    case .start(let identity):
+    case .start(let identity, let port):
       var frame = LoginFrame(1)
       frame.add(1, identity)
+      if let port { frame.add(2, [UInt8(port >> 8), UInt8(port & 255)]) }
       return frame
+    case .listener: return LoginFrame(14)
     case .offer(let methods):
       var frame = LoginFrame(11)
       frame.add(1, methods.map(\.rawValue))
@@ -120,7 +125,10 @@ package enum AuthReply: Hashable, Sendable {
 
   package init(_ frame: LoginFrame) throws(LoginFrameError) {
     switch frame.kind {
-    case 1: self = .start(identity: try frame.text(1, 1...16_384))
+    case 1:
+      let port = frame[2] == nil ? nil : try frame.value(2, 2...2)
+      self = .start(identity: try frame.text(1, 1...16_384), relayTo: port.map { UInt16($0[0]) << 8 | UInt16($0[1]) })
+    case 14: self = .listener
     case 2:
       var refusal: LoginRefusal?
       if frame[9] != nil {

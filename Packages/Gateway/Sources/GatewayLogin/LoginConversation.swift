@@ -57,6 +57,8 @@ package enum LoginEffect: Hashable, Sendable {
   case checkCode(user: Int64, code: [UInt8])
   case setPassword(user: Int64, password: [UInt8])
   case bind(LoginAccount, LoginHello, factors: [LoginMethod])
+  /// The client wants no login, but a relay. Nothing follows from this conversation.
+  case relay(versions: ClosedRange<UInt8>)
   /// For the audit log: a refusal, with the name as it was given.
   case note(LoginRefusal, name: String)
   /// Nothing follows.
@@ -169,6 +171,9 @@ extension LoginConversation {
   package mutating func receive(_ message: ClientMessage, _ limits: inout LoginLimits, at now: Moment) -> [LoginEffect] {
     switch (state, message) {
     case (.greeting, .hello(let hello)): return greet(hello)
+    case (.greeting, .relay(let versions)):
+      state = .closed
+      return [.relay(versions: versions)]
     case (.identifying(let hello), .password(let user, let password)):
       if let wait = limits.begin(user, from: address, at: now) { return pause(wait, at: now) }
       state = .checkingPassword(hello, name: user, since: now)

@@ -6,6 +6,9 @@ package enum ClientMessage: Hashable, Sendable {
   /// Begins a login by a method that needs neither a name nor a secret.
   case begin(LoginMethod)
   case answer(LoginMethod, [UInt8])
+  /// Instead of a login: from the answer on, the connection carries datagrams (`RelayFrame`). The lowest and the highest version that the
+  /// client can do.
+  case relay(versions: ClosedRange<UInt8>)
 
   /// The most bytes of a name, a password, a token or an answer.
   package static let nameLimit = 64
@@ -17,6 +20,7 @@ package enum ClientMessage: Hashable, Sendable {
     static let token: UInt8 = 3
     static let answer: UInt8 = 4
     static let begin: UInt8 = 5
+    static let relay: UInt8 = 6
   }
 
   package var frame: LoginFrame {
@@ -46,6 +50,10 @@ package enum ClientMessage: Hashable, Sendable {
       frame.add(1, [method.rawValue])
       frame.add(2, value)
       return frame
+    case .relay(let versions):
+      var frame = LoginFrame(Kind.relay)
+      frame.add(1, [versions.lowerBound, versions.upperBound])
+      return frame
     }
   }
 
@@ -61,6 +69,7 @@ package enum ClientMessage: Hashable, Sendable {
     case Kind.begin:
       guard let method = LoginMethod(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
       self = .begin(method)
+    case Kind.relay: self = .relay(versions: try frame.versions(1))
     default: throw .kind
     }
   }
@@ -87,11 +96,9 @@ package struct LoginHello: Hashable, Sendable {
   }
 
   init(_ frame: LoginFrame) throws(LoginFrameError) {
-    let versions = try frame.value(1, 2...2)
-    guard versions[0] <= versions[1] else { throw .field }
     let methods = try frame.value(2, 0...64).compactMap { LoginMethod(rawValue: $0) }
     self.init(
-      versions: versions[0]...versions[1], methods: Set(methods), device: try frame.text(3, 1...ClientMessage.nameLimit),
+      versions: try frame.versions(1), methods: Set(methods), device: try frame.text(3, 1...ClientMessage.nameLimit),
       publicKey: try frame.value(4, 32...32))
   }
 }
@@ -100,6 +107,13 @@ extension LoginFrame {
   package func value(_ tag: UInt8, _ lengths: ClosedRange<Int>) throws(LoginFrameError) -> [UInt8] {
     guard let value = self[tag], lengths.contains(value.count) else { throw .field }
     return value
+  }
+
+  /// The lowest and the highest version.
+  func versions(_ tag: UInt8) throws(LoginFrameError) -> ClosedRange<UInt8> {
+    let ends = try value(tag, 2...2)
+    guard ends[0] <= ends[1] else { throw .field }
+    return ends[0]...ends[1]
   }
 
   /// Valid UTF-8.

@@ -11,12 +11,15 @@ package enum GatewayMessage: Hashable, Sendable {
   case done(LoginGrant)
   /// `retryAfter`: seconds, 0 where trying again does not help.
   case failed(LoginFailure, retryAfter: UInt16)
+  /// The answer to `ClientMessage.relay`, with the version. Datagrams follow, in both directions.
+  case relaying(version: UInt8)
 
   private enum Kind {
     static let welcome: UInt8 = 0x81
     static let more: UInt8 = 0x82
     static let done: UInt8 = 0x83
     static let failed: UInt8 = 0x84
+    static let relaying: UInt8 = 0x85
   }
 
   package static let textLimit = 1024
@@ -40,6 +43,10 @@ package enum GatewayMessage: Hashable, Sendable {
       frame.add(1, [failure.rawValue])
       frame.add(2, LoginFrame.bigEndian(Int(seconds)))
       return frame
+    case .relaying(let version):
+      var frame = LoginFrame(Kind.relaying)
+      frame.add(1, [version])
+      return frame
     }
   }
 
@@ -59,6 +66,7 @@ package enum GatewayMessage: Hashable, Sendable {
       guard let failure = LoginFailure(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
       let seconds = try frame.value(2, 2...2)
       self = .failed(failure, retryAfter: UInt16(seconds[0]) << 8 | UInt16(seconds[1]))
+    case Kind.relaying: self = .relaying(version: try frame.value(1, 1...1)[0])
     default: throw .kind
     }
   }
@@ -78,10 +86,13 @@ package struct LoginGrant: Hashable, Sendable {
   package var search: [String]
   package var mtu: UInt16?
   package var keepalive: UInt16?
+  /// The TCP port at which the gateway relays datagrams, for networks that let no UDP pass; `nil`: it does not.
+  package var relayPort: UInt16?
 
   package init(
     user: String, device: String, gatewayKey: [UInt8], endpoint: String, addresses: [IPAddress], routes: [IPPrefix] = [],
-    dns: [IPAddress] = [], search: [String] = [], mtu: UInt16? = nil, keepalive: UInt16? = nil
+    dns: [IPAddress] = [], search: [String] = [], mtu: UInt16? = nil, keepalive: UInt16? = nil,
+    relayPort: UInt16? = nil
   ) {
     self.user = user
     self.device = device
@@ -93,6 +104,7 @@ package struct LoginGrant: Hashable, Sendable {
     self.search = search
     self.mtu = mtu
     self.keepalive = keepalive
+    self.relayPort = relayPort
   }
 
   /// Whether it fits into a frame; settings that are too many do not.
@@ -110,6 +122,7 @@ package struct LoginGrant: Hashable, Sendable {
     frame.add(8, search.joined(separator: " "))
     if let mtu { frame.add(9, LoginFrame.bigEndian(Int(mtu))) }
     if let keepalive { frame.add(10, LoginFrame.bigEndian(Int(keepalive))) }
+    if let relayPort { frame.add(11, LoginFrame.bigEndian(Int(relayPort))) }
     return frame
   }
 
@@ -124,7 +137,8 @@ package struct LoginGrant: Hashable, Sendable {
       user: try frame.text(1, 1...ClientMessage.nameLimit), device: try frame.text(2, 1...ClientMessage.nameLimit),
       gatewayKey: try frame.value(3, 32...32), endpoint: try frame.text(4, 1...300), addresses: try Self.addresses(frame.value(5, limit)),
       routes: try Self.prefixes(frame.value(6, limit)), dns: try Self.addresses(frame.value(7, limit)),
-      search: try frame.text(8, limit).split(separator: " ").map(String.init), mtu: try number(9), keepalive: try number(10))
+      search: try frame.text(8, limit).split(separator: " ").map(String.init), mtu: try number(9), keepalive: try number(10),
+      relayPort: try number(11))
   }
 
   private static func number(_ family: IPAddress.Family) -> UInt8 { family == .v4 ? 4 : 6 }

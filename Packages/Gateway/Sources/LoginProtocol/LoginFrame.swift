@@ -95,4 +95,16 @@ package struct LoginFrameStream: Sendable {
     waiting.removeFirst(start)
     return frames
   }
+
+  /// Takes a piece; returns the first frame, and the bytes behind it, which may be of another format.
+  package mutating func receiveFirst(_ piece: some Collection<UInt8>) throws(LoginFrameError) -> (frame: LoginFrame, rest: [UInt8])? {
+    waiting += piece
+    guard waiting.count >= 2 else { return nil }
+    let length = Int(waiting[0]) << 8 | Int(waiting[1])
+    guard length > 0 else { throw .empty }
+    guard length <= LoginFrame.limit else { throw .tooLong }
+    guard waiting.count >= 2 + length else { return nil }
+    defer { waiting = [] }
+    return (try LoginFrame(body: waiting[2..<(2 + length)]), Array(waiting[(2 + length)...]))
+  }
 }

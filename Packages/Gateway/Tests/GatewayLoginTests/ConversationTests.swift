@@ -191,7 +191,7 @@ import Testing
           #expect(Set(wanted[number, default: []].map(\.method)).isSubset(of: proven[number, default: []]), "seed \(seed)")
         case .send(.done): life.bound += 1
         case .send(.failed): life.refused += 1
-        case .send, .note, .close: break
+        case .send, .note, .close, .relay: break
         }
       }
     }
@@ -253,7 +253,7 @@ import Testing
       proven[number, default: []].insert(.newPassword)
       return .accepted
     case .bind: return random.chance(0.9) ? .bound(grant) : .unbound
-    case .send, .note, .close: return .busy
+    case .send, .note, .close, .relay: return .busy
     }
   }
 

@@ -11,11 +11,11 @@ import Testing
     [
       ClientMessage.hello(hello), .hello(LoginHello(versions: 1...9, methods: [.token], device: "ü", publicKey: key)),
       .password(user: "alice", password: Array("correct horse".utf8)), .token(Array("rw1-abc".utf8)), .answer(.code, Array("123456".utf8)),
-      .answer(.banner, []), .begin(.openID),
+      .answer(.banner, []), .begin(.openID), .relay(versions: 1...3),
     ].map(\.frame)
     + [
       GatewayMessage.welcome(version: 1, methods: [.password, .token]), .more(.code, text: "Code?"), .done(grant),
-      .failed(.later, retryAfter: 900), .visit(page),
+      .failed(.later, retryAfter: 900), .visit(page), .relaying(version: 1),
     ].map(\.frame)
 
   /// Reads a frame of either side; what it is, written again.
@@ -56,7 +56,8 @@ import Testing
     for request in requests { #expect(try AuthRequest(LoginFrame(body: request.frame.bytes.dropFirst(2))) == request) }
     let account = LoginAccount(user: 1 << 40, token: 5, questions: [.code, .newPassword, .banner("Hm")])
     let replies: [AuthReply] = [
-      .start(identity: String(repeating: "x", count: 5000)), .credential(number: 3, hash: "", account: nil, refusal: .unknownName),
+      .start(identity: String(repeating: "x", count: 5000), relayTo: nil), .start(identity: "x", relayTo: 51_820), .listener,
+      .credential(number: 3, hash: "", account: nil, refusal: .unknownName),
       .credential(number: 3, hash: "$", account: account, refusal: nil), .answer(number: 1, .account(LoginAccount(user: 1))),
       .answer(number: 1, .accepted), .answer(number: 1, .refused(.wrongCode)), .answer(number: 1, .unsuitable("no")),
       .answer(number: 1, .bound(grant)), .answer(number: 1, .unbound), .answer(number: 1, .unavailable), .answer(number: 1, .busy),

@@ -29,7 +29,7 @@ until_so() {
 key() { head -c 32 /dev/urandom | base64; }
 # Logs in with a new key, or with $key.
 login() { # DEVICE METHOD ARGUMENT [ANSWER...]
-  python3 "$LOGIN" 127.0.0.1 51820 "$pin" "${key:-$(key)}" "$@"
+  python3 "$LOGIN" 127.0.0.1 "${port:-51820}" "$pin" "${key:-$(key)}" "$@"
 }
 serve() {
   (exec "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >"$1.log" 2>&1 &
@@ -112,6 +112,32 @@ key=$laptop login laptop alice 'correct horse' | grep -q '^83 ' || fail 'no logi
 pkill -KILL -P "$serving" -f 'roamward-gateway-auth --at-work' || fail 'no process of the second gateway'
 until_so 'the process for logins is started again' bash -c "grep -c 'logins: at TCP port' second.log | grep -q 2"
 key=$laptop login laptop alice 'correct horse' | grep -q '^83 ' || fail 'no login after a restart of the process'
+
+# A relay: only where it is allowed, only for WireGuard's messages, and few for a stranger; logins go on at its port.
+relay() { python3 "$RELAY" 127.0.0.1 "$@"; }
+[[ $(relay 51820 ask) == '84 03' ]] || fail "a relay that is not allowed: $(relay 51820 ask)"
+gateway relay enable --port 4443
+until_so 'the gateway relays' grep -q 'relay: at TCP port 4443' second.log
+[[ $(gateway relay show) == 'relay  TCP port 4443' ]] || fail 'it is not shown'
+[[ $(relay 4443 ask) == '85 01' && $(relay 51820 ask) == '85 01' ]] || fail 'a relay that is allowed is refused'
+[[ $(relay 4443 nonsense) == closed ]] || fail 'what is no message of WireGuard is taken'
+[[ $(relay 4443 crowd) == 16 ]] || fail "a stranger has $(relay 4443 crowd) relays"
+port=4443 key=$laptop login laptop alice 'correct horse' >relayed.out || fail 'no login at the port of relays'
+grep -qF " 11=b'\x11[" relayed.out || fail "the port is not told: $(cat relayed.out)"
+auth=$(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work')
+grep -q '^Seccomp:\s*2$' "/proc/$auth/status" || fail 'it has no filter of system calls with relays'
+[[ $(ss -Huanp | grep -c "pid=$auth,") == 500 && -z $(ss -Huanp | grep "pid=$auth," | grep -v '127.0.0.1:51820 ') ]] ||
+  fail 'a UDP socket leads elsewhere'
+gateway status | grep -q 'relay  TCP port 4443, 0 connected by it' || fail "status: $(gateway status)"
+python3 -m http.server --bind 127.0.0.1 4444 >/dev/null 2>&1 & web=$!
+until_so 'a web server takes the port' bash -c 'echo >/dev/tcp/127.0.0.1/4444'
+gateway relay enable --port 4444
+until_so 'the doctor knows why nothing is relayed' bash -c "'$ROAMWARD_BIN/roamward-gateway' doctor --state /run/work/state | grep -q 'nothing is relayed: .*4444'"
+kill "$web"
+key=$laptop login laptop alice 'correct horse' | grep -q '^83 ' || fail 'no login without the port of relays'
+gateway relay disable
+until_so 'the gateway relays nothing' bash -c "! '$ROAMWARD_BIN/roamward-gateway' status --state /run/work/state | grep -q '^relay'"
+[[ $(relay 51820 ask) == '84 03' ]] || fail 'a relay that was allowed once'
 
 # No answer is earlier than 250 ms, however little there was to check.
 for name in alice nobody 'no name!'; do

@@ -29,6 +29,8 @@ public final class MemoryHost<Provider: TunnelProvider> {
   public private(set) var reassertion: Word?
   /// Answers to `sleep`: whether each came in time.
   public private(set) var sleeps: [Bool] = []
+  /// How the tunnel's packets go, as the provider said last.
+  public private(set) var transport = ""
   /// Breaches of the protocol by the provider.
   public private(set) var violations: [ProtocolViolation] = []
   /// What the provider has the agent keep: the next start brings it as the credential `kept`.
@@ -40,6 +42,8 @@ public final class MemoryHost<Provider: TunnelProvider> {
   public var names: [DomainName: [IPAddress]] = [:]
   /// Addresses that sockets cannot be connected to: refused with `unreachable`.
   public var unreachable: Set<IPAddress> = []
+  /// Ports that sockets cannot be connected to, at any address.
+  public var unreachablePorts: Set<UInt16> = []
   /// The refusal of all settings; `nil`: they are applied.
   public var settingsRefusal: Refusal?
   /// What the policy does not allow of settings.
@@ -180,6 +184,7 @@ public final class MemoryHost<Provider: TunnelProvider> {
     case .event(let name, let data): events.append((name, data))
     case .log(let line): log.append(line)
     case .keep(let bytes): kept = bytes
+    case .transport(let text): transport = text
     case .violated(let violation): violations.append(violation)
     default: break
     }
@@ -213,7 +218,7 @@ public final class MemoryHost<Provider: TunnelProvider> {
   }
 
   private func openSocket(_ id: UInt32, _ transport: Transport, _ remote: Endpoint) {
-    if let address = remote.address, unreachable.contains(address) {
+    if unreachablePorts.contains(remote.port) || remote.address.map(unreachable.contains) ?? false {
       return reply { try $0.refuse(id: id, Refusal(code: "unreachable", text: "\(remote) cannot be reached")) }
     }
     let socket = MemorySocket(transport, remote: remote) { [weak self] in self?.settle() }

@@ -41,7 +41,7 @@ enum Samples {
     .openSocket(id: 10, .udp, Endpoint(host: .address(IPAddress(v4: 0xc633_6401)), port: 9999)),
     .reply(id: 1, .success(.bytes([1, 2]))), .reply(id: 2, .success(nil)),
     .reply(id: 3, .failure(Refusal(code: "unknown-type", text: "no such type"))), .event(name: "peer-joined", data: ["name": "a"]),
-    .keep([7, 0, 255]), .keep([]),
+    .keep([7, 0, 255]), .keep([]), .transport(text: "by TCP"), .transport(text: ""),
     .log(LogLine(level: .warning, origin: "handshake", text: "twice")),
   ]
 }

@@ -75,6 +75,8 @@ package struct UAPIPeerChange: Hashable, Sendable {
   package var updatesOnly = false
   package var presharedKey: Range<Int>?
   package var endpoint: UAPIEndpoint?
+  /// An extension of ours: `probe=` sends an initiation to this address, while sessions and endpoint stay as they are.
+  package var probe: UAPIEndpoint?
   package var persistentKeepalive: UInt16?
   package var replacesAllowedIPs = false
   package var allowedIPs: [IPPrefix] = []
@@ -92,6 +94,9 @@ package struct UAPIPeerChange: Hashable, Sendable {
     case "endpoint":
       guard let read = UAPIEndpoint(reader.text(value)) else { throw .malformed }
       endpoint = read
+    case "probe":
+      guard let read = UAPIEndpoint(reader.text(value)) else { throw .malformed }
+      probe = read
     case "persistent_keepalive_interval": persistentKeepalive = try reader.number(value)
     case "replace_allowed_ips": replacesAllowedIPs = try reader.truth(value)
     case "allowed_ip":

@@ -26,6 +26,7 @@ struct UAPICallTests {
       update_only=true
       preshared_key=\(Self.key)
       endpoint=[fe80::1%eth0]:7
+      probe=192.0.2.9:51820
       persistent_keepalive_interval=25
       replace_allowed_ips=true
       allowed_ip=10.0.0.0/8
@@ -42,6 +43,7 @@ struct UAPICallTests {
     let peer = change.peers[0]
     #expect(peer.publicKey == [UInt8](repeating: 0xb0, count: 32) && peer.updatesOnly && !peer.removes)
     #expect(peer.endpoint?.address == IPAddress("fe80::1") && peer.endpoint?.port == 7 && peer.endpoint?.zone == "eth0")
+    #expect(peer.probe == UAPIEndpoint("192.0.2.9:51820"))
     #expect(peer.persistentKeepalive == 25 && peer.replacesAllowedIPs)
     #expect(peer.allowedIPs == [IPPrefix("10.0.0.0/8")] && peer.removedAllowedIPs == [IPPrefix("2001:db8::/32")])
     #expect(change.peers.count == 2 && change.peers[1].removes)
@@ -58,6 +60,7 @@ struct UAPICallTests {
       ("set=1\nprivate_key=00", .malformed), ("set=1\nprivate_key=\(key)0", .malformed), ("set=1\nreplace_peers=false", .malformed),
       ("set=1\nallowed_ip=10.0.0.0/8", .unknown), ("set=1\npublic_key=\(key)\nlisten_port=1", .unknown),
       ("set=1\npublic_key=\(key)\nendpoint=example.org:1", .malformed), ("set=1\npublic_key=\(key)\nendpoint=192.0.2.1", .malformed),
+      ("set=1\npublic_key=\(key)\nprobe=vpn:1", .malformed), ("set=1\nprobe=192.0.2.1:1", .unknown),
       ("set=1\npublic_key=\(key)\nallowed_ip=10.0.0.0/33", .malformed), ("set=1\npublic_key=\(key)\nprotocol_version=2", .malformed),
       ("set=1\npublic_key=\(key)\nprivate_key=\(key)", .unknown),
     ])

@@ -15,6 +15,10 @@ package struct GatewayCondition: Hashable, Sendable {
   /// Steps that are left to do in the kernel; `nil`: not examined.
   package var leftSteps: [String]? = []
   package var isFirewallIntact = true
+  /// Why the gateway does not listen at the port of relays.
+  package var relayTrouble: String?
+  /// Whether relays are allowed, and logins are not: clients would not know of them.
+  package var isRelayWithoutLogins = false
   /// Seconds since 1970.
   package var now: Int64
 
@@ -29,6 +33,12 @@ package struct GatewayCondition: Hashable, Sendable {
     var found = storeProblems.map { "\($0)\n  help: restore the store from a copy that `roamward-gateway backup` made" }
     if !hasRightKey { found.append("the private key is missing, or not the one that clients know\n  help: restore private.key") }
     if !isServing { found.append("no gateway runs\n  help: systemctl start roamward-gateway") }
+    if isServing, let relayTrouble {
+      found.append("nothing is relayed: \(relayTrouble)\n  help: roamward-gateway relay enable --port PORT, or free that port")
+    }
+    if isRelayWithoutLogins {
+      found.append("nothing is relayed, because there are no logins\n  help: roamward-gateway login enable")
+    }
     if directory.pools.isEmpty {
       found.append("there is no pool: devices get no address\n  help: roamward-gateway pool add lan 10.77.0.0/24 --nat")
     }

@@ -8,13 +8,16 @@ package struct GatewayStatus: Hashable, Sendable {
   package var isServing: Bool
   /// The link's device; `nil`: there is none, or access is denied.
   package var device: WireGuardState?
+  /// The TCP port at which datagrams are relayed; `nil`: they are not.
+  package var relayPort: UInt16?
   /// Seconds since 1970.
   package var now: Int64
 
-  package init(directory: Directory, isServing: Bool, device: WireGuardState?, now: Int64) {
+  package init(directory: Directory, isServing: Bool, device: WireGuardState?, relayPort: UInt16? = nil, now: Int64) {
     self.directory = directory
     self.isServing = isServing
     self.device = device
+    self.relayPort = relayPort
     self.now = now
   }
 
@@ -30,6 +33,10 @@ package struct GatewayStatus: Hashable, Sendable {
       "gateway  \(site.endpoint)  link \(site.link)  \(serving)",
       "devices  \(directory.devices.count), \(device == nil ? "the link is not there, or access is denied" : "\(connected) connected")",
     ]
+    if let relayPort {
+      let relayed = directory.devices.values.filter { isConnected(peers[$0.publicKey]) && isRelayed(peers[$0.publicKey]) }.count
+      lines.append("relay  TCP port \(relayPort), \(relayed) connected by it")
+    }
     lines += directory.poolList(at: now).map { "pool  \($0)" }
     let devices = directory.devices.values.compactMap { device in directory.path(of: device).map { ($0, device) } }
     for (path, device) in devices.sorted(by: { $0.0 < $1.0 }) { lines.append("device  \(path)  \(state(device, peers[device.publicKey]))") }
@@ -52,12 +59,14 @@ package struct GatewayStatus: Hashable, Sendable {
     peer.map { $0.lastHandshake > 0 && now - $0.lastHandshake < Self.sessionLife } ?? false
   }
 
+  private func isRelayed(_ peer: WireGuardState.Peer?) -> Bool { (peer?.endpoint?.address).map(RelayAddress.contains) ?? false }
+
   private func state(_ device: Device, _ peer: WireGuardState.Peer?) -> String {
     let addresses = directory.addresses(of: device.id).map(\.description).joined(separator: ", ")
     if !directory.isActive(device, at: now) { return "\(addresses)  refused" }
     guard let peer, peer.lastHandshake > 0 else { return "\(addresses)  never seen" }
     let age = "handshake \(max(0, now - peer.lastHandshake)) s ago"
-    let endpoint = peer.endpoint.map { "  from \($0)" } ?? ""
+    let endpoint = isRelayed(peer) ? "  by TCP" : peer.endpoint.map { "  from \($0)" } ?? ""
     return "\(addresses)  \(isConnected(peer) ? "connected" : "away")\(endpoint)  \(age)"
       + "  received \(peer.receivedBytes)  sent \(peer.sentBytes)"
   }

@@ -29,6 +29,7 @@ extension ProviderMessage {
     case "resolve": self = .resolve(id: try members.identifier(), try members.take("name", domain))
     case "reply": self = .reply(id: try members.identifier(), try members.take("result", readReply))
     case "keep": self = .keep(try members.take("content", kept))
+    case "transport": self = .transport(text: try members.take("text", text(atMost: 512)))
     case "event":
       self = .event(
         name: try members.take("name", word), data: try members.take("data") { (json, _) throws(MessageError) -> JSON in json })
@@ -60,6 +61,7 @@ extension ProviderMessage {
     case .resolve: "resolve"
     case .reply: "reply"
     case .keep: "keep"
+    case .transport: "transport"
     case .event: "event"
     case .log: "log"
     }
@@ -85,6 +87,7 @@ extension ProviderMessage {
     case .resolve(let id, let name): [member(id), .init(key: "name", value: .string(name.text))]
     case .reply(let id, let result): [member(id), .init(key: "result", value: json(of: result))]
     case .keep(let bytes): [.init(key: "content", value: .string(Base64.text(bytes)))]
+    case .transport(let text): [.init(key: "text", value: .string(text))]
     case .event(let name, let data): [.init(key: "name", value: name.json), .init(key: "data", value: data)]
     case .log(let line):
       [

@@ -67,6 +67,8 @@ public enum ProviderMessage: Hashable, Sendable {
   case reply(id: UInt32, MessageReply)
   /// Keeps these bytes for later starts of this tunnel, which bring them as the credential `kept`. None: what was kept is forgotten.
   case keep([UInt8])
+  /// How the tunnel's packets go now, for people; empty: nothing to say. It belongs to the run.
+  case transport(text: String)
   /// Something that the provider's applications want to know.
   case event(name: Word, data: JSON)
   /// A line of the provider's log.

@@ -19,7 +19,7 @@ extension ProviderSession {
     if case .hello(let versions, let program) = message { return try greet(versions, program, type: message.type) }
     guard state != .greeting else { throw outOfOrder(message) }
     switch message {
-    case .log, .event, .keep: return budgeted(message, at: now)
+    case .log, .event, .keep, .transport: return budgeted(message, at: now)
     case .reply(let id, let reply): return try replied(id, reply)
     case .asleep: return try slept(message)
     case .stopped, .failed: return try ended(message)
@@ -51,6 +51,8 @@ extension ProviderSession {
       return notice + [.log(line)]
     case .event(let name, let data): return notice + [.event(name: name, data)]
     case .keep(let bytes): return notice + [.keep(bytes)]
+    // One of a run that is over tells nothing.
+    case .transport(let text): return isRunning ? notice + [.transport(escaped(text))] : notice
     default: return notice
     }
   }

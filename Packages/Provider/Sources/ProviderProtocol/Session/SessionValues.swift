@@ -89,6 +89,8 @@ extension ProviderSession {
     case event(name: Word, JSON)
     /// Keep these bytes for the tunnel's later starts, in place of those before; none: forget those.
     case keep([UInt8])
+    /// How the tunnel's packets go now, for people; empty: the provider says nothing.
+    case transport(String)
     /// A line of the provider's log.
     case log(LogLine)
     /// That many events and lines were dropped, because they came too fast.

@@ -154,6 +154,9 @@ public final class ProviderHost {
   /// `kept`, also after a restart of the machine. An empty list forgets them. They may be secret.
   public func keep(_ bytes: [UInt8]) { send(.keep(bytes)) }
 
+  /// Tells people how the tunnel's packets go now, in 512 bytes at most: `roamward status` shows it. Empty: nothing. It ends with the run.
+  public func transport(_ text: String) { send(.transport(text: text)) }
+
   /// Writes a line of the log, shortened to 4,096 bytes. It must contain no secret.
   public func log(_ level: LogLine.Level, _ origin: Word, _ text: String) {
     send(.log(LogLine(level: level, origin: origin, text: Self.shortened(text))))

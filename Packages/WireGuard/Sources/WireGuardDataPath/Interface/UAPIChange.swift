@@ -21,6 +21,7 @@ extension UAPIPeerChange {
     change.updatesOnly = updatesOnly
     change.presharedKey = presharedKey.map { secret(in: bytes, $0) }
     change.endpoint = endpoint.map { DatagramAddress($0.address, port: $0.port, scope: $0.scope) }
+    change.probe = probe.map { DatagramAddress($0.address, port: $0.port, scope: $0.scope) }
     change.persistentKeepalive = persistentKeepalive
     change.replacesAllowedIPs = replacesAllowedIPs
     change.allowedIPs = allowedIPs

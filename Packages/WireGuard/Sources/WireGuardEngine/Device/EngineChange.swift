@@ -25,6 +25,8 @@ package struct PeerChange: Sendable {
   /// `.some(nil)`, or all zeros, removes the key.
   package var presharedKey: SecretBytes??
   package var endpoint: DatagramAddress?
+  /// Send an initiation there, while the sessions and the endpoint stay as they are (`Engine.probe`).
+  package var probe: DatagramAddress?
   /// Seconds; 0 is off.
   package var persistentKeepalive: UInt16?
   package var replacesAllowedIPs = false

@@ -22,8 +22,21 @@ extension Engine {
     sendInitiation(peer, at: time, effects: &effects)
   }
 
-  private func sendInitiation(_ peer: Peer, at time: EngineTime, effects: inout [EngineEffect]) {
-    guard isUp, let identity, let endpoint = endpoint(of: peer) else { return }
+  /// Sends an initiation to an address that is not the peer's endpoint: an answer from there moves the peer, as any authentic message does.
+  /// Packets go to the endpoint meanwhile, and so does the next initiation, which follows if there is no answer. Without effect within five
+  /// seconds of a handshake message, while another handshake is under way, and for a peer without an endpoint.
+  func probe(_ peer: Peer, at address: DatagramAddress, at time: EngineTime, effects: inout [EngineEffect]) {
+    let now = time.moment.nanoseconds
+    let isTooEarly = peer.lastHandshakeMessage.map { elapsed(since: $0, at: now) < ProtocolConstants.rekeyTimeout } ?? false
+    guard !isTooEarly, peer.retransmitAt == nil, now >= peer.initiatesFrom, endpoint(of: peer) != nil else { return }
+    peer.attempts = 0
+    peer.hasHurried = false
+    sendInitiation(peer, to: address, at: time, effects: &effects)
+  }
+
+  /// `address`: instead of the peer's endpoint.
+  private func sendInitiation(_ peer: Peer, to address: DatagramAddress? = nil, at time: EngineTime, effects: inout [EngineEffect]) {
+    guard isUp, let identity, let endpoint = address ?? endpoint(of: peer) else { return }
     let now = time.moment.nanoseconds
     forgetInitiation(peer)
     let index = newIndex(for: peer)

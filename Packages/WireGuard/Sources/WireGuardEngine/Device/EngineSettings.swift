@@ -119,6 +119,7 @@ extension Engine {
     }
     // Work that waited for an endpoint.
     if isFirstEndpoint { startPersistentKeepalive(peer, at: time, effects: &effects) }
+    if let probe = change.probe { self.probe(peer, at: probe, at: time, effects: &effects) }
     rearm(peer)
   }
 

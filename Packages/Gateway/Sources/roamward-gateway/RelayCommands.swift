@@ -1,0 +1,51 @@
+import ArgumentParser
+import GatewayHost
+import LinuxIO
+
+struct Relay: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Let devices connect by TCP where a network lets no UDP pass.", subcommands: [Enable.self, Disable.self, Show.self],
+    defaultSubcommand: Show.self)
+
+  struct Enable: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Relay WireGuard's packets by TCP, inside TLS.",
+      discussion: """
+        Roamward's clients learn the port with their next login, and use it only while UDP is not answered. Logins are accepted at this \
+        port too. Stock WireGuard clients cannot use it.
+        """)
+    @Option(help: "The TCP port. 443 passes most networks.") var port: UInt16 = 443
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      guard port > 0 else { throw ValidationError("--port: use 1 to 65535") }
+      guard try state.folder.loginIdentity() != nil else {
+        throw Failure.refused("there are no logins, by which clients learn of the relay\n  help: roamward-gateway login enable")
+      }
+      try TextFile.replace(state.folder.relayPath, with: Array("\(port)\n".utf8), mode: 0o600)
+      state.folder.announceChange()
+    }
+  }
+
+  struct Disable: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Relay nothing; devices that are connected so are disconnected.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try TextFile.remove(state.folder.relayPath)
+      state.folder.announceChange()
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show whether packets are relayed, and at which port.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      guard let port = state.folder.relayPort() else {
+        return write("nothing is relayed; `roamward-gateway relay enable` does it\n")
+      }
+      write("relay  TCP port \(port)\n")
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import GatewayLogin
+import Glibc
+import LoginProtocol
+import NetworkTypes
+import SeededRandom
+import Testing
+
+@Suite("Frames of a relay") struct RelayFrameTests {
+  private static let datagrams: [[UInt8]] = [
+    [1, 0, 0, 0] + [UInt8](repeating: 9, count: 144), [2, 0, 0, 0] + [UInt8](repeating: 8, count: 88),
+    [4, 0, 0, 0] + [UInt8](repeating: 7, count: 28), [4, 0, 0, 0] + [UInt8](repeating: 6, count: 16_380),
+    [3, 0, 0, 0] + [UInt8](repeating: 5, count: 60),
+  ]
+
+  private static let bytes = datagrams.reduce(into: [UInt8]()) { RelayFrame.append($1, to: &$0) }
+
+  @Test("the bytes are those of docs/wire-format.md") func format() {
+    var bytes: [UInt8] = []
+    #expect(RelayFrame.append([4, 0, 0, 0] + [UInt8](repeating: 1, count: 28), to: &bytes))
+    #expect(bytes == [0, 32, 4, 0, 0, 0] + [UInt8](repeating: 1, count: 28))
+    #expect(ClientMessage.relay(versions: 1...1).frame.bytes == [0, 6, 6, 1, 0, 2, 1, 1])
+    #expect(GatewayMessage.relaying(version: 1).frame.bytes == [0, 5, 0x85, 1, 0, 1, 1])
+  }
+
+  @Test("datagrams are read as they were written, in pieces of any size", arguments: 1...20) func roundTrip(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var stream = RelayStream()
+    var read: [[UInt8]] = []
+    var rest = Self.bytes[...]
+    while !rest.isEmpty {
+      let count = 1 + Int(random.next() % (seed < 10 ? 3000 : 70))
+      read += try stream.receive(rest.prefix(count))
+      rest = rest.dropFirst(count)
+    }
+    #expect(read == Self.datagrams)
+  }
+
+  @Test(
+    "what is no message of WireGuard is not written, and ends the reading",
+    arguments: [
+      ([0, 0], RelayFrameError.length), ([0, 31], .length), ([0x40, 1], .length), ([0xff, 0xff], .length),
+      ([0, 32, 5, 0, 0, 0] + [UInt8](repeating: 0, count: 28), .kind), ([0, 32, 1, 0, 0, 1] + [UInt8](repeating: 0, count: 28), .kind),
+      ([0, 32, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 28), .kind),
+    ] as [([UInt8], RelayFrameError)])
+  func wrong(bytes: [UInt8], error: RelayFrameError) {
+    var stream = RelayStream()
+    #expect(throws: error) { _ = try stream.receive(bytes) }
+    var written: [UInt8] = []
+    #expect(!RelayFrame.append(Array(bytes.dropFirst(2)), to: &written) && written.isEmpty)
+  }
+
+  @Test("the answer to RELAY is taken from bytes of another format that follow it") func first() throws {
+    var stream = LoginFrameStream()
+    let bytes = GatewayMessage.relaying(version: 1).frame.bytes + Self.bytes
+    #expect(try stream.receiveFirst(bytes.prefix(3)) == nil)
+    let (frame, rest) = try #require(try stream.receiveFirst(bytes.dropFirst(3)))
+    #expect(try GatewayMessage(frame) == .relaying(version: 1))
+    var relayed = RelayStream()
+    #expect(try relayed.receive(rest) == Self.datagrams)
+  }
+
+  @Test("no bytes crash the reader; what it reads is what was written") func fuzz() {
+    let rounds = getenv("LOGIN_FUZZ").flatMap { Int(String(cString: $0)) } ?? 20_000
+    var random = SplitMix64(seed: 43)
+    var read = 0
+    for _ in 0..<rounds {
+      var bytes: [UInt8] = []
+      for _ in 0..<(1 + random.next() % 3) { RelayFrame.append(random.pick(Array(Self.datagrams.prefix(3))), to: &bytes) }
+      if random.chance(0.2) { bytes = (0..<Int(random.next() % 80)).map { _ in UInt8(random.next() & 7) } }
+      for _ in 0..<(random.next() % 3) where !bytes.isEmpty {
+        let place = Int(random.next() % UInt64(bytes.count))
+        switch random.next() % 3 {
+        case 0: bytes[place] = UInt8(random.next() & 0xff)
+        case 1: bytes.remove(at: place)
+        default: bytes.insert(UInt8(random.next() & 0xff), at: place)
+        }
+      }
+      var stream = RelayStream()
+      guard let datagrams = try? stream.receive(bytes) else { continue }
+      read += datagrams.count
+      var again: [UInt8] = []
+      for datagram in datagrams { RelayFrame.append(datagram, to: &again) }
+      if !bytes.starts(with: again) { Issue.record("\(bytes) is read as \(datagrams)") }
+    }
+    #expect(read > rounds / 4)
+  }
+}
+
+@Suite("The relays of a gateway") struct RelayDeskTests {
+  private let now = Moment(nanoseconds: 1_000_000_000_000)
+
+  private func place(_ number: Int) throws -> IPAddress { try #require(IPAddress("192.0.\(number >> 8).\(number & 255)")) }
+
+  @Test("strangers have few, of a place and of all; who has proven to be a device does not count among them") func bounds() throws {
+    var desk = RelayDesk()
+    for number in 0..<RelayDesk.strangersOfPlace { #expect(try desk.open(UInt32(number), from: place(1), at: now)) }
+    #expect(try !desk.open(900, from: place(1), at: now) && desk.open(901, from: place(2), at: now))
+    desk.answered(0, by: .transport)
+    desk.answered(0, by: .initiation)
+    desk.answered(0, by: .cookieReply)
+    #expect(try !desk.open(900, from: place(1), at: now))
+    desk.answered(0, by: .response)
+    #expect(try desk.open(900, from: place(1), at: now))
+    var number: UInt32 = 1000
+    while desk.unproven < RelayDesk.strangers {
+      #expect(try desk.open(number, from: place(Int(number)), at: now))
+      number += 1
+    }
+    #expect(try !desk.open(number, from: place(7), at: now))
+    desk.close(901)
+    #expect(try desk.open(number, from: place(7), at: now) && desk.unproven == RelayDesk.strangers)
+  }
+
+  @Test("a place has a bounded number of devices, and so has the gateway; what is closed is free again") func capacity() throws {
+    var desk = RelayDesk()
+    var number: UInt32 = 0
+    for home in 0..<10 where desk.count < RelayDesk.capacity {
+      for _ in 0..<RelayDesk.capacityOfPlace where desk.count < RelayDesk.capacity {
+        number += 1
+        #expect(try desk.open(number, from: place(home), at: now))
+        desk.answered(number, by: .response)
+      }
+      if desk.count < RelayDesk.capacity { #expect(try !desk.open(9999, from: place(home), at: now)) }
+    }
+    #expect(try desk.count == RelayDesk.capacity && desk.unproven == 0 && !desk.open(9999, from: place(99), at: now))
+    desk.close(1)
+    desk.close(1)
+    #expect(try desk.count == RelayDesk.capacity - 1 && desk.open(9999, from: place(99), at: now))
+  }
+
+  @Test("a stranger has seconds; a device is closed when it is silent, or takes nothing") func times() throws {
+    var desk = RelayDesk()
+    for number in 1...4 as ClosedRange<UInt32> { #expect(try desk.open(number, from: place(1), at: now)) }
+    for number in 2...4 as ClosedRange<UInt32> { desk.answered(number, by: .response) }
+    #expect(desk.expired(at: now + .seconds(14)).isEmpty && desk.expired(at: now + RelayDesk.proof) == [1])
+    desk.close(1)
+    desk.waits(3, true, progress: false, at: now)
+    desk.waits(4, true, progress: false, at: now)
+    desk.waits(4, true, progress: true, at: now + .seconds(20))
+    #expect(desk.expired(at: now + RelayDesk.slow) == [3])
+    desk.waits(3, false, progress: true, at: now + .seconds(30))
+    desk.waits(4, false, progress: true, at: now + .seconds(30))
+    for number in 3...4 as ClosedRange<UInt32> { desk.heard(number, at: now + .seconds(60)) }
+    #expect(desk.expired(at: now + RelayDesk.idle) == [2] && desk.expired(at: now + .seconds(180)) == [2, 3, 4])
+  }
+
+  @Test("a relay is asked for instead of a login, and not in the middle of one") func conversation() throws {
+    var desk = LoginDesk()
+    let frame = ClientMessage.relay(versions: 1...2).frame.bytes
+    #expect(try desk.open(1, from: place(1), at: now))
+    #expect(desk.receive(frame, from: 1, at: now) == [.relay(versions: 1...2)] && !desk.isOpen(1))
+    #expect(try desk.open(2, from: place(1), at: now))
+    _ = desk.receive(ClientMessage.hello(hello).frame.bytes, from: 2, at: now)
+    #expect(desk.receive(frame, from: 2, at: now) == [.send(.failed(.format, retryAfter: 0)), .close])
+  }
+}

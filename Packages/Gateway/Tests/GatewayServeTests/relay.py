@@ -1,0 +1,57 @@
+"""Asks a gateway for relays as docs/wire-format.md describes them: a second implementation, for tests.
+
+relay.py HOST PORT ask        prints kind and first value of the answer, in hexadecimal
+relay.py HOST PORT nonsense   prints whether the gateway closes a relay of something else than WireGuard
+relay.py HOST PORT crowd      prints how many relays a stranger gets at once
+"""
+
+import socket
+import ssl
+import struct
+import sys
+
+
+def connect(host, port):
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    return context.wrap_socket(socket.create_connection((host, port), timeout=10))
+
+
+def read(stream, count):
+    data = b""
+    while len(data) < count:
+        part = stream.recv(count - len(data))
+        if not part:
+            raise EOFError
+        data += part
+    return data
+
+
+def relay(host, port):
+    """A connection, and the body of the answer to RELAY."""
+    stream = connect(host, port)
+    stream.sendall(bytes.fromhex("0006060100020101"))
+    (length,) = struct.unpack(">H", read(stream, 2))
+    return stream, read(stream, length)
+
+
+host, port, what = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if what == "crowd":
+    streams, taken = [], 0
+    for _ in range(20):
+        stream, answer = relay(host, port)
+        streams.append(stream)
+        taken += answer[0] == 0x85
+    print(taken)
+    raise SystemExit
+stream, answer = relay(host, port)
+if what == "ask":
+    print(f"{answer[0]:02x} {answer[4]:02x}")
+else:
+    stream.sendall(struct.pack(">H", 40) + b"GET / HTTP/1.1\r\n\r\n".ljust(40))
+    try:
+        print("closed" if not stream.recv(1) else "answered")
+    except (ConnectionError, ssl.SSLError):
+        print("closed")
