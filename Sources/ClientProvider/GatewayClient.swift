@@ -92,7 +92,9 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
           "status",
           [
             "connected": .bool(isReady && !isReasserting), "user": JSON(grant?.user), "device": JSON(grant?.device),
-            "endpoint": JSON(grant?.endpoint), "transport": JSON(transport), "transport-reason": JSON(transport == nil ? nil : transportReason), "addresses": JSON(grant?.addresses.map(\.description) ?? []),
+            "endpoint": JSON(grant?.endpoint), "transport": JSON(transport),
+            "transport-reason": JSON(transport == nil ? nil : transportReason),
+            "addresses": JSON(grant?.addresses.map(\.description) ?? []),
             "signed-in-now": .bool(hasSignedIn),
           ])))
   }

@@ -50,7 +50,7 @@ final class RelayLink {
   var engineEndpoint: Endpoint { port.endpoint }
 
   func open() {
-    limit = host.after(Self.patience) { [weak self] in self?.end("\(self?.server.description ?? "") does not answer within \(Self.patience)") }
+    limit = host.after(Self.patience) { [weak self, server] in self?.end("\(server) does not answer within \(Self.patience)") }
     host.connect(.tcp, to: server) { [weak self] result in
       switch result {
       case .failure(let refusal): self?.end(refusal.text)

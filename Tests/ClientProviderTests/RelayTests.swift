@@ -158,7 +158,8 @@ extension ClientTests {
     #expect(udp.sockets.count == 1 && udp.sockets.first?.remote.port == 51_820)
   }
 
-  @Test("a login finds the gateway at port 443 where its own port is blocked; nothing else is believed there") func loginElsewhere() throws {
+  @Test("a login finds the gateway at port 443 where its own port is blocked; nothing else is believed there") func loginElsewhere() throws
+  {
     for isGateway in [true, false] {
       let host = Host(GatewayClient<MemoryEngine>.self, tunnel: "corp")
       host.unreachablePorts = [51_820]

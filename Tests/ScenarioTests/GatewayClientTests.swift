@@ -164,7 +164,7 @@ struct GatewayClientScenes {
       secret office.password 'correct horse'
       go cafe
       block_udp
-      client_policy ', username: alice' 'password: office.password' </dev/null
+      client_policy ', username: alice' 'password: office.password' <<<'    kill-switch: "on"'
       start_agent
       roamward up office >/dev/null
       within 20 field_is office state connected

@@ -1,19 +1,19 @@
 package import LoginProtocol
 package import NetworkTypes
 
-/// All relays at once: a bounded number of each place, and how long each may be silent, idle or slow. It has no clock and no sockets.
+/// All relays at once: a bounded number of each source, and how long each may be silent, idle or slow. It has no clock and no sockets.
 ///
-/// Anybody can begin a relay. One counts as proven when the gateway's WireGuard has answered an initiation that came through it, which it
-/// does for its peers alone: strangers have few relays, and each for seconds.
+/// A stranger can begin a relay. One counts as proven when the gateway's WireGuard has answered an initiation that came through it, which
+/// it does for its peers alone. Until then it is one of few, for seconds.
 package struct RelayDesk: Sendable {
   /// The version of relays.
   package static let version: UInt8 = 1
-  /// The most relays, and those of one place (an IPv4 address, or an IPv6 /64).
+  /// The most relays, and those of one source (an IPv4 address, or an IPv6 /64).
   package static let capacity = 500
-  package static let capacityOfPlace = 64
+  package static let capacityOfSource = 64
   /// The same for those that are not proven.
   package static let strangers = 100
-  package static let strangersOfPlace = 16
+  package static let strangersOfSource = 16
 
   /// Until a relay is proven. WireGuard repeats an initiation after 5 s.
   package static let proof = Duration.seconds(15)
@@ -25,7 +25,7 @@ package struct RelayDesk: Sendable {
   package static let interval = Duration.seconds(5)
 
   private struct Relay {
-    let place: IPPrefix
+    let source: IPPrefix
     let began: Moment
     var heard: Moment
     var isProven = false
@@ -49,19 +49,19 @@ package struct RelayDesk: Sendable {
 
   /// Takes a relay; `false` if there are too many.
   package mutating func open(_ number: UInt32, from address: IPAddress, at now: Moment) -> Bool {
-    let place = LoginLimits.place(of: address)
-    let here = counts[place] ?? Count()
-    guard relays[number] == nil, total.all < Self.capacity, total.strangers < Self.strangers, here.all < Self.capacityOfPlace,
-      here.strangers < Self.strangersOfPlace
+    let source = LoginLimits.place(of: address)
+    let here = counts[source] ?? Count()
+    guard relays[number] == nil, total.all < Self.capacity, total.strangers < Self.strangers, here.all < Self.capacityOfSource,
+      here.strangers < Self.strangersOfSource
     else { return false }
-    relays[number] = Relay(place: place, began: now, heard: now)
-    add(1, 1, to: place)
+    relays[number] = Relay(source: source, began: now, heard: now)
+    add(1, 1, to: source)
     return true
   }
 
   package mutating func close(_ number: UInt32) {
     guard let relay = relays.removeValue(forKey: number) else { return }
-    add(-1, relay.isProven ? 0 : -1, to: relay.place)
+    add(-1, relay.isProven ? 0 : -1, to: relay.source)
   }
 
   /// The client has sent something.
@@ -72,7 +72,7 @@ package struct RelayDesk: Sendable {
     // Data may still be meant for a client before this one.
     guard kind == .response, let relay = relays[number], !relay.isProven else { return }
     relays[number]?.isProven = true
-    add(0, -1, to: relay.place)
+    add(0, -1, to: relay.source)
   }
 
   /// Whether bytes wait that the client has not taken. `progress`: it has taken some.
@@ -92,11 +92,11 @@ package struct RelayDesk: Sendable {
     }.keys.sorted()
   }
 
-  private mutating func add(_ all: Int, _ strangers: Int, to place: IPPrefix) {
-    var count = counts[place] ?? Count()
+  private mutating func add(_ all: Int, _ strangers: Int, to source: IPPrefix) {
+    var count = counts[source] ?? Count()
     count.all += all
     count.strangers += strangers
-    counts[place] = count.all > 0 ? count : nil
+    counts[source] = count.all > 0 ? count : nil
     total.all += all
     total.strangers += strangers
   }

@@ -68,11 +68,11 @@ import Testing
       for _ in 0..<(1 + random.next() % 3) { RelayFrame.append(random.pick(Array(Self.datagrams.prefix(3))), to: &bytes) }
       if random.chance(0.2) { bytes = (0..<Int(random.next() % 80)).map { _ in UInt8(random.next() & 7) } }
       for _ in 0..<(random.next() % 3) where !bytes.isEmpty {
-        let place = Int(random.next() % UInt64(bytes.count))
+        let index = Int(random.next() % UInt64(bytes.count))
         switch random.next() % 3 {
-        case 0: bytes[place] = UInt8(random.next() & 0xff)
-        case 1: bytes.remove(at: place)
-        default: bytes.insert(UInt8(random.next() & 0xff), at: place)
+        case 0: bytes[index] = UInt8(random.next() & 0xff)
+        case 1: bytes.remove(at: index)
+        default: bytes.insert(UInt8(random.next() & 0xff), at: index)
         }
       }
       var stream = RelayStream()
@@ -89,48 +89,48 @@ import Testing
 @Suite("The relays of a gateway") struct RelayDeskTests {
   private let now = Moment(nanoseconds: 1_000_000_000_000)
 
-  private func place(_ number: Int) throws -> IPAddress { try #require(IPAddress("192.0.\(number >> 8).\(number & 255)")) }
+  private func source(_ number: Int) throws -> IPAddress { try #require(IPAddress("192.0.\(number >> 8).\(number & 255)")) }
 
-  @Test("strangers have few, of a place and of all; who has proven to be a device does not count among them") func bounds() throws {
+  @Test("strangers have few, of a source and of all; a proven device does not count among them") func bounds() throws {
     var desk = RelayDesk()
-    for number in 0..<RelayDesk.strangersOfPlace { #expect(try desk.open(UInt32(number), from: place(1), at: now)) }
-    #expect(try !desk.open(900, from: place(1), at: now) && desk.open(901, from: place(2), at: now))
+    for number in 0..<RelayDesk.strangersOfSource { #expect(try desk.open(UInt32(number), from: source(1), at: now)) }
+    #expect(try !desk.open(900, from: source(1), at: now) && desk.open(901, from: source(2), at: now))
     desk.answered(0, by: .transport)
     desk.answered(0, by: .initiation)
     desk.answered(0, by: .cookieReply)
-    #expect(try !desk.open(900, from: place(1), at: now))
+    #expect(try !desk.open(900, from: source(1), at: now))
     desk.answered(0, by: .response)
-    #expect(try desk.open(900, from: place(1), at: now))
+    #expect(try desk.open(900, from: source(1), at: now))
     var number: UInt32 = 1000
     while desk.unproven < RelayDesk.strangers {
-      #expect(try desk.open(number, from: place(Int(number)), at: now))
+      #expect(try desk.open(number, from: source(Int(number)), at: now))
       number += 1
     }
-    #expect(try !desk.open(number, from: place(7), at: now))
+    #expect(try !desk.open(number, from: source(7), at: now))
     desk.close(901)
-    #expect(try desk.open(number, from: place(7), at: now) && desk.unproven == RelayDesk.strangers)
+    #expect(try desk.open(number, from: source(7), at: now) && desk.unproven == RelayDesk.strangers)
   }
 
-  @Test("a place has a bounded number of devices, and so has the gateway; what is closed is free again") func capacity() throws {
+  @Test("a source has a bounded number of devices, and so has the gateway; what is closed is free again") func capacity() throws {
     var desk = RelayDesk()
     var number: UInt32 = 0
     for home in 0..<10 where desk.count < RelayDesk.capacity {
-      for _ in 0..<RelayDesk.capacityOfPlace where desk.count < RelayDesk.capacity {
+      for _ in 0..<RelayDesk.capacityOfSource where desk.count < RelayDesk.capacity {
         number += 1
-        #expect(try desk.open(number, from: place(home), at: now))
+        #expect(try desk.open(number, from: source(home), at: now))
         desk.answered(number, by: .response)
       }
-      if desk.count < RelayDesk.capacity { #expect(try !desk.open(9999, from: place(home), at: now)) }
+      if desk.count < RelayDesk.capacity { #expect(try !desk.open(9999, from: source(home), at: now)) }
     }
-    #expect(try desk.count == RelayDesk.capacity && desk.unproven == 0 && !desk.open(9999, from: place(99), at: now))
+    #expect(try desk.count == RelayDesk.capacity && desk.unproven == 0 && !desk.open(9999, from: source(99), at: now))
     desk.close(1)
     desk.close(1)
-    #expect(try desk.count == RelayDesk.capacity - 1 && desk.open(9999, from: place(99), at: now))
+    #expect(try desk.count == RelayDesk.capacity - 1 && desk.open(9999, from: source(99), at: now))
   }
 
   @Test("a stranger has seconds; a device is closed when it is silent, or takes nothing") func times() throws {
     var desk = RelayDesk()
-    for number in 1...4 as ClosedRange<UInt32> { #expect(try desk.open(number, from: place(1), at: now)) }
+    for number in 1...4 as ClosedRange<UInt32> { #expect(try desk.open(number, from: source(1), at: now)) }
     for number in 2...4 as ClosedRange<UInt32> { desk.answered(number, by: .response) }
     #expect(desk.expired(at: now + .seconds(14)).isEmpty && desk.expired(at: now + RelayDesk.proof) == [1])
     desk.close(1)
@@ -147,9 +147,9 @@ import Testing
   @Test("a relay is asked for instead of a login, and not in the middle of one") func conversation() throws {
     var desk = LoginDesk()
     let frame = ClientMessage.relay(versions: 1...2).frame.bytes
-    #expect(try desk.open(1, from: place(1), at: now))
+    #expect(try desk.open(1, from: source(1), at: now))
     #expect(desk.receive(frame, from: 1, at: now) == [.relay(versions: 1...2)] && !desk.isOpen(1))
-    #expect(try desk.open(2, from: place(1), at: now))
+    #expect(try desk.open(2, from: source(1), at: now))
     _ = desk.receive(ClientMessage.hello(hello).frame.bytes, from: 2, at: now)
     #expect(desk.receive(frame, from: 2, at: now) == [.send(.failed(.format, retryAfter: 0)), .close])
   }

@@ -28,8 +28,10 @@ struct GatewayServeTests {
   func login() throws {
     let outcome = try run(
       ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/login.bash"],
-      environment: ["ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "RELAY": folder + "/relay.py",
-        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
+      environment: [
+        "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "RELAY": folder + "/relay.py",
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+      ],
       limit: .seconds(240))
     #expect(outcome.code == 0, "\(outcome.output)")
   }

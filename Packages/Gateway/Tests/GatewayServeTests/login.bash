@@ -126,7 +126,8 @@ port=4443 key=$laptop login laptop alice 'correct horse' >relayed.out || fail 'n
 grep -qF " 11=b'\x11[" relayed.out || fail "the port is not told: $(cat relayed.out)"
 auth=$(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work')
 grep -q '^Seccomp:\s*2$' "/proc/$auth/status" || fail 'it has no filter of system calls with relays'
-[[ $(ss -Huanp | grep -c "pid=$auth,") == 500 && -z $(ss -Huanp | grep "pid=$auth," | grep -v '127.0.0.1:51820 ') ]] ||
+ss -Huanp | grep "pid=$auth," >sockets.out || fail 'it has no UDP sockets'
+[[ $(wc -l <sockets.out) == 500 && $(grep -c '127.0.0.1:51820 ' sockets.out) == 500 ]] ||
   fail 'a UDP socket leads elsewhere'
 gateway status | grep -q 'relay  TCP port 4443, 0 connected by it' || fail "status: $(gateway status)"
 python3 -m http.server --bind 127.0.0.1 4444 >/dev/null 2>&1 & web=$!
