@@ -97,6 +97,7 @@ let package = Package(
     .executable(name: "roamward-gateway-auth", targets: ["roamward-gateway-auth"]),
     .executable(name: "roamward-gateway-store", targets: ["roamward-gateway-store"]),
     .executable(name: "roamward-gateway-oidc", targets: ["roamward-gateway-oidc"]),
+    .executable(name: "roamward-gateway-web", targets: ["roamward-gateway-web"]),
     .executable(name: "roamward-desktop", targets: ["roamward-desktop"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
@@ -229,11 +230,12 @@ let package = Package(
     gateway("GatewayCredentials", uses: ["CCrypto", "CSodium"]),
     .systemLibrary(name: "CTLS", path: "Packages/Gateway/Sources/CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     // What reads strangers' bytes for the gateway.
+    gateway("GatewaySockets", uses: ["LinuxIO", "NetworkTypes"]),
     gateway(
       "GatewayAuth",
       uses: [
-        "CLinux", "CSodium", "CTLS", "GatewayCore", "GatewayCredentials", "GatewayLogin", "LinuxIO", "LoginProtocol", "NetworkTypes",
-        "ProcessConfinement",
+        "CLinux", "CSodium", "CTLS", "GatewayCore", "GatewayCredentials", "GatewayLogin", "GatewaySockets", "LinuxIO", "LoginProtocol",
+        "NetworkTypes", "ProcessConfinement",
       ]),
     .executableTarget(
       name: "roamward-gateway-auth", dependencies: ["CWipingHeap", "GatewayAuth", "ProcessConfinement"],
@@ -257,17 +259,34 @@ let package = Package(
     .executableTarget(
       name: "roamward-gateway-store", dependencies: ["GatewayPostgreSQL", "ProcessConfinement"],
       path: "Packages/Gateway/Sources/roamward-gateway-store", swiftSettings: strict),
+    // What reads the requests of browsers.
+    gateway("PageProtocol", uses: ["GatewayCore", "KernelModel", "LoginProtocol", "NetworkTypes"], settings: safe),
+    gateway("GatewayPage", uses: ["GatewayCore", "JSON", "KernelModel", "NetworkTypes", "PageProtocol"], settings: safe),
+    .systemLibrary(
+      name: "CMicroHTTPD", path: "Packages/Gateway/Sources/CMicroHTTPD", pkgConfig: "libmicrohttpd",
+      providers: [.apt(["libmicrohttpd-dev"])]),
+    .target(
+      name: "GatewayWeb",
+      dependencies: ["CMicroHTTPD", "LinuxIO", "LoginProtocol", "NetworkTypes", "PageProtocol", "ProcessConfinement"],
+      path: "Packages/Gateway/Sources/GatewayWeb",
+      resources: [.embedInCode("Files/page.html"), .embedInCode("Files/page.css"), .embedInCode("Files/page.js")],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "roamward-gateway-web", dependencies: ["CWipingHeap", "GatewayWeb", "ProcessConfinement"],
+      path: "Packages/Gateway/Sources/roamward-gateway-web", swiftSettings: strict),
     gateway(
       "GatewayHost",
       uses: [
-        "CQREncode", "CSodium", "ConfinedProcess", "GatewayCore", "GatewayCredentials", "GatewayLogin", "GatewayStore", "KernelModel",
-        "KernelNetwork", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", "SystemdIO", "TunnelProviders",
+        "CQREncode", "CSodium", "ConfinedProcess", "GatewayCore", "GatewayCredentials", "GatewayLogin", "GatewayPage", "GatewaySockets",
+        "GatewayStore", "JSON", "KernelModel", "KernelNetwork", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", "PageProtocol",
+        "SystemdIO",
+        "TunnelProviders",
       ]),
     .executableTarget(
       name: "roamward-gateway",
       dependencies: [
-        "CWipingHeap", "GatewayCore", "GatewayCredentials", "GatewayHost", "GatewayLogin", "GatewayStore", "KernelModel", "KeyMemory",
-        "LinuxIO", "LoginProtocol", "NetworkTypes", argumentParser,
+        "CWipingHeap", "GatewayCore", "GatewayCredentials", "GatewayHost", "GatewayLogin", "GatewayPage", "GatewayStore", "JSON",
+        "KernelModel", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", argumentParser,
       ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict),
     gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
     gatewayTests(
@@ -283,15 +302,25 @@ let package = Package(
       "GatewayServeTests",
       uses: [
         "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
-        "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-store", "roamward-wireguard",
-      ], resources: ["agree.py", "gateway.bash", "login.bash", "login.py", "openid.bash", "relay.py", "shared.bash"]),
-    gatewayTests("GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "GatewayOpenID", "GatewayPostgreSQL", "ProcessConfinement"]),
+        "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-store", "roamward-gateway-web", "roamward-wireguard",
+      ],
+      resources: [
+        "agree.py", "browser.py", "gateway.bash", "login.bash", "login.py", "openid.bash", "page.bash", "relay.py", "shared.bash",
+      ]),
+    gatewayTests(
+      "GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "GatewayOpenID", "GatewayPostgreSQL", "GatewayWeb", "ProcessConfinement"]),
     gatewayTests(
       "OpenIDConnectTests",
       uses: [
         "GatewayCore", "GatewayLogin", "GatewayOpenID", "JSON", "LinuxIO", "LoginProtocol", "NetworkTypes", "OpenIDConnect", "SeededRandom",
         "TestSupport", "roamward-gateway-oidc",
       ], resources: ["issuer.py"]),
+    gatewayTests(
+      "GatewayPageTests",
+      uses: [
+        "GatewayCore", "GatewayPage", "JSON", "KernelModel", "LinuxIO", "LoginProtocol", "NetworkTypes", "PageProtocol", "SeededRandom",
+        "TestSupport", "roamward-gateway-web",
+      ]),
 
     // Text in, values out; and the words of the local socket.
     pure(
@@ -487,7 +516,10 @@ let package = Package(
       ]),
     tests(
       "ArchitectureTests",
-      uses: ["JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-gateway", "roamward-wireguard", "roamwardd"]),
+      uses: [
+        "JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-gateway", "roamward-gateway-web", "roamward-wireguard",
+        "roamwardd",
+      ]),
     tests("StatusDisplayTests", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore", "StatusDisplay"]),
     tests("BugReportTests", uses: ["BugReport", "SeededRandom"]),
     tests(

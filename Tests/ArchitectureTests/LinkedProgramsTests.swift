@@ -17,6 +17,12 @@ import Testing
       "roamward-desktop", ["DesktopService", "SystemdIO"], ["RoamwardCore", "ControlProtocol", "PolicySource", "KernelModel", "JSON"],
       ["libgomp", "libjansson", "libnl", "libyaml", "libcurl", "libgtk", "libQt"]
     ),
+    // It reads what browsers send, and knows no users.
+    (
+      "roamward-gateway-web", ["GatewayWeb", "PageProtocol"],
+      ["GatewayHost", "GatewayStore", "GatewayPage", "JSON", "KernelNetwork", "SystemdIO"],
+      ["libsystemd", "libnl", "libnftables", "libpq", "libsqlite3", "libjansson", "libqrencode"]
+    ),
     // libnftables has a megabyte resident, and is loaded when it is needed.
     (
       "roamwardd", ["RoamwardCore", "WireGuardControl"], ["WireGuardEngine", "WireGuardDataPath"],

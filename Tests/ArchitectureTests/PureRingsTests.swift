@@ -81,6 +81,21 @@ import Testing
     }
   }
 
+  @Test(
+    "what judges the page's requests computes, with strict memory safety",
+    arguments: [
+      ("PageProtocol", ["GatewayCore", "KernelModel", "LoginProtocol", "NetworkTypes"]),
+      ("GatewayPage", ["GatewayCore", "JSON", "KernelModel", "NetworkTypes", "PageProtocol"]),
+    ] as [(String, Set<String>)])
+  func page(target: String, allowed: Set<String>) throws {
+    let files = swiftFiles(in: sources(of: target))
+    #expect(!files.isEmpty)
+    for file in files {
+      #expect(Set(importedModules(in: try text(file))).subtracting(allowed) == [], "\(file)")
+      for line in try text(file).split(separator: "\n") { #expect(!Self.waivesSafety(line), "\(file): \(line)") }
+    }
+  }
+
   @Test("one file knows jansson") func jansson() throws {
     let files = try swiftFiles(in: "\(Self.root)/Sources").filter { importedModules(in: try text($0)).contains("CJansson") }
     #expect(files.map { $0.split(separator: "/").suffix(2).joined(separator: "/") } == ["JSON/JSONParsing.swift"])

@@ -2,6 +2,7 @@ internal import CSodium
 internal import GatewayCore
 internal import GatewayCredentials
 internal import GatewayLogin
+internal import GatewaySockets
 internal import Glibc
 package import LinuxIO
 internal import LoginProtocol
@@ -236,7 +237,7 @@ extension AuthWork {
     guard let server else { return }
     for _ in 0..<16 {
       guard let file = try? listener.accept() else { return }
-      guard let address = remoteAddress(of: file), let connection = TLSConnection(server) else { continue }
+      guard let address = file.remoteAddress, let connection = TLSConnection(server) else { continue }
       repeat { lastNumber &+= 1 } while clients[lastNumber] != nil || relays?.contains(lastNumber) ?? false
       let number = lastNumber
       guard desk.open(number, from: address, at: .now) else { continue }
@@ -346,22 +347,6 @@ extension AuthRequest {
       .bind(let number, _, _, _, _), .signIn(let number, _):
       number
     case .hello, .note, .ended: nil
-    }
-  }
-}
-
-/// The address of the other end; an IPv4 address as such, also at a socket of IPv6.
-private func remoteAddress(of file: FileDescriptor) -> IPAddress? {
-  var storage = sockaddr_storage()
-  var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-  return withUnsafeMutablePointer(to: &storage) { pointer in
-    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-      guard getpeername(file.number, generic, &length) == 0, Int32(generic.pointee.sa_family) == AF_INET6 else { return nil }
-      return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
-        let bytes = withUnsafeBytes(of: v6.pointee.sin6_addr) { Array($0) }
-        let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
-        return isMapped ? IPAddress(bytes: bytes.suffix(4)) : IPAddress(bytes: bytes)
-      }
     }
   }
 }

@@ -27,6 +27,7 @@ package final class GatewayServer {
   /// The engine of the link; `nil`: the kernel was not found as wanted at the last comparison.
   private var engine: WireGuardEngine?
   private var logins: LoginService?
+  private var page: PageService?
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
@@ -77,10 +78,18 @@ package final class GatewayServer {
     logins = LoginService(
       folder, on: loop, store, directory: { [weak self] in self?.view.directory ?? Directory() },
       changed: { [weak self] in self?.refresh() }, log: { log($0) })
+    page = PageService(
+      PageService.Host(
+        folder: folder, loop: loop, store: store, directory: { [weak self] in self?.view.directory ?? Directory() },
+        device: { [weak self] in self?.presentDevice }, changed: { [weak self] in self?.refresh() }, log: { log($0) }))
     server?.follow(on: loop) { [weak self] in self?.refresh() }
     refresh()
     ServiceManager.ready(status: lastTrouble ?? "\(view.directory.devices.count) devices")
     return try loop.run()
+  }
+
+  private var presentDevice: WireGuardState? {
+    view.directory.site.flatMap { kernel.device($0.link.description, kernel.engine(of: $0.link.description)) }
   }
 
   /// Reads what has changed in the store, and makes the kernel so: for a few devices by themselves, otherwise, and on time, all of it.
@@ -100,6 +109,7 @@ package final class GatewayServer {
       converge(isComplete: false)
     }
     logins?.refresh()
+    page?.refresh()
     if onTime || timer == nil {
       timer = try? loop.at(.now + (server == nil ? Self.period : Self.serverPeriod)) { [weak self] in self?.refresh(onTime: true) }
     }

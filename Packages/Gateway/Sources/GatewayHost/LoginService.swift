@@ -2,6 +2,7 @@ internal import ConfinedProcess
 internal import GatewayCore
 internal import GatewayCredentials
 internal import GatewayLogin
+internal import GatewaySockets
 internal import GatewayStore
 internal import Glibc
 internal import KernelModel

@@ -1,16 +1,26 @@
 internal import CQREncode
 internal import Glibc
 
-/// A text as a QR code for a terminal: two modules in each character, with the quiet zone of ISO/IEC 18004.
+/// A text as a QR code (ISO/IEC 18004).
 package enum QRCode {
-  /// `nil`: the text is too long for a code.
-  package static func text(_ content: String) -> String? {
+  /// Its modules by rows, without the quiet zone: `true` is dark. `nil`: the text is too long for a code.
+  package static func modules(_ content: String) -> [[Bool]]? {
     guard let code = QRcode_encodeString8bit(content, 0, QR_ECLEVEL_L) else { return nil }
     defer { QRcode_free(code) }
     let width = Int(code.pointee.width)
     guard let data = code.pointee.data else { return nil }
+    let rows = (0..<width).map { row in (0..<width).map { data[row * width + $0] & 1 != 0 } }
+    // A code never stays in memory longer than needed: it may contain a private key.
+    memset(data, 0, width * width)
+    return rows
+  }
+
+  /// For a terminal: two modules in each character, with the quiet zone.
+  package static func text(_ content: String) -> String? {
+    guard let rows = modules(content) else { return nil }
+    let width = rows.count
     func isDark(_ row: Int, _ column: Int) -> Bool {
-      (0..<width).contains(row) && (0..<width).contains(column) && data[row * width + column] & 1 != 0
+      (0..<width).contains(row) && (0..<width).contains(column) && rows[row][column]
     }
     // Light modules are drawn: a terminal is dark, or its reader takes the inverse.
     var lines: [String] = []
@@ -25,8 +35,6 @@ package enum QRCode {
           }
         }.joined())
     }
-    // A code never stays in memory longer than needed: it may contain a private key.
-    memset(data, 0, width * width)
     return lines.joined(separator: "\n") + "\n"
   }
 }

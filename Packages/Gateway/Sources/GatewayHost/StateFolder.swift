@@ -1,5 +1,5 @@
 internal import CSodium
-internal import GatewayCore
+package import GatewayCore
 package import GatewayLogin
 package import GatewayStore
 internal import Glibc
@@ -128,6 +128,17 @@ package struct StateFolder: Hashable, Sendable {
 
   var relayTrouble: String? {
     (try? TextFile.read(relayTroublePath, limit: 1024)).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  package var pagePath: String { "\(path)/page" }
+
+  /// The settings of the page; `nil`: there is none.
+  package func pageSettings() throws(SystemError) -> PageSettings? {
+    guard access(pagePath, F_OK) == 0 else { return nil }
+    guard let settings = PageSettings(String(decoding: try TextFile.read(pagePath, limit: 16_384), as: UTF8.self)) else {
+      throw SystemError(code: EINVAL, operation: "read the settings of the page from \(pagePath)")
+    }
+    return settings
   }
 
   /// Wakes a running gateway: the store has changed. A wake that is lost costs 15 seconds.

@@ -1,7 +1,9 @@
 import ArgumentParser
 import GatewayCore
 import GatewayHost
+import GatewayPage
 import GatewayStore
+import JSON
 import KernelModel
 import LinuxIO
 import NetworkTypes
@@ -9,11 +11,13 @@ import NetworkTypes
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the gateway, its pools and its devices.", discussion: "Sessions need root.")
+  @Flag(help: "Print JSON, as the page reads it.") var json = false
   @OptionGroup var state: StateOptions
 
   func run() throws {
     do {
-      write(try HostExamination(state.folder).status().lines)
+      let status = try HostExamination(state.folder).status()
+      write(json ? [status.json().text(indented: true)] : status.lines)
     } catch let error as StoreError {
       guard let age = state.folder.lastReading.map({ max(0, Timestamp.now.seconds - $0) }) else { throw error }
       throw Failure.refused("\(error)\n  the gateway read it \(age) s ago, and goes on with that")

@@ -91,4 +91,10 @@ struct StateOptions: ParsableArguments {
     folder.announceChange()
     return result
   }
+
+  /// Notes a change that is not in the store's tables.
+  func record(_ verb: String, _ object: String, _ detail: String = "") throws {
+    let record = AuditEntry.Record(actor: Actor.current, verb: verb, object: object, detail: detail)
+    try folder.store().record([record], at: Timestamp.now.seconds)
+  }
 }

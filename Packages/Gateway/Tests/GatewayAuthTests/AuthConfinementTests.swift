@@ -2,6 +2,7 @@ import CConfined
 import GatewayAuth
 import GatewayOpenID
 import GatewayPostgreSQL
+import GatewayWeb
 import Glibc
 import ProcessConfinement
 import Testing
@@ -64,6 +65,18 @@ struct AuthConfinementTests {
     let confined = cconfined_try(number) { AuthConfinementTests.openIDFilter?.load() ?? EINVAL }
     let expected =
       name.hasPrefix("the numbers of") ? Int32(CCONFINED_KILLED) : Self.connecting.contains(name) ? Int32(CCONFINED_DONE) : EPERM
+    #expect(confined == expected, "\(name): \(confined)")
+  }
+
+  private static let pageFilter = try? SystemCallFilter(WebFilter.rules(process: 0))
+
+  /// It is given its connections, so it accepts none.
+  @Test("so does the process that reads what browsers send", arguments: 0..<cconfined_count())
+  func attemptAtPage(number: Int32) throws {
+    _ = try #require(Self.pageFilter)
+    let name = String(cString: cconfined_name(number))
+    let confined = cconfined_try(number) { AuthConfinementTests.pageFilter?.load() ?? EINVAL }
+    let expected = name.hasPrefix("the numbers of") ? Int32(CCONFINED_KILLED) : name == "sendmsg to another address" ? 0 : EPERM
     #expect(confined == expected, "\(name): \(confined)")
   }
 }

@@ -53,6 +53,20 @@ struct GatewayServeTests {
   }
 
   @Test(
+    "the page in the tunnel: users change what is theirs, administrators see everything, another site's page gets nothing; in a browser",
+    .enabled(if: (try? shell("command -v curl python3 pgrep")) != nil, "needs curl, python3 and pgrep"), .timeLimit(.minutes(5)))
+  func page() throws {
+    let hasBrowser = (try? shell("command -v chromium")) != nil
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/page.bash"],
+      environment: [
+        "ROAMWARD_BIN": Self.programs, "BROWSER": hasBrowser ? folder + "/browser.py" : "", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        "PICTURES": getenv("PICTURES").map { String(cString: $0) } ?? "",
+      ], limit: .seconds(240))
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  @Test(
     "two gateways share a store on PostgreSQL: what one changes the other one does, and without the server everybody stays",
     .enabled(
       if: (try? shell("ls /usr/lib/postgresql/*/bin/postgres && command -v nsenter pkill setpriv")) != nil && getpwnam("postgres") != nil,

@@ -63,11 +63,29 @@ package struct GatewayStatus: Hashable, Sendable {
 
   private func state(_ device: Device, _ peer: WireGuardState.Peer?) -> String {
     let addresses = directory.addresses(of: device.id).map(\.description).joined(separator: ", ")
-    if !directory.isActive(device, at: now) { return "\(addresses)  refused" }
-    guard let peer, peer.lastHandshake > 0 else { return "\(addresses)  never seen" }
+    let state = connection(of: device, peer)
+    guard state.isKnown, let peer else { return "\(addresses)  \(state.rawValue)" }
     let age = "handshake \(max(0, now - peer.lastHandshake)) s ago"
     let endpoint = isRelayed(peer) ? "  by TCP" : peer.endpoint.map { "  from \($0)" } ?? ""
-    return "\(addresses)  \(isConnected(peer) ? "connected" : "away")\(endpoint)  \(age)"
-      + "  received \(peer.receivedBytes)  sent \(peer.sentBytes)"
+    return "\(addresses)  \(state.rawValue)\(endpoint)  \(age)  received \(peer.receivedBytes)  sent \(peer.sentBytes)"
+  }
+
+  /// Whether a device is connected.
+  package enum Connection: String, Hashable, Sendable {
+    /// The user is locked, or the account has ended.
+    case refused
+    case neverSeen = "never seen"
+    /// The last handshake is younger than a session can be.
+    case connected
+    case away
+
+    var isKnown: Bool { self == .connected || self == .away }
+  }
+
+  /// `peer`: the device's, as the engine reports it.
+  package func connection(of device: Device, _ peer: WireGuardState.Peer?) -> Connection {
+    if !directory.isActive(device, at: now) { return .refused }
+    guard let peer, peer.lastHandshake > 0 else { return .neverSeen }
+    return isConnected(peer) ? .connected : .away
   }
 }

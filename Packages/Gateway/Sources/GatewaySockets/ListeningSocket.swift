@@ -1,9 +1,10 @@
 internal import Glibc
-internal import LinuxIO
+package import LinuxIO
 
 /// A listening TCP socket for both families, at every address of the machine.
-enum ListeningSocket {
-  static func make(port: UInt16) throws(SystemError) -> FileDescriptor {
+package enum ListeningSocket {
+  /// `link`: packets that come in by another link do not reach it (SO_BINDTODEVICE of socket(7), without a capability since Linux 5.7).
+  package static func make(port: UInt16, link: String? = nil) throws(SystemError) -> FileDescriptor {
     let number = socket(AF_INET6, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw .last("make a TCP socket") }
     let file = FileDescriptor(owning: number)
@@ -16,6 +17,11 @@ enum ListeningSocket {
     setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &queue, 4)
     setsockopt(number, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &silence, 4)
     setsockopt(number, Int32(IPPROTO_IPV6), Int32(IPV6_V6ONLY), &off, 4)
+    if let link {
+      guard setsockopt(number, SOL_SOCKET, SO_BINDTODEVICE, link, socklen_t(link.utf8.count)) == 0 else {
+        throw .last("bind a socket to \(link)")
+      }
+    }
     var address = sockaddr_in6()
     address.sin6_family = sa_family_t(AF_INET6)
     address.sin6_port = port.bigEndian

@@ -1,0 +1,48 @@
+/// The settings of the page: one line for each, in the file `page` of the gateway's folder.
+package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
+  /// The TCP port at the gateway's addresses inside the tunnel.
+  package var port: UInt16
+  /// Members of this group are administrators of the page; `nil`: it has none.
+  package var administrators: GatewayName?
+  /// Further names of the page, besides the gateway's addresses inside the tunnel.
+  package var names: [String]
+  /// The most devices that a user may have before the page refuses another one.
+  package var deviceLimit: Int
+
+  package init(port: UInt16 = 80, administrators: GatewayName? = nil, names: [String] = [], deviceLimit: Int = 10) {
+    self.port = port
+    self.administrators = administrators
+    self.names = names
+    self.deviceLimit = deviceLimit
+  }
+
+  package var description: String {
+    "port \(port)\ndevices \(deviceLimit)\n" + (administrators.map { "administrators \($0)\n" } ?? "")
+      + names.map { "name \($0)\n" }.joined()
+  }
+
+  /// `nil`: a line is none of these.
+  package init?(_ text: String) {
+    self.init()
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ").map(String.init)
+      guard words.count == 2 else { return nil }
+      switch words[0] {
+      case "port":
+        guard let port = UInt16(words[1]), port > 0 else { return nil }
+        self.port = port
+      case "devices":
+        guard let limit = Int(words[1]), limit >= 0 else { return nil }
+        deviceLimit = limit
+      case "administrators":
+        guard let group = GatewayName(words[1]) else { return nil }
+        administrators = group
+      case "name": names.append(words[1])
+      default: return nil
+      }
+    }
+  }
+
+  /// The page's values of `Host`: port 80 is not written (RFC 9110 section 7.2).
+  package func hosts(of addresses: [String]) -> [String] { (addresses + names).map { port == 80 ? $0 : "\($0):\(port)" } }
+}

@@ -1,0 +1,287 @@
+internal import ConfinedProcess
+internal import GatewayCore
+internal import GatewayPage
+internal import GatewaySockets
+internal import GatewayStore
+internal import Glibc
+internal import JSON
+internal import KernelModel
+internal import KeyMemory
+internal import LinuxIO
+internal import LoginProtocol
+internal import NetworkTypes
+internal import PageProtocol
+internal import SystemdIO
+
+/// The gateway's side of the page: accepts connections on its link, passes them to `roamward-gateway-web`, answers what that process asks,
+/// and makes the changes of users.
+///
+/// That process reads strangers' bytes, so it says only which connection asks. Whose that is, and what this user may do, is decided here:
+/// by the source address of the connection, which WireGuard has authenticated, since the socket is bound to the link.
+final class PageService {
+  static let program = "roamward-gateway-web"
+  /// The most connections at once, and those of one device.
+  static let connectionLimit = 64
+  static let connectionLimitOfDevice = 12
+
+  /// What the gateway gives to its services.
+  struct Host {
+    let folder: StateFolder
+    let loop: EventLoop
+    let store: GatewayStore
+    /// The directory as the gateway knows it.
+    let directory: () -> Directory
+    /// The state of the link with its peers.
+    let device: () -> WireGuardState?
+    /// After a change of the store.
+    let changed: () -> Void
+    let log: (String) -> Void
+  }
+
+  /// How long a connection may ask: longer than the process keeps it. So a process that has been taken over cannot keep one.
+  static let connectionLife = Duration.seconds(20)
+
+  private struct Connection {
+    let address: IPAddress
+    let device: Int64
+    let end: Moment
+  }
+
+  /// What the process and its socket were made for.
+  private struct Setting: Equatable {
+    var page: PageSettings
+    var link: String
+    /// The number of the link: a link that is made anew has another one.
+    var index: UInt32
+    var addresses: [IPAddress]
+  }
+
+  private let host: Host
+  private var setting: Setting?
+  private var process: ConfinedProcess?
+  private var listener: FileDescriptor?
+  private var sources: [EventSource] = []
+  private var pause = RestartPause()
+  private var restart: EventSource?
+  private var connections: [UInt32: Connection] = [:]
+  private var lastNumber: UInt32 = 0
+  /// Of the settings: it is logged once.
+  private var lastTrouble: SystemError?
+  private var limits = PageLimits()
+  /// The link's state is read again after this time: with many peers that takes a while.
+  private static let deviceAge = Duration.seconds(2)
+  private var device: (state: WireGuardState?, at: Moment)?
+
+  init(_ host: Host) { self.host = host }
+
+  /// Starts or stops as the state folder says.
+  func refresh() {
+    let wanted = wantedSetting()
+    if wanted == setting, wanted == nil || process != nil || restart != nil { return }
+    stop()
+    setting = wanted
+    if wanted != nil { start() }
+  }
+
+  private func wantedSetting() -> Setting? {
+    let directory = host.directory()
+    guard let page = pageSettings(), let link = directory.site?.link.description else { return nil }
+    return Setting(
+      page: page, link: link, index: if_nametoindex(link), addresses: directory.sortedPools.compactMap { $0.gateway?.address })
+  }
+
+  private func pageSettings() -> PageSettings? {
+    do throws(SystemError) {
+      let settings = try host.folder.pageSettings()
+      lastTrouble = nil
+      return settings
+    } catch {
+      if lastTrouble != error { host.log("page: \(error)") }
+      lastTrouble = error
+      return nil
+    }
+  }
+
+  private func stop() {
+    restart = nil
+    sources = []
+    connections = [:]
+    process = nil
+    listener = nil
+  }
+
+  private func start() {
+    restart = nil
+    guard let setting else { return }
+    // The link may be about to be made.
+    guard setting.index > 0 else { return retry(at: .now + .seconds(1)) }
+    do throws(SystemError) {
+      let listener = try ListeningSocket.make(port: setting.page.port, link: setting.link)
+      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], on: host.loop)
+      sources = [try host.loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }]
+      (self.listener, self.process) = (listener, process)
+    } catch { fail("\(error)") }
+  }
+
+  private func fail(_ text: String) {
+    host.log("page: \(text)")
+    stop()
+    pause.fail(at: .now)
+    retry(at: pause.end ?? .now)
+  }
+
+  private func retry(at moment: Moment) {
+    restart = try? host.loop.at(moment) { [weak self] in
+      guard let self else { return }
+      restart = nil
+      setting = wantedSetting()
+      if setting != nil { start() }
+    }
+  }
+
+  private func receive() {
+    for _ in 0..<64 {
+      guard let process else { return }
+      do {
+        switch try process.channel.receive() {
+        case .nothing: return
+        case .ended: return fail("\(Self.program) has ended (\(process.end().map { "code \($0)" } ?? "unknown"))")
+        case .message(let bytes, _): take(try PageRequest(LoginFrame(body: bytes.dropFirst(2))))
+        }
+      } catch {
+        return fail("\(Self.program) says what no request is; it is ended")
+      }
+    }
+  }
+
+  private func send(_ reply: PageReply, passing file: FileDescriptor? = nil) {
+    do throws(SystemError) { try process?.channel.send(reply.frame.bytes, passing: file) } catch { fail("\(error)") }
+  }
+
+  private func take(_ request: PageRequest) {
+    switch request {
+    case .hello(nil):
+      guard let setting, let listener else { return }
+      send(.start(hosts: setting.page.hosts(of: setting.addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" })))
+      guard let source = try? host.loop.whenReadable(listener.number, { [weak self] in self?.accept() }) else {
+        return fail("the socket cannot be watched")
+      }
+      sources.append(source)
+      host.log("page: at TCP port \(setting.page.port) of \(setting.link)")
+    case .hello(let trouble?): fail(trouble)
+    case .ended(let connection): connections[connection] = nil
+    case .ask(let number, let connection, let question):
+      let answer = answer(question, of: connection)
+      let text = answer.body.text()
+      let isShort = text.utf8.count <= PageReply.bodyLimit
+      send(.answer(number: number, status: isShort ? answer.status : 500, body: isShort ? text : #"{"error":"the answer is too long"}"#))
+    }
+  }
+}
+
+// Connections.
+extension PageService {
+  private func accept() {
+    let now = Moment.now
+    connections = connections.filter { now < $0.value.end }
+    for _ in 0..<16 {
+      guard let listener, let file = try? listener.accept() else { return }
+      // Who is no device's user is not heard at all.
+      guard let address = file.remoteAddress, let asker = asker(at: address), connections.count < Self.connectionLimit,
+        connections.values.count(where: { $0.device == asker.device.id }) < Self.connectionLimitOfDevice
+      else { continue }
+      repeat { lastNumber &+= 1 } while lastNumber == 0 || connections[lastNumber] != nil
+      connections[lastNumber] = Connection(address: address, device: asker.device.id, end: now + Self.connectionLife)
+      send(.connection(lastNumber), passing: file)
+    }
+  }
+
+  private func asker(at address: IPAddress) -> PageAsker? {
+    PageAsker(host.directory(), from: address, administrators: setting?.page.administrators, at: Timestamp.now.seconds)
+  }
+
+  private func presentDevice() -> WireGuardState? {
+    if let device, Moment.now - device.at < Self.deviceAge { return device.state }
+    let state = host.device()
+    device = (state, .now)
+    return state
+  }
+}
+
+// Answers.
+extension PageService {
+  private func answer(_ question: PageQuestion, of connection: UInt32) -> PageAnswer {
+    // The address may belong to another device now, or its user be locked.
+    guard let known = connections[connection], Moment.now < known.end, let asker = asker(at: known.address),
+      asker.device.id == known.device
+    else {
+      return .refusal(403, "this device may not connect")
+    }
+    let now = Timestamp.now.seconds
+    guard limits.admit(user: asker.user.id, isChange: question.isChange, at: now) else {
+      return .refusal(429, "too many questions", help: "wait a minute")
+    }
+    guard asker.may(question.kind) else { return .refusal(403, "only administrators may ask this") }
+    let directory = host.directory()
+    switch question {
+    case .me: return PageAnswer(status(at: now).page(of: asker, deviceLimit: setting?.page.deviceLimit ?? 0))
+    case .addDevice(let name, let key): return add(name, key, by: asker)
+    case .removeDevice(let name):
+      return change(by: asker) { work throws(GatewayError) in
+        try work.removeOwnDevice(name, by: asker)
+        return PageAnswer(["device": .string(name.description)])
+      }
+    case .devices(let search): return PageAnswer(status(at: now).json(search: search, within: Self.listLimit))
+    case .groups: return PageAnswer(directory.page(at: now, within: Self.listLimit))
+    case .audit:
+      do throws(StoreError) {
+        let (shown, _) = fitting(try host.store.newestEntries(100).reversed().map(\.json), within: Self.listLimit)
+        return PageAnswer(["entries": .array(shown.reversed())])
+      } catch { return .refusal(503, "the store is away") }
+    case .access(let name, let destination, let transport, let port):
+      guard let user = directory.user(named: name) else { return .refusal(404, "there is no user \(name)") }
+      let question = AccessQuestion(user: user.id, destination: destination, transport: transport, port: port)
+      return PageAnswer(directory.page(of: question))
+    }
+  }
+
+  /// The bytes of a list: the rest of an answer is short.
+  private static let listLimit = PageReply.bodyLimit - 2000
+
+  private func status(at now: Int64) -> GatewayStatus {
+    GatewayStatus(directory: host.directory(), isServing: true, device: presentDevice(), now: now)
+  }
+
+  private func change(
+    by asker: PageAsker, _ body: (inout Administration) throws(GatewayError) -> PageAnswer
+  ) -> PageAnswer {
+    do throws(GatewayStore.Refusal) {
+      let answer = try host.store.change(as: asker.actor, at: Timestamp.now.seconds, body)
+      host.changed()
+      device = nil
+      return answer
+    } catch {
+      switch error {
+      case .request(let refusal): return .refusal(refusal)
+      case .store(let failure):
+        host.log("page: \(failure)")
+        return .refusal(503, "the store is away", help: "try again later")
+      }
+    }
+  }
+
+  /// A key that is made here is in the answer alone.
+  private func add(_ name: GatewayName, _ publicKey: WireGuardKey?, by asker: PageAsker) -> PageAnswer {
+    let key = publicKey == nil ? SecretKey.random() : nil
+    guard let known = publicKey ?? key?.publicKey else { return .refusal(503, "no key can be made") }
+    let limit = setting?.page.deviceLimit ?? 0
+    return change(by: asker) { work throws(GatewayError) in
+      let content = try work.addOwnDevice(name, known, by: asker, limit: limit)
+      let text = content.text(privateKey: key?.base64 ?? "(the device's own private key)")
+      let code = key == nil ? nil : QRCode.modules(text)?.map { row in JSON.string(String(row.map { $0 ? "1" : "0" })) }
+      return PageAnswer([
+        "device": .string(name.description), "secret": .bool(key != nil), "file": .string(text), "code": code.map { .array($0) } ?? .null,
+      ])
+    }
+  }
+}

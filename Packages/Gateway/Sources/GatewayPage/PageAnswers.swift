@@ -1,0 +1,130 @@
+package import GatewayCore
+package import JSON
+import KernelModel
+import NetworkTypes
+package import PageProtocol
+
+/// An answer of the page: HTTP's status, and JSON.
+package struct PageAnswer: Hashable, Sendable {
+  package var status: UInt16
+  package var body: JSON
+
+  package init(_ body: JSON, status: UInt16 = 200) {
+    self.status = status
+    self.body = body
+  }
+
+  package static func refusal(_ status: UInt16, _ text: String, help: String? = nil) -> PageAnswer {
+    PageAnswer(help.map { ["error": .string(text), "help": .string($0)] } ?? ["error": .string(text)], status: status)
+  }
+
+  package static func refusal(_ error: GatewayError) -> PageAnswer { refusal(409, error.text, help: error.help) }
+}
+
+extension PageQuestion {
+  package var kind: PageQuestionKind {
+    switch self {
+    case .me, .addDevice, .removeDevice: .own
+    case .devices, .groups, .audit, .access: .administrators
+    }
+  }
+}
+
+extension GatewayStatus {
+  /// The person's own devices.
+  package func page(of asker: PageAsker, deviceLimit: Int) -> JSON {
+    [
+      "user": asker.user.name.json, "device": asker.device.name.json, "administrator": .bool(asker.isAdministrator),
+      "limit": .integer(Int64(deviceLimit)), "devices": .array(rows(of: directory.devices(of: asker.user.id)).map(\.json)),
+    ]
+  }
+
+  /// All devices, as `status --json` shows them; `search`: those whose path contains it.
+  package func json(search: String = "", within limit: Int = .max) -> JSON {
+    let found = rows(of: Array(directory.devices.values)).filter { search.isEmpty || $0.path.description.contains(search.lowercased()) }
+    let (shown, more) = fitting(found.sorted { $0.path < $1.path }.lazy.map(\.json), within: limit)
+    return [
+      "endpoint": JSON(directory.site?.endpoint.description), "link": JSON(directory.site?.link.description), "serving": .bool(isServing),
+      "time": .string(Timestamp(seconds: now).description), "pools": .array(directory.sortedPools.map { .string($0.prefix.description) }),
+      "connected": .integer(Int64(found.count { $0.state == .connected })), "devices": .array(shown), "more": .integer(Int64(more)),
+    ]
+  }
+
+  private struct Row {
+    let path: DevicePath
+    let state: Connection
+    let json: JSON
+  }
+
+  private func rows(of devices: [Device]) -> [Row] {
+    let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
+    return devices.compactMap { device in
+      guard let path = directory.path(of: device) else { return nil }
+      let peer = peers[device.publicKey]
+      let state = connection(of: device, peer)
+      let seen = peer.flatMap { $0.lastHandshake > 0 ? $0 : nil }
+      let login = directory.login(of: device.id)
+      return Row(
+        path: path, state: state,
+        json: [
+          "user": path.user.json, "device": path.device.json, "state": .string(state.rawValue),
+          "addresses": JSON(directory.addresses(of: device.id).map(\.description)), "added": time(device.added),
+          "endpoint": JSON(seen?.endpoint?.description), "handshake": time(seen?.lastHandshake),
+          "received": .integer(Int64(clamping: seen?.receivedBytes ?? 0)), "sent": .integer(Int64(clamping: seen?.sentBytes ?? 0)),
+          "login": login.map { ["time": time($0.proven), "factors": .string($0.factors), "source": .string($0.source)] } ?? .null,
+        ])
+    }
+  }
+}
+
+extension Directory {
+  /// Groups with their members, and users.
+  package func page(at now: Int64, within limit: Int) -> JSON {
+    let all = groups.values.sorted { ($0.precedence, $0.name) < ($1.precedence, $1.name) }.map { group -> JSON in
+      let names = members.values.filter { $0.group == group.id }.compactMap { users[$0.user]?.name }.sorted()
+      return ["group": group.name.json, "precedence": .integer(group.precedence), "users": .array(names.prefix(100).map(\.json))]
+    }
+    let people = users.values.sorted { $0.name < $1.name }.map { user -> JSON in
+      let state = user.isLocked ? "locked" : user.isActive(at: now) ? "active" : "expired"
+      return [
+        "user": user.name.json, "state": .string(state), "until": time(user.until), "devices": .integer(Int64(devices(of: user.id).count)),
+      ]
+    }
+    let (shownGroups, moreGroups) = fitting(all, within: limit / 2)
+    let (shownUsers, moreUsers) = fitting(people, within: limit / 2)
+    return ["groups": .array(shownGroups), "users": .array(shownUsers), "more": .integer(Int64(moreGroups + moreUsers))]
+  }
+
+  /// What `access explain` says.
+  package func page(of question: AccessQuestion) -> JSON {
+    let decision = AccessDecision(question, in: self)
+    let passed = decision.passed.map { JSON.string("\(text(of: $0.rule)): \($0.reason.rawValue)") }
+    return ["allowed": .bool(decision.isAllowed), "decision": .string(text(of: decision)), "passed": .array(Array(passed.prefix(200)))]
+  }
+}
+
+extension AuditEntry {
+  package var json: JSON {
+    [
+      "sequence": .integer(sequence), "time": .string(Timestamp(seconds: time).description), "actor": .string(record.actor),
+      "request": .string(record.verb), "object": .string(record.object), "detail": .string(record.detail),
+    ]
+  }
+}
+
+/// The first values that fit into a number of bytes together, and how many are left out.
+package func fitting(_ values: some Collection<JSON>, within limit: Int) -> (shown: [JSON], more: Int) {
+  var (shown, length) = ([JSON](), 0)
+  for value in values {
+    if limit < .max { length += value.text().utf8.count + 1 }
+    guard length <= limit else { break }
+    shown.append(value)
+  }
+  return (shown, values.count - shown.count)
+}
+
+extension GatewayName {
+  fileprivate var json: JSON { .string(description) }
+}
+
+private func time(_ seconds: Int64?) -> JSON { seconds.map { .string(Timestamp(seconds: $0).description) } ?? .null }

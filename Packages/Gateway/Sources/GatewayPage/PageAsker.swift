@@ -1,0 +1,86 @@
+package import GatewayCore
+package import KernelModel
+package import NetworkTypes
+
+/// Who asks: WireGuard has proved that the packets come from the device that has the source address.
+package struct PageAsker: Hashable, Sendable {
+  package let device: Device
+  package let user: User
+  package let isAdministrator: Bool
+
+  /// `nil`: no device has the address now, or its user may not connect. `administrators`: the group; `nil`: there are none.
+  package init?(_ directory: Directory, from address: IPAddress, administrators: GatewayName?, at now: Int64) {
+    guard let device = directory.lease(of: address)?.device.flatMap({ directory.devices[$0] }), let user = directory.users[device.user],
+      user.isActive(at: now)
+    else { return nil }
+    self.device = device
+    self.user = user
+    isAdministrator = administrators.flatMap { directory.group(named: $0) }.map { directory.isMember(user.id, of: $0.id) } ?? false
+  }
+
+  package var path: DevicePath { DevicePath(user: user.name, device: device.name) }
+
+  /// As the audit log writes it.
+  package var actor: String { "page \(path)" }
+
+  /// Whether the question is for everybody, or for administrators alone.
+  package func may(_ question: PageQuestionKind) -> Bool { question == .own || isAdministrator }
+}
+
+/// Whom a question is for.
+package enum PageQuestionKind: Hashable, Sendable {
+  /// About the person's own devices.
+  case own
+  case administrators
+}
+
+/// How often a person may ask: a page that runs wild must cost the gateway nothing.
+package struct PageLimits: Hashable, Sendable {
+  package static let questionsInSecond = 20
+  package static let changesInMinute = 10
+
+  private var questions: [Int64: Int] = [:]
+  private var changes: [Int64: Int] = [:]
+  private var second: Int64 = 0
+  private var minute: Int64 = 0
+
+  package init() {}
+
+  /// Counts a question of a user; `false`: it is one too many.
+  package mutating func admit(user: Int64, isChange: Bool, at now: Int64) -> Bool {
+    if now != second { (second, questions) = (now, [:]) }
+    if now / 60 != minute { (minute, changes) = (now / 60, [:]) }
+    questions[user, default: 0] += 1
+    guard questions[user, default: 0] <= Self.questionsInSecond else { return false }
+    guard isChange else { return true }
+    changes[user, default: 0] += 1
+    return changes[user, default: 0] <= Self.changesInMinute
+  }
+}
+
+// Changes by the page, in the transaction that makes them.
+extension Administration {
+  /// Adds a device of the person who asks. `limit`: the most devices that this user may have then.
+  package mutating func addOwnDevice(
+    _ name: GatewayName, _ publicKey: WireGuardKey, by asker: PageAsker, limit: Int
+  ) throws(GatewayError) -> ClientFile {
+    let user = try present(asker)
+    guard directory.devices(of: user.id).count < limit else {
+      throw GatewayError("you have \(directory.devices(of: user.id).count) devices", help: "remove one first, or ask an administrator")
+    }
+    let device = try addDevice(DevicePath(user: user.name, device: name), publicKey: publicKey)
+    return try ClientFile(directory, device)
+  }
+
+  package mutating func removeOwnDevice(_ name: GatewayName, by asker: PageAsker) throws(GatewayError) {
+    try removeDevice(DevicePath(user: try present(asker).name, device: name))
+  }
+
+  /// The person, if this is still one, with the same device: another gateway may have changed it.
+  private func present(_ asker: PageAsker) throws(GatewayError) -> User {
+    guard let user = directory.users[asker.user.id], user.isActive(at: now), directory.devices[asker.device.id]?.user == user.id else {
+      throw GatewayError("this device is not one of a user any more", help: "connect again")
+    }
+    return user
+  }
+}

@@ -1,0 +1,167 @@
+package import GatewayCore
+package import KernelModel
+package import LoginProtocol
+package import NetworkTypes
+
+/// What a person asks by the page.
+package enum PageQuestion: Hashable, Sendable {
+  /// The person's own devices, and whether this is an administrator.
+  case me
+  /// Adds a device of the person; without a public key, a key is made for it.
+  case addDevice(GatewayName, publicKey: WireGuardKey?)
+  /// Removes a device of the person.
+  case removeDevice(GatewayName)
+
+  // Administrators.
+  /// All devices whose path contains the text: connection and login.
+  case devices(search: String)
+  /// Groups and users.
+  case groups
+  /// The newest entries of the audit log.
+  case audit
+  /// Whether a user may reach an address, and by which rule.
+  case access(user: GatewayName, destination: IPAddress, transport: Transport, port: UInt16?)
+
+  /// Whether it changes something.
+  package var isChange: Bool {
+    switch self {
+    case .addDevice, .removeDevice: true
+    case .me, .devices, .groups, .audit, .access: false
+    }
+  }
+
+  /// The longest text to search for, in bytes.
+  package static let searchLimit = 64
+}
+
+/// What `roamward-gateway-web` asks of `roamward-gateway`, as a frame. A stranger who takes that process over can say nothing else.
+package enum PageRequest: Hashable, Sendable {
+  /// It works, or says why it does not.
+  case hello(trouble: String?)
+  /// A question of the person at a connection.
+  case ask(number: UInt32, connection: UInt32, PageQuestion)
+  /// The connection has ended.
+  case ended(connection: UInt32)
+
+  package var frame: LoginFrame {
+    switch self {
+    case .hello(let trouble):
+      var frame = LoginFrame(1)
+      if let trouble { frame.add(1, String(trouble.prefix(256))) }
+      return frame
+    case .ended(let connection):
+      var frame = LoginFrame(2)
+      frame.add(1, bigEndian(connection))
+      return frame
+    case .ask(let number, let connection, let question): return Self.frame(number, connection, question)
+    }
+  }
+
+  private static func frame(_ number: UInt32, _ connection: UInt32, _ question: PageQuestion) -> LoginFrame {
+    func frame(_ kind: UInt8, _ fields: (UInt8, [UInt8])...) -> LoginFrame {
+      var frame = LoginFrame(kind)
+      frame.add(1, bigEndian(connection))
+      frame.add(2, bigEndian(number))
+      for (tag, value) in fields { frame.add(tag, value) }
+      return frame
+    }
+    switch question {
+    case .me: return frame(3)
+    case .addDevice(let name, let key):
+      var frame = frame(4, (3, Array(name.description.utf8)))
+      if let key { frame.add(4, key.bytes) }
+      return frame
+    case .removeDevice(let name): return frame(5, (3, Array(name.description.utf8)))
+    case .devices(let search): return frame(6, (3, Array(search.utf8)))
+    case .groups: return frame(7)
+    case .audit: return frame(8)
+    case .access(let user, let destination, let transport, let port):
+      var frame = frame(9, (3, Array(user.description.utf8)), (4, destination.bytes), (5, Array(transport.rawValue.utf8)))
+      if let port { frame.add(6, [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]) }
+      return frame
+    }
+  }
+
+  package init(_ frame: LoginFrame) throws(LoginFrameError) {
+    switch frame.kind {
+    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, 0...1024))
+    case 2: self = .ended(connection: try frame.integer(1))
+    default: self = .ask(number: try frame.integer(2), connection: try frame.integer(1), try Self.question(frame))
+    }
+  }
+
+  private static func question(_ frame: LoginFrame) throws(LoginFrameError) -> PageQuestion {
+    func name() throws(LoginFrameError) -> GatewayName {
+      guard let name = GatewayName(try frame.text(3, 1...64)) else { throw .field }
+      return name
+    }
+    switch frame.kind {
+    case 3: return .me
+    case 4:
+      if frame[4] == nil { return .addDevice(try name(), publicKey: nil) }
+      guard let key = WireGuardKey(bytes: try frame.value(4, 32...32)) else { throw .field }
+      return .addDevice(try name(), publicKey: key)
+    case 5: return .removeDevice(try name())
+    case 6: return .devices(search: try frame.text(3, 0...PageQuestion.searchLimit))
+    case 7: return .groups
+    case 8: return .audit
+    case 9:
+      guard let destination = IPAddress(bytes: try frame.value(4, 4...16)), let transport = Transport(rawValue: try frame.text(5, 1...8))
+      else { throw .field }
+      var port: UInt16?
+      if frame[6] != nil { port = try frame.value(6, 2...2).reduce(0) { $0 << 8 | UInt16($1) } }
+      return .access(user: try name(), destination: destination, transport: transport, port: port)
+    default: throw .kind
+    }
+  }
+}
+
+/// What `roamward-gateway` tells `roamward-gateway-web`.
+package enum PageReply: Hashable, Sendable {
+  /// To begin: the names and addresses that the page has, as a browser writes them (`Host`, RFC 9110 section 7.2).
+  case start(hosts: [String])
+  /// A new connection, whose socket comes with it.
+  case connection(UInt32)
+  /// `status`: of HTTP. `body`: JSON.
+  case answer(number: UInt32, status: UInt16, body: String)
+
+  /// The most bytes of a body: with the rest, it fits into a field.
+  package static let bodyLimit = 60_000
+
+  package var frame: LoginFrame {
+    switch self {
+    case .start(let hosts):
+      var frame = LoginFrame(1)
+      frame.add(1, hosts.joined(separator: " "))
+      return frame
+    case .connection(let number):
+      var frame = LoginFrame(2)
+      frame.add(1, bigEndian(number))
+      return frame
+    case .answer(let number, let status, let body):
+      var frame = LoginFrame(3)
+      frame.add(1, bigEndian(number))
+      frame.add(2, [UInt8(status >> 8), UInt8(truncatingIfNeeded: status)])
+      frame.add(3, body)
+      return frame
+    }
+  }
+
+  package init(_ frame: LoginFrame) throws(LoginFrameError) {
+    switch frame.kind {
+    case 1: self = .start(hosts: try frame.text(1, 0...16_384).split(separator: " ").map(String.init))
+    case 2: self = .connection(try frame.integer(1))
+    case 3:
+      self = .answer(
+        number: try frame.integer(1), status: try frame.value(2, 2...2).reduce(0) { $0 << 8 | UInt16($1) },
+        body: try frame.text(3, 0...Self.bodyLimit))
+    default: throw .kind
+    }
+  }
+}
+
+private func bigEndian(_ number: UInt32) -> [UInt8] { (0..<4).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
+
+extension LoginFrame {
+  fileprivate func integer(_ tag: UInt8) throws(LoginFrameError) -> UInt32 { try value(tag, 4...4).reduce(0) { $0 << 8 | UInt32($1) } }
+}

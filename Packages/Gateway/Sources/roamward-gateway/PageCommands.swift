@@ -1,0 +1,111 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import LinuxIO
+import NetworkTypes
+
+struct Page: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "web", abstract: "Show a page inside the tunnel, for users and administrators.",
+    subcommands: [Enable.self, Disable.self, Show.self], defaultSubcommand: Show.self)
+
+  struct Enable: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show the page at the gateway's addresses in the tunnel.",
+      discussion: """
+        It is for devices that a rule of access lets reach it, and knows them by their addresses: it asks for no password. Run again, it \
+        changes the settings that are given, and keeps the others.
+        """)
+    @Option(help: "The TCP port; 80 at first.") var port: UInt16?
+    @Option(help: ArgumentHelp("The group whose members see everything; none at first.", valueName: "group")) var administrators:
+      GatewayName?
+    @Flag(help: "Have no administrators.") var noAdministrators = false
+    @Option(help: "A further name of the page; may be repeated.") var name: [Parsed<DomainName>] = []
+    @Option(help: "Up to how many devices a user may add; 10 at first.") var devices: Int?
+    @OptionGroup var state: StateOptions
+
+    func validate() throws {
+      if port == 0 { throw ValidationError("--port: use 1 to 65535") }
+      if let devices, !(0...10_000).contains(devices) { throw ValidationError("--devices: use 0 to 10000") }
+      if noAdministrators, administrators != nil { throw ValidationError("give one of --administrators and --no-administrators") }
+    }
+
+    func run() throws {
+      let directory = try state.directory()
+      guard directory.site != nil else { throw GatewayError.notInitialised }
+      if let administrators, directory.group(named: administrators) == nil {
+        throw GatewayError("there is no group \(administrators)", help: "`roamward-gateway group add \(administrators)` adds it")
+      }
+      var settings = try state.folder.pageSettings() ?? PageSettings()
+      settings.port = port ?? settings.port
+      settings.administrators = noAdministrators ? nil : administrators ?? settings.administrators
+      if !name.isEmpty { settings.names = name.map(\.value.text) }
+      settings.deviceLimit = devices ?? settings.deviceLimit
+      let before = try state.folder.pageSettings()
+      try TextFile.replace(state.folder.pagePath, with: Array(settings.description.utf8), mode: 0o600)
+      try note(before == nil ? "web enable" : "web change", settings)
+      state.folder.announceChange()
+      try Show.show(state)
+    }
+
+    private func note(_ verb: String, _ settings: PageSettings) throws {
+      try state.record(verb, "page", settings.description.split(separator: "\n").joined(separator: "; "))
+    }
+  }
+
+  struct Disable: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show no page; devices that it added stay.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try TextFile.remove(state.folder.pagePath)
+      try state.record("web disable", "page")
+      state.folder.announceChange()
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show where the page is, and what keeps devices from it.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try Self.show(state) }
+
+    static func show(_ state: StateOptions) throws {
+      let directory = try state.directory()
+      guard directory.site != nil else { throw GatewayError.notInitialised }
+      guard let settings = try state.folder.pageSettings() else {
+        return write("no page; `roamward-gateway web enable` shows one\n")
+      }
+      let addresses = directory.sortedPools.compactMap { $0.gateway?.address }
+      let administrators = settings.administrators.map { "group \($0)" } ?? "none"
+      write(
+        settings.hosts(of: addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" }).map { "page  http://\($0)/" } + [
+          "administrators  \(administrators)", "devices  up to \(settings.deviceLimit) for each user",
+        ] + directory.obstacles(to: addresses, port: settings.port))
+    }
+  }
+}
+
+extension Directory {
+  /// What keeps everybody from the page: no rule allows it to anyone, or the settings of everybody do not lead there.
+  fileprivate func obstacles(to addresses: [IPAddress], port: UInt16) -> [String] {
+    var found: [String] = []
+    let isAllowed = users.keys.contains { user in
+      addresses.contains { AccessDecision(AccessQuestion(user: user, destination: $0, transport: .tcp, port: port), in: self).isAllowed }
+    }
+    if !isAllowed, !users.isEmpty {
+      found.append(
+        "note  no rule of access allows it\n  help: roamward-gateway access allow page --from everybody --to "
+          + addresses.map(\.description).joined(separator: ",") + " --protocol tcp --port \(port)")
+    }
+    if let routes = settings(for: .everybody)?.pushed.routes,
+      !addresses.contains(where: { address in routes.contains { $0.contains(address) } }
+      )
+    {
+      found.append(
+        "note  the routes of clients do not lead to it\n  help: roamward-gateway settings set"
+          + (routes.map(\.description) + addresses.map { IPPrefix.host($0).description }).map { " --route \($0)" }.joined())
+    }
+    return found
+  }
+}

@@ -1,0 +1,127 @@
+import GatewayCore
+import GatewayPage
+import JSON
+import KernelModel
+import NetworkTypes
+import PageProtocol
+import Testing
+
+@Suite("Answers of the page") struct AnswerTests {
+  @Test("an address is its device's user, as long as this one may connect") func askers() throws {
+    var work = try sample()
+    let alice = try #require(try work.directory.asker("10.77.0.2"))
+    #expect(alice.path == (try path("alice/laptop")) && alice.isAdministrator && alice.actor == "page alice/laptop")
+    let bob = try #require(try work.directory.asker("fd77::4"))
+    #expect(bob.path == (try path("bob/laptop")) && !bob.isAdministrator)
+    for other in ["10.77.0.1", "10.77.0.5", "192.0.2.7", "fd77::5"] { #expect(try work.directory.asker(other) == nil, "\(other)") }
+    // Without the setting, or the group, there are no administrators.
+    #expect(try work.directory.asker("10.77.0.2", administrators: nil)?.isAdministrator == false)
+    #expect(try work.directory.asker("10.77.0.2", administrators: "others")?.isAdministrator == false)
+    try work.setLocked(true, try name("bob"))
+    #expect(try work.directory.asker("10.77.0.4") == nil)
+    try work.removeDevice(try path("alice/laptop"))
+    #expect(try work.directory.asker("10.77.0.2") == nil)
+  }
+
+  @Test("users may ask of their own devices, administrators everything") func roles() throws {
+    let directory = try sample().directory
+    let (alice, bob) = (try #require(try directory.asker("10.77.0.2")), try #require(try directory.asker("10.77.0.4")))
+    let own: [PageQuestion] = [.me, .addDevice(try name("a"), publicKey: nil), .removeDevice(try name("a"))]
+    let all: [PageQuestion] = [
+      .devices(search: ""), .groups, .audit,
+      .access(user: try name("bob"), destination: try address("10.0.0.1"), transport: .icmp, port: nil),
+    ]
+    for question in own { #expect(alice.may(question.kind) && bob.may(question.kind)) }
+    for question in all { #expect(alice.may(question.kind) && !bob.may(question.kind)) }
+    #expect((own + all).filter(\.isChange) == [own[1], own[2]])
+  }
+
+  @Test("a user adds and removes devices of this user alone, up to the limit; the audit log has the device that asked") func changes()
+    throws
+  {
+    let before = try sample()
+    let bob = try #require(try before.directory.asker("10.77.0.4"))
+    var work = Administration(before.directory, lastID: before.lastID, actor: bob.actor, now: now)
+    let file = try work.addOwnDevice(try name("phone"), try key(9), by: bob, limit: 2)
+    #expect(file.text(privateKey: "KEY").contains("PrivateKey = KEY\nAddress = 10.77.0.5/32, fd77::5/128\n"))
+    #expect(work.directory.device(at: try path("bob/phone"))?.user == bob.user.id)
+    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("tablet"), try key(10), by: bob, limit: 2) }
+    // Alice's phone has that name, and is not Bob's.
+    try work.removeOwnDevice(try name("phone"), by: bob)
+    #expect(try work.directory.device(at: path("alice/phone")) != nil && work.directory.device(at: path("bob/phone")) == nil)
+    #expect(throws: GatewayError.self) { try work.removeOwnDevice(try name("phone"), by: bob) }
+    #expect(work.records.map(\.actor) == ["page bob/laptop", "page bob/laptop"])
+    #expect(work.records.map(\.verb) == ["device add", "device remove"])
+    // A key of another device is refused, and so is everything once the device or the user is gone.
+    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("copy"), try key(2), by: bob, limit: 9) }
+    var locked = work
+    try locked.setLocked(true, try name("bob"))
+    #expect(throws: GatewayError.self) { try locked.addOwnDevice(try name("a"), try key(9), by: bob, limit: 9) }
+    try work.removeDevice(try path("bob/laptop"))
+    #expect(throws: GatewayError.self) { try work.removeOwnDevice(try name("laptop"), by: bob) }
+    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("a"), try key(9), by: bob, limit: 9) }
+  }
+
+  @Test("the lists have what their readers may see") func lists() throws {
+    let directory = try sample().directory
+    let bob = try #require(try directory.asker("10.77.0.4"))
+    var state = WireGuardState(engine: .kernel)
+    state.peers = [
+      .init(
+        publicKey: try key(4), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: now - 10, receivedBytes: 7, sentBytes: .max),
+      .init(publicKey: try key(3), lastHandshake: now - 1000),
+    ]
+    let status = GatewayStatus(directory: directory, isServing: true, device: state, now: now)
+    let mine = status.page(of: bob, deviceLimit: 10)
+    #expect(mine["administrator"]?.bool == false && mine["devices"]?.array?.count == 1)
+    #expect(!mine.text().contains("alice"))
+    let own = try #require(mine["devices"]?.array?.first)
+    #expect(own["state"]?.string == "connected" && own["endpoint"]?.string == "198.51.100.2:4711" && own["received"]?.integer == 7)
+    let all = status.json()
+    #expect(all["devices"]?.array?.compactMap { $0["state"]?.string } == ["never seen", "away", "connected"])
+    #expect(all["connected"]?.integer == 1 && all["more"]?.integer == 0)
+    #expect(status.json(search: "E/PH")["devices"]?.array?.compactMap { $0["device"]?.string } == ["phone"])
+    let short = status.json(within: 600)
+    #expect(short["devices"]?.array?.count == 2 && short["more"]?.integer == 1)
+    let groups = directory.page(at: now, within: 10_000)
+    #expect(groups["groups"]?.array?.first?["users"]?.array?.compactMap(\.string) == ["alice"])
+    #expect(groups["users"]?.array?.compactMap { $0["devices"]?.integer } == [2, 1])
+    // No answer has a key.
+    for answer in [mine, all, groups] { #expect(!answer.text().contains(base64(try key(4).bytes)) && !answer.text().contains("ublic")) }
+  }
+
+  @Test("access is answered as `access explain` does") func access() throws {
+    var work = try sample()
+    try work.addRule(
+      AccessRule(
+        id: 0, name: try name("web"), position: 0, source: .group(try work.group(try name("admins")).id),
+        destination: .prefixes([try #require(IPPrefix("10.20.0.0/16"))]), transport: .tcp, ports: [try #require(PortRange("443"))],
+        isAllowing: true))
+    func ask(_ user: String) throws -> JSON {
+      work.directory.page(
+        of: AccessQuestion(
+          user: try work.user(try name(user)).id, destination: try address("10.20.1.2"), transport: .tcp, port: 443))
+    }
+    #expect(try ask("alice")["allowed"]?.bool == true && ask("bob")["allowed"]?.bool == false)
+    #expect(try ask("bob")["passed"]?.array?.first?.string?.hasSuffix(": for other users") == true)
+  }
+
+  @Test("questions are limited by the second, changes by the minute, for each user") func limits() {
+    var limits = PageLimits()
+    func admitted(_ user: Int64, _ isChange: Bool, at time: Int64, of count: Int) -> Int {
+      (0..<count).count { _ in limits.admit(user: user, isChange: isChange, at: time) }
+    }
+    #expect(admitted(1, false, at: 600, of: 100) == PageLimits.questionsInSecond && admitted(2, false, at: 600, of: 5) == 5)
+    #expect((601..<611).map { admitted(1, true, at: $0, of: 2) }.reduce(0, +) == PageLimits.changesInMinute)
+    #expect(admitted(1, false, at: 611, of: 1) == 1 && admitted(1, true, at: 660, of: 1) == 1)
+  }
+
+  @Test("settings are read as they were written; another line is an error") func settings() throws {
+    for settings in [
+      PageSettings(), PageSettings(port: 8080, administrators: try name("admins"), names: ["gateway.corp.example"], deviceLimit: 3),
+    ] { #expect(PageSettings(settings.description) == settings) }
+    for text in ["port 0", "port", "administrators a b", "color green", "devices -1"] { #expect(PageSettings(text) == nil, "\(text)") }
+    #expect(PageSettings(names: ["a.example"]).hosts(of: ["10.77.0.1"]) == ["10.77.0.1", "a.example"])
+    #expect(PageSettings(port: 8080).hosts(of: ["[fd77::1]"]) == ["[fd77::1]:8080"])
+  }
+}
