@@ -7,8 +7,8 @@ package import KeyMemory
 package import LinuxIO
 internal import NetworkTypes
 
-/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `banner`, `relay`, `changed`, `followed`, `firewall`,
-/// `lock`.
+/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `banner`, `relay`, `page`, `changed`, `followed`,
+/// `firewall`, `lock`.
 /// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
