@@ -200,7 +200,8 @@ let package = Package(
     rim(
       "ClientProvider",
       uses: [
-        "CSodium", "CTLS", "JSON", "LinuxIO", "LoginProtocol", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "WireGuardControl",
+        "CSodium", "CTLS", "JSON", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", "ProviderProtocol", "RoamwardProvider",
+        "WireGuardControl",
       ]),
     // One program for all of them (docs/decisions/0044).
     .executableTarget(
@@ -499,7 +500,7 @@ let package = Package(
     tests(
       "ClientProviderTests",
       uses: [
-        "ClientProvider", "GatewayAuth", "GatewayCredentials", "JSON", "LoginProtocol", "NetworkTypes", "ProviderProtocol",
+        "ClientProvider", "GatewayAuth", "GatewayCredentials", "JSON", "KeyMemory", "LoginProtocol", "NetworkTypes", "ProviderProtocol",
         "RoamwardProvider", "RoamwardProviderTesting",
       ]),
     tests("VICITests", uses: ["SeededRandom", "VICI"]),

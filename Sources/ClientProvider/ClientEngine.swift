@@ -8,6 +8,10 @@ package protocol ClientEngine: AnyObject {
   func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble?
   /// Sends a request of the userspace protocol (wireguard.com/xplatform), whose answer does not count.
   func configure(_ request: String)
+  /// Takes what is sent to this address through the tunnel, at the port of pushed settings. Returns why that is not possible.
+  func listen(at address: IPAddress, _ take: @escaping ([UInt8]) -> Void) -> EngineTrouble?
+  /// Sends an empty datagram to the gateway's address through the tunnel: a firewall of this machine then lets its settings in.
+  func greet(_ gateway: IPAddress)
   /// Calls back later with its state; `nil` if it gives none.
   func read(_ then: @escaping (EngineReading?) -> Void)
   /// Opens a port of this machine for the engine, which sends from the port `engine`; `nil` if that is not possible.

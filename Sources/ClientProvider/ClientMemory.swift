@@ -8,7 +8,8 @@ struct ClientMemory: Equatable {
   struct Login: Equatable {
     /// The options that it was for (`ClientOptions.identity`).
     let identity: String
-    let grant: LoginGrant
+    /// As the gateway has sent it last: at the login, or later through the tunnel.
+    var grant: LoginGrant
     /// Whether the gateway has answered a handshake since.
     var isProven = false
     /// The starts without an answer since the login or the last answer.

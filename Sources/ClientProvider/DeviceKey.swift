@@ -1,4 +1,6 @@
 internal import CSodium
+internal import KeyMemory
+internal import LoginProtocol
 
 /// A device's key of WireGuard (X25519), which it makes itself.
 struct DeviceKey: Equatable {
@@ -21,5 +23,10 @@ struct DeviceKey: Equatable {
     var publicKey = [UInt8](repeating: 0, count: 32)
     guard secret.count == 32, crypto_scalarmult_base(&publicKey, secret) == 0 else { return nil }
     self.init(secret: secret, publicKey: publicKey)
+  }
+
+  /// The seal of what the gateway of this key sends to this device.
+  func seal(_ bytes: [UInt8], of gateway: [UInt8]) -> [UInt8]? {
+    SecretKey(bytes: secret)?.seal(bytes, with: gateway, label: SettingsPush.label(gateway: gateway, device: publicKey))
   }
 }

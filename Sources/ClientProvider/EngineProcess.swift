@@ -1,6 +1,6 @@
 internal import Glibc
 internal import LinuxIO
-internal import NetworkTypes
+package import NetworkTypes
 package import RoamwardProvider
 internal import WireGuardControl
 
@@ -11,8 +11,10 @@ package final class EngineProcess: ClientEngine {
   /// Has the socket by which it is configured. Without it the engine ends.
   private var folder: PrivateFolder?
   private var interface: InterfaceProcess?
+  private var link = ""
   private var connection: FileDescriptor?
   private var sources: [DescriptorLoop.Source] = []
+  private var settings: SettingsSocket?
   private var answer: [UInt8] = []
   private var ended: () -> Void = {}
   /// What to do with the answers that are due, the first first.
@@ -33,7 +35,7 @@ package final class EngineProcess: ClientEngine {
       self.folder = folder
       let engine = try InterfaceProcess(
         interface, program: InterfaceProcess.path, socketDirectory: folder.path, pairs: 1, isAttached: true)
-      self.interface = engine
+      (self.interface, link) = (engine, interface)
       self.ended = ended
       let connection = try FileDescriptor.connect(to: "\(folder.path)/\(interface).sock", nonBlocking: true)
       self.connection = connection
@@ -60,6 +62,19 @@ package final class EngineProcess: ClientEngine {
 
   package func configure(_ request: String) { send(request) { _ in } }
 
+  package func listen(at address: IPAddress, _ take: @escaping ([UInt8]) -> Void) -> EngineTrouble? {
+    settings = nil
+    guard let loop, interface != nil else { return EngineTrouble("there is no engine") }
+    do throws(SystemError) {
+      settings = try SettingsSocket(address, link: link, on: loop, take)
+      return nil
+    } catch {
+      return EngineTrouble("\(error)")
+    }
+  }
+
+  package func greet(_ gateway: IPAddress) { settings?.greet(gateway) }
+
   package func read(_ then: @escaping (EngineReading?) -> Void) { send(EngineRequest.read, then) }
 
   package func openPort(from engine: UInt16, _ take: @escaping ([[UInt8]]) -> Void) -> (any EnginePort)? {
@@ -69,7 +84,7 @@ package final class EngineProcess: ClientEngine {
   package func stop() {
     sources = []
     if let process = interface?.process { kill(process, SIGTERM) }
-    (connection, interface, folder, answer) = (nil, nil, nil, [])
+    (connection, interface, folder, settings, answer) = (nil, nil, nil, nil, [])
     let waiting = waiting
     self.waiting = []
     for then in waiting { then(nil) }

@@ -23,10 +23,11 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
   /// Why there is none, for people.
   var relayFailure = ""
   /// Whether the engine runs on the device.
-  private var isRunning = false
+  private(set) var isRunning = false
   /// Whether it was connected in this run; and whether it says that it carries nothing now.
   var isReady = false
   var isReasserting = false
+  var live = LiveSettings()
 
   /// The search for a way to the gateway.
   struct Seeking {
@@ -50,6 +51,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
 
   package func start(_ request: StartRequest) {
     (options, hasSignedIn, isRunning, isReady, isReasserting, signIn) = (ClientOptions(request.options), false, false, false, false, nil)
+    live = LiveSettings()
     secrets = (bytes(of: "token"), bytes(of: "password"))
     let kept = host.credential(ProtocolLimits.keptCredential)
     guard let options else { return fail("no-server", "the options `server` and `pin` are missing or wrong", .person) }
@@ -109,7 +111,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
   func keep() { if let memory { host.keep(memory.bytes) } }
 
   func reassert(_ code: Word, _ text: String) {
-    isReasserting = true
+    (isReasserting, live.isReadyDue) = (true, false)
     host.transport("")
     host.reasserting(code, text)
   }
@@ -192,16 +194,24 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
       switch result {
       case .failure(let refusal): fail(refusal.code, refusal.text, .time)
       case .success(let refused):
-        for setting in refused { host.log(.notice, "settings", "refused: \(setting.setting) \(setting.value) (\(setting.code))") }
+        report(refused)
+        live.inForce = grant
+        listen(grant)
         seek(isLater: false)
       }
     }
   }
 
+  func report(_ refused: [RefusedSetting]) {
+    for setting in refused { host.log(.notice, "settings", "refused: \(setting.setting) \(setting.value) (\(setting.code))") }
+  }
+
   /// What the gateway has pushed. Its name servers are for all names if the tunnel is for all addresses, or if they come without domains.
   static func settings(of grant: LoginGrant) -> TunnelSettings {
     var settings = TunnelSettings(
-      addresses: grant.addresses.compactMap { InterfaceAddress($0, prefixLength: $0.family.bitWidth) }, includedRoutes: grant.routes)
+      addresses: grant.addresses.compactMap { InterfaceAddress($0, prefixLength: $0.family.bitWidth) },
+      // Where changed settings come from: a kernel that checks the way back (rp_filter) drops them without a route.
+      includedRoutes: (grant.routes + grant.gatewayAddresses.map { IPPrefix.host($0) }).uniqued())
     settings.mtu = grant.mtu.map { Int($0) }
     // WireGuard over IPv6: 40 bytes of IP, 8 of UDP, 32 of its own.
     settings.overhead = 80

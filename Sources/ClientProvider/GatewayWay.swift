@@ -64,6 +64,7 @@ extension GatewayClient {
       seekAgain(memory?.login?.grant.endpoint ?? "")
       return true
     }
+    if wasConnected { greet(reading) }
     if wasConnected, watch.isSilent(reading, at: host.now) {
       seek(isLater: true)
       return true
@@ -115,8 +116,12 @@ extension GatewayClient {
     if keepalive != GatewayPatience.keepalive { engine.configure(EngineRequest.keepalive(keepalive, of: login.grant.gatewayKey)) }
     if isReady { host.log(.notice, "transport", transportReason) }
     host.transport(transportReason)
-    if !isReady || isReasserting { host.ready() }
+    if !isReady || isReasserting {
+      if live.isApplying { live.isReadyDue = true } else { host.ready() }
+    }
     (isReady, isReasserting) = (true, false)
+    greet(reading)
+    update()
     watch = PeerWatch(reading, at: host.now)
   }
 

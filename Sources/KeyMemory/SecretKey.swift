@@ -73,6 +73,24 @@ package struct SecretKey: Hashable, Sendable {
     return status == 0 ? point : nil
   }
 
+  /// HMAC-SHA256 (RFC 2104) of a message under a key that only the owners of both private keys can compute: HMAC-SHA256 of `label` under
+  /// the shared secret of X25519 (RFC 7748, section 6.1). `nil`: the other one's public key is none.
+  package func seal(_ message: [UInt8], with other: [UInt8], label: [UInt8]) -> [UInt8]? {
+    guard other.count == 32 else { return nil }
+    var shared = [UInt8](repeating: 0, count: 32)
+    var key = [UInt8](repeating: 0, count: Int(crypto_auth_hmacsha256_bytes()))
+    var seal = key
+    defer {
+      sodium_memzero(&shared, shared.count)
+      sodium_memzero(&key, key.count)
+      sodium_stackzero(4096)
+    }
+    guard crypto_scalarmult(&shared, stored.bytes.pointer.assumingMemoryBound(to: UInt8.self), other) == 0 else { return nil }
+    crypto_auth_hmacsha256(&key, label, UInt64(label.count), shared)
+    crypto_auth_hmacsha256(&seal, message, UInt64(message.count), key)
+    return seal
+  }
+
   package static func == (a: SecretKey, b: SecretKey) -> Bool { a.stored === b.stored }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(stored)) }

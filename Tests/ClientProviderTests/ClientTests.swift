@@ -1,6 +1,7 @@
 import ClientProvider
 import GatewayCredentials
 import JSON
+import KeyMemory
 import LoginProtocol
 import NetworkTypes
 import ProviderProtocol
@@ -248,6 +249,85 @@ struct ClientTests {
       host.advance(by: .seconds(8))
       #expect(host.sockets.count == (start > 5 ? 2 : 1))
     }
+  }
+
+  @Test("settings that the gateway changes are applied at once, without another session; forged, old and useless ones are not")
+  func changedSettings() throws {
+    let (host, engine) = try host()
+    let gateway = try #require(SecretKey(bytes: 1...32))
+    engine.answering = ["203.0.113.10:51820", "203.0.113.11:51820"]
+    var first = grant
+    first.gatewayKey = try #require(gateway.publicBytes)
+    first.gatewayAddresses = ["10.77.0.1", "fd77::1"].compactMap { IPAddress($0) }
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(first))
+    host.advance(by: .zero)
+    // Not connected yet: the changed ones are applied then.
+    var second = first
+    second.routes = ["10.20.0.0/16", "10.30.0.0/16"].compactMap { IPPrefix($0) }
+    engine.push(10, second, from: gateway)
+    #expect(host.settings?.includedRoutes.map(\.description) == ["10.20.0.0/16", "10.77.0.1/32", "fd77::1/128"])
+    host.advance(by: .milliseconds(100))
+    #expect(
+      host.state == .connected && engine.listening?.at.description == "10.77.0.2" && engine.greeted.map(\.description) == ["10.77.0.1"])
+    #expect(host.settings?.includedRoutes.map(\.description) == ["10.20.0.0/16", "10.30.0.0/16", "10.77.0.1/32", "fd77::1/128"])
+    let count = engine.requests.count
+    var third = second
+    third.mtu = 1300
+    third.keepalive = 20
+    engine.push(11, third, from: gateway)
+    host.advance(by: .zero)
+    #expect(host.settings?.mtu == 1300 && host.state == .connected && host.violations.isEmpty)
+    #expect(engine.requests.count == count + 1 && engine.requests.last?.contains("persistent_keepalive_interval=20") == true)
+    let kept = host.kept
+    // Older, of another key, or of no use.
+    engine.push(9, first, from: gateway)
+    engine.push(11, first, from: gateway)
+    engine.push(12, first, from: try #require(SecretKey(bytes: 2...33)))
+    var useless = first
+    useless.addresses = []
+    engine.push(13, useless, from: gateway)
+    useless = first
+    useless.gatewayKey = gatewayKey
+    engine.push(14, useless, from: gateway)
+    for bytes in [[], [0], Array(repeating: 0x85, count: 100), Array(repeating: 0, count: 2000)] as [[UInt8]] {
+      engine.listening?.take(bytes)
+    }
+    host.advance(by: .zero)
+    #expect(host.settings?.mtu == 1300 && host.kept == kept && engine.requests.count == count + 1)
+    // Another address and endpoint.
+    third.addresses = ["10.77.0.9"].compactMap { IPAddress($0) }
+    third.endpoint = "203.0.113.11:51820"
+    engine.push(15, third, from: gateway)
+    host.advance(by: .milliseconds(100))
+    #expect(engine.listening?.at.description == "10.77.0.9" && engine.field("endpoint") == "203.0.113.11:51820")
+    #expect(host.state == .connected && host.violations.isEmpty)
+    // The next start has them.
+    host.stop()
+    host.start(options)
+    host.advance(by: .seconds(1))
+    #expect(host.settings?.mtu == 1300 && host.sockets.count == 1 && host.state == .connected)
+  }
+
+  @Test("the gateway is greeted while data comes, and rarely otherwise") func greetings() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    var first = grant
+    first.gatewayAddresses = ["10.77.0.1"].compactMap { IPAddress($0) }
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(first))
+    host.advance(by: .seconds(300))
+    // Keepalives are no data.
+    engine.reading?.received += 124
+    host.advance(by: .seconds(30))
+    #expect(engine.greeted.count == 1)
+    for _ in 1...3 {
+      engine.reading?.received += 1000
+      host.advance(by: .seconds(15))
+    }
+    #expect(engine.greeted.count == 4)
+    host.advance(by: .seconds(1800))
+    #expect(engine.greeted.count == 7)
   }
 
   @Test("another network makes a new session; a gateway that is silent there is sought on, then the start fails") func networks() throws {

@@ -1,6 +1,7 @@
 import ClientProvider
 import GatewayCredentials
 import JSON
+import KeyMemory
 import LoginProtocol
 import NetworkTypes
 import ProviderProtocol
@@ -65,6 +66,26 @@ final class MemoryEngine: ClientEngine {
   func field(_ name: String) -> String? { requests.last { $0.contains("replace_peers=true") }.flatMap { line(name, of: $0) } }
 
   func read(_ then: @escaping (EngineReading?) -> Void) { then(reading) }
+
+  /// Where pushed settings are taken, and what takes them; and whom it has greeted.
+  var listening: (at: IPAddress, take: ([UInt8]) -> Void)?
+  var greeted: [IPAddress] = []
+
+  func listen(at address: IPAddress, _ take: @escaping ([UInt8]) -> Void) -> EngineTrouble? {
+    listening = (address, take)
+    return nil
+  }
+
+  func greet(_ gateway: IPAddress) { greeted.append(gateway) }
+
+  /// A push of the gateway whose private key is this one, as this device takes it.
+  func push(_ number: UInt64, _ grant: LoginGrant, from gateway: SecretKey) {
+    let key = field("private_key").flatMap { SecretKey(hexadecimal: $0) }
+    guard let device = key?.publicBytes, let own = gateway.publicBytes else { return }
+    let label = SettingsPush.label(gateway: own, device: device)
+    guard let datagram = SettingsPush(number: number, grant).datagram({ gateway.seal($0, with: device, label: label) }) else { return }
+    listening?.take(datagram)
+  }
   func stop() { interface = nil }
   func crash() { ended() }
 }

@@ -26,6 +26,19 @@ import Testing
     #expect(SecretKey(hexadecimal: text)?.hexadecimal == text)
   }
 
+  @Test("two keys make one seal: that of X25519 and HMAC-SHA256 in another implementation (Python)") func seal() throws {
+    let (first, second) = (try #require(SecretKey(bytes: 1...32)), try #require(SecretKey(bytes: 101...132)))
+    let (own, other) = (try #require(first.publicBytes), try #require(second.publicBytes))
+    let (label, message) = (Array("roamward settings 1".utf8), Array("message".utf8))
+    let seal = try #require(first.seal(message, with: other, label: label))
+    let digits = seal.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    #expect(digits == "8b8e73228be5476d6235572f035183acf68f4a491e458e419ed653610c36782e")
+    #expect(second.seal(message, with: own, label: label) == seal)
+    #expect(first.seal(message, with: own, label: label) != seal && first.seal(message, with: other, label: [1]) != seal)
+    #expect(first.seal(message, with: [UInt8](repeating: 0, count: 32), label: label) == nil)
+    #expect(first.seal(message, with: [], label: label) == nil)
+  }
+
   @Test("what is no key", arguments: ["", "b7", String(repeating: "b7", count: 33), String(repeating: "g", count: 64)])
   func noKey(text: String) {
     #expect(SecretKey(hexadecimal: text) == nil && SecretKey(base64: text) == nil && SecretKey(bytes: Array(text.utf8)) == nil)

@@ -42,9 +42,12 @@ package final class GatewayKernel {
   }
 
   /// The steps that are left to do.
-  package func plan(to state: GatewayState) throws(NetlinkError) -> GatewayPlan {
-    GatewayPlan(
-      from: try reader.read(neighbours: false), device(state.link, state.device.engine), to: state, unfinished: unfinishedLink)
+  package func plan(to state: GatewayState) throws(NetlinkError) -> GatewayPlan { try examine(for: state).plan }
+
+  /// The steps that are left to do, and the link's device as it is.
+  func examine(for state: GatewayState) throws(NetlinkError) -> (plan: GatewayPlan, device: WireGuardState?) {
+    let device = device(state.link, state.device.engine)
+    return (GatewayPlan(from: try reader.read(neighbours: false), device, to: state, unfinished: unfinishedLink), device)
   }
 
   private var unfinishedLink: String? { (try? TextFile.read(notePath, limit: 64)).map { String(decoding: $0, as: UTF8.self) } }

@@ -28,6 +28,7 @@ package final class GatewayServer {
   private var engine: WireGuardEngine?
   private var logins: LoginService?
   private var page: PageService?
+  private var sender: SettingsSender?
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
@@ -82,6 +83,8 @@ package final class GatewayServer {
       PageService.Host(
         folder: folder, loop: loop, store: store, directory: { [weak self] in self?.view.directory ?? Directory() },
         device: { [weak self] in self?.presentDevice }, changed: { [weak self] in self?.refresh() }, log: { log($0) }))
+    sender = SettingsSender(
+      on: loop, key, relayPort: { [weak self] in self?.logins?.relayPort }, directory: { [weak self] in self?.view.directory ?? Directory() })
     server?.follow(on: loop) { [weak self] in self?.refresh() }
     refresh()
     ServiceManager.ready(status: lastTrouble ?? "\(view.directory.devices.count) devices")
@@ -96,14 +99,22 @@ package final class GatewayServer {
   /// Without the store the last state stays in force.
   private func refresh(onTime: Bool = false) {
     var change: DeviceChange?
+    var pushed = ChangeReach.devices([])
     do throws(StoreError) {
       let now = Timestamp.now.seconds
       let update = try store.refresh(&view) { [engine] old, changes in
         change = DeviceChange(of: changes, from: old, engine: engine, at: now)
+        pushed = ChangeReach(ofSettings: changes, in: old)
       }
       if server != nil { folder.noteReading() }
       change?.complete(update, view.directory, at: now)
+      if case .rows(let changes) = update {
+        pushed = pushed.union(ChangeReach(ofSettings: changes, in: view.directory))
+      } else {
+        pushed = .everything
+      }
       if onTime || !(change.map(apply) ?? false) { converge() }
+      if pushed != .devices([]) { sender?.note(pushed) }
     } catch {
       trouble("\(error); the gateway goes on with what it has read")
       converge(isComplete: false)
@@ -145,16 +156,28 @@ package final class GatewayServer {
       case .elements(let changes): log(changes.split(separator: "\n").joined(separator: "; "))
       case .table: log("nft table \(GatewayTable.name): replaced")
       }
-      for family in Set(view.directory.pools.values.map(\.prefix.family)) where !Forwarding.isOn(family) {
-        log("sysctl \(Forwarding.name(family))=1")
-        try Forwarding.turnOn(family)
-      }
-      let plan = try kernel.plan(to: state)
+      let closed = turnOnForwarding()
+      let (plan, device) = try kernel.examine(for: state)
+      sender?.look(at: device)
       if let conflict = plan.conflict { return trouble(conflict) }
       kernel.apply(plan) { [weak self] in self?.converge() }
       if plan.steps.isEmpty { engine = present }
-      if isComplete { trouble(nil) }
+      if isComplete { trouble(closed) }
     } catch { trouble("\(error)") }
+  }
+
+  /// Returns why packets are not forwarded: the unit has /proc/sys read-only, and turns forwarding on before the gateway's start.
+  private func turnOnForwarding() -> String? {
+    let closed = view.directory.families.filter { !Forwarding.isOn($0) }
+    do throws(SystemError) {
+      for family in closed {
+        try Forwarding.turnOn(family)
+        log("sysctl \(Forwarding.name(family))=1")
+      }
+      return nil
+    } catch {
+      return "the kernel forwards no packets (\(closed.map(Forwarding.name).joined(separator: ", "))): run `roamward-gateway forward`"
+    }
   }
 
   /// Logs a trouble once, and its end.

@@ -30,7 +30,7 @@ final class LoginService {
   private var listeners: [FileDescriptor] = []
   private var identity = ""
   /// The TCP port of relays; `nil`: nothing is relayed.
-  private var relayPort: UInt16?
+  private(set) var relayPort: UInt16?
   private var sources: [EventSource] = []
   private var pause = RestartPause()
   private var restart: EventSource?
@@ -351,6 +351,7 @@ extension LoginGrant {
       user: user.name.description, device: device.name.description, gatewayKey: site.publicKey.bytes, endpoint: site.endpoint.description,
       addresses: addresses, routes: (settings.routes ?? directory.sortedPools.map(\.prefix)).filter { families.contains($0.family) },
       dns: settings.dns ?? [], search: (settings.search ?? []).map(\.text), mtu: settings.mtu.map { UInt16(clamping: $0) },
-      keepalive: settings.keepalive)
+      keepalive: settings.keepalive,
+      gatewayAddresses: directory.sortedPools.compactMap { $0.gateway?.address }.filter { families.contains($0.family) })
   }
 }

@@ -88,11 +88,13 @@ package struct LoginGrant: Hashable, Sendable {
   package var keepalive: UInt16?
   /// The TCP port at which the gateway relays datagrams, for networks that let no UDP pass; `nil`: it does not.
   package var relayPort: UInt16?
+  /// The gateway's own addresses in the tunnel, which changed settings come from (`SettingsPush`).
+  package var gatewayAddresses: [IPAddress]
 
   package init(
     user: String, device: String, gatewayKey: [UInt8], endpoint: String, addresses: [IPAddress], routes: [IPPrefix] = [],
-    dns: [IPAddress] = [], search: [String] = [], mtu: UInt16? = nil, keepalive: UInt16? = nil,
-    relayPort: UInt16? = nil
+    dns: [IPAddress] = [], search: [String] = [], mtu: UInt16? = nil, keepalive: UInt16? = nil, relayPort: UInt16? = nil,
+    gatewayAddresses: [IPAddress] = []
   ) {
     self.user = user
     self.device = device
@@ -105,10 +107,11 @@ package struct LoginGrant: Hashable, Sendable {
     self.mtu = mtu
     self.keepalive = keepalive
     self.relayPort = relayPort
+    self.gatewayAddresses = gatewayAddresses
   }
 
-  /// Whether it fits into a frame; settings that are too many do not.
-  package var isSendable: Bool { frame(0).bytes.count - 2 <= LoginFrame.limit }
+  /// Whether it fits into a frame, also with the number of a push; settings that are too many do not.
+  package var isSendable: Bool { SettingsPush(number: 0, self).frame.bytes.count - 2 <= LoginFrame.limit }
 
   package func frame(_ kind: UInt8) -> LoginFrame {
     var frame = LoginFrame(kind)
@@ -123,6 +126,7 @@ package struct LoginGrant: Hashable, Sendable {
     if let mtu { frame.add(9, LoginFrame.bigEndian(Int(mtu))) }
     if let keepalive { frame.add(10, LoginFrame.bigEndian(Int(keepalive))) }
     if let relayPort { frame.add(11, LoginFrame.bigEndian(Int(relayPort))) }
+    if !gatewayAddresses.isEmpty { frame.add(12, gatewayAddresses.flatMap { [Self.number($0.family)] + $0.bytes }) }
     return frame
   }
 
@@ -138,7 +142,7 @@ package struct LoginGrant: Hashable, Sendable {
       gatewayKey: try frame.value(3, 32...32), endpoint: try frame.text(4, 1...300), addresses: try Self.addresses(frame.value(5, limit)),
       routes: try Self.prefixes(frame.value(6, limit)), dns: try Self.addresses(frame.value(7, limit)),
       search: try frame.text(8, limit).split(separator: " ").map(String.init), mtu: try number(9), keepalive: try number(10),
-      relayPort: try number(11))
+      relayPort: try number(11), gatewayAddresses: frame[12] == nil ? [] : try Self.addresses(frame.value(12, limit)))
   }
 
   private static func number(_ family: IPAddress.Family) -> UInt8 { family == .v4 ? 4 : 6 }

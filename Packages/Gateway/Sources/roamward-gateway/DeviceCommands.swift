@@ -140,7 +140,10 @@ struct SettingsCommand: ParsableCommand {
   struct Set: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Change settings of everybody, a group, a user or a device.",
-      discussion: "The most specific scope that has a setting decides. Stock clients get new settings with their next file.")
+      discussion: """
+        The most specific scope that has a setting decides. Connected devices that have logged in get new settings at once, stock \
+        clients with their next file.
+        """)
     @OptionGroup var scope: ScopeOptions
     @Option(help: "A prefix that goes into the tunnel; may be repeated.") var route: [Parsed<IPPrefix>] = []
     @Option(help: "A name server; may be repeated.") var dns: [Parsed<IPAddress>] = []

@@ -44,6 +44,30 @@ import Testing
     #expect(GatewayMessage.failed(.later, retryAfter: 300).frame.bytes == [0, 10, 0x84, 1, 0, 1, 2, 2, 0, 2, 1, 44])
   }
 
+  @Test("pushed settings are read as they were written; with any other byte, or another seal, they are none") func push() throws {
+    let seal: SettingsPush.Seal = { bytes in (0..<32).map { i in bytes.reduce(UInt8(i)) { $0 &* 31 &+ $1 } } }
+    var sent = grant
+    sent.gatewayAddresses = [try address("10.77.0.1"), try address("fd77::1")]
+    let push = SettingsPush(number: 0x0102_0304_0506_0708, sent)
+    let datagram = try #require(push.datagram(seal))
+    #expect(datagram[2] == 0x86 && datagram.count <= SettingsPush.limit)
+    #expect(datagram.dropLast(32).suffix(11) == [12, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8])
+    #expect(SettingsPush(datagram, seal) == push)
+    #expect(SettingsPush(datagram) { seal($0 + [0]) } == nil && SettingsPush(datagram) { _ in nil } == nil)
+    for i in datagram.indices {
+      var other = datagram
+      other[i] ^= 1
+      #expect(SettingsPush(other, seal) == nil)
+    }
+    // A right seal makes no message of what is none.
+    for body in [[0, 0, 0x86], [0, 1, 0x86], [0, 9, 0x86, 13, 0, 8], Array(grant.frame(0x86).bytes), Array(grant.frame(0x83).bytes)]
+      as [[UInt8]]
+    {
+      #expect(SettingsPush(body + (seal(body) ?? []), seal) == nil)
+    }
+    for count in 0..<80 { #expect(SettingsPush(Array(datagram.prefix(count)), seal) == nil) }
+  }
+
   @Test("the two processes of a gateway read what the other writes") func processes() throws {
     let name = try #require(GatewayName("alice"))
     let from = try address("192.0.2.7")

@@ -34,6 +34,38 @@ package enum ChangeReach: Equatable, Sendable {
     self = .devices(devices)
   }
 
+  /// Of the same changes: the devices whose pushed settings may differ.
+  package init(ofSettings changes: [RowChange], in directory: Directory) {
+    var devices: Set<Int64> = []
+    for change in changes {
+      var rows = [directory.row(change.kind, change.id)]
+      if case .put(let row) = change { rows.append(row) }
+      for row in rows.compactMap({ $0 }) {
+        switch row {
+        case .site, .pool:
+          self = .everything
+          return
+        case .settings(let settings):
+          switch settings.scope {
+          case .everybody:
+            self = .everything
+            return
+          case .group(let group): devices.formUnion(directory.devices(ofGroup: group))
+          case .user(let user): devices.formUnion(directory.devices(of: user).map(\.id))
+          case .device(let device): devices.insert(device)
+          }
+        // Its precedence decides between the settings of two groups.
+        case .group(let group): devices.formUnion(directory.devices(ofGroup: group.id))
+        case .member(let member): devices.formUnion(directory.devices(of: member.user).map(\.id))
+        case .device(let device): devices.insert(device.id)
+        case .lease(let lease): if let device = lease.device { devices.insert(device) }
+        case .user, .rule, .credential, .token, .login: break
+        }
+      }
+    }
+    self = .devices(devices)
+  }
+
   package func union(_ other: ChangeReach) -> ChangeReach {
     guard case .devices(let mine) = self, case .devices(let others) = other else { return .everything }
     return .devices(mine.union(others))
@@ -58,6 +90,11 @@ extension Directory {
     devices.filter { isActive($0, at: now) }.map { device in
       WireGuardPeer(publicKey: device.publicKey, allowedIPs: addresses(of: device.id).map { .host($0) })
     }
+  }
+
+  /// The devices of a group's users.
+  fileprivate func devices(ofGroup group: Int64) -> [Int64] {
+    members.values.filter { $0.group == group }.flatMap { devices(of: $0.user).map(\.id) }
   }
 
   func row(_ kind: RowKind, _ id: Int64) -> AnyRow? {

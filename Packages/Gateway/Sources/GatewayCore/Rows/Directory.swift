@@ -29,6 +29,7 @@ package struct Directory: Hashable, Sendable {
   private var loginsOfDevices: [Int64: Int64] = [:]
 
   package init() {}
+  private var settingsOfScopes: [Settings.Scope: Int64] = [:]
 
   package mutating func apply(_ change: RowChange) {
     switch change {
@@ -60,7 +61,9 @@ package struct Directory: Hashable, Sendable {
       leases[lease.id] = lease
       leaseIDs[lease.address] = lease.id
       if let device = lease.device { leasesOfDevices[device, default: []].insert(lease.id) }
-    case .settings(let row): settings[row.id] = row
+    case .settings(let row):
+      settings[row.id] = row
+      settingsOfScopes[row.scope] = row.id
     case .rule(let rule): rules[rule.id] = rule
     case .credential(let credential):
       credentials[credential.id] = credential
@@ -89,7 +92,8 @@ package struct Directory: Hashable, Sendable {
       guard let old = leases.removeValue(forKey: id) else { return }
       if leaseIDs[old.address] == id { leaseIDs[old.address] = nil }
       if let device = old.device { Self.drop(id, of: device, from: &leasesOfDevices) }
-    case .settings: settings[id] = nil
+    case .settings:
+      if let old = settings.removeValue(forKey: id), settingsOfScopes[old.scope] == id { settingsOfScopes[old.scope] = nil }
     case .rules: rules[id] = nil
     case .credentials:
       if let old = credentials.removeValue(forKey: id), credentialsOfUsers[old.user] == id { credentialsOfUsers[old.user] = nil }
@@ -148,6 +152,9 @@ extension Directory {
 
   /// Whether the device may connect now.
   package func isActive(_ device: Device, at now: Int64) -> Bool { users[device.user]?.isActive(at: now) ?? false }
+  /// The families of the pools.
+  package var families: [IPAddress.Family] { Set(pools.values.map(\.prefix.family)).sorted() }
+
 
   /// The merged settings of a device: its own, then those of its user, of the user's groups by precedence, of everybody.
   package func pushedSettings(of device: Device) -> PushedSettings {
@@ -158,5 +165,5 @@ extension Directory {
     }
   }
 
-  package func settings(for scope: Settings.Scope) -> Settings? { settings.values.first { $0.scope == scope } }
+  package func settings(for scope: Settings.Scope) -> Settings? { settingsOfScopes[scope].flatMap { settings[$0] } }
 }

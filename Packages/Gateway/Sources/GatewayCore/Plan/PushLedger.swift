@@ -1,0 +1,53 @@
+package import KernelModel
+
+/// Which devices are due to be sent their settings, in their order: only those that have logged in, stock clients take none.
+///
+/// Nothing confirms a push. So each new handshake is a reason as well as each change: a device that was away gets what has changed
+/// meanwhile, and a lost datagram is sent again with the next handshake.
+package struct PushLedger: Equatable, Sendable {
+  /// The last handshake of each peer at the last look at the link.
+  private var handshakes: [WireGuardKey: Int64] = [:]
+  private var queue: [Int64] = []
+  private var queued: Set<Int64> = []
+
+  /// A device without a handshake for this long, in seconds, is not sent a change: a day. WireGuard tries to reach it, though its session
+  /// is over, which costs handshakes without an answer where the device is away.
+  static let reach: Int64 = 86_400
+
+  package init() {}
+
+  package var isEmpty: Bool { queue.isEmpty }
+
+  /// Notes the handshakes of the link's peers.
+  package mutating func look(at peers: some Sequence<WireGuardState.Peer>, _ directory: Directory) {
+    var seen: [WireGuardKey: Int64] = [:]
+    for peer in peers where peer.lastHandshake > 0 {
+      seen[peer.publicKey] = peer.lastHandshake
+      if handshakes[peer.publicKey] != peer.lastHandshake, let device = directory.device(of: peer.publicKey) { add(device, directory) }
+    }
+    handshakes = seen
+  }
+
+  /// Notes that settings of these devices may have changed.
+  package mutating func note(_ reach: ChangeReach, _ directory: Directory, at now: Int64) {
+    let devices =
+      switch reach {
+      case .everything: directory.devices.values.sorted { $0.id < $1.id }
+      case .devices(let numbers): numbers.sorted().compactMap { directory.devices[$0] }
+      }
+    for device in devices where now - (handshakes[device.publicKey] ?? Int64.min / 2) < Self.reach { add(device, directory) }
+  }
+
+  private mutating func add(_ device: Device, _ directory: Directory) {
+    guard directory.login(of: device.id) != nil, queued.insert(device.id).inserted else { return }
+    queue.append(device.id)
+  }
+
+  /// Takes the next ones.
+  package mutating func take(_ most: Int) -> [Int64] {
+    let next = Array(queue.prefix(most))
+    queue.removeFirst(next.count)
+    queued.subtract(next)
+    return next
+  }
+}

@@ -1,0 +1,71 @@
+internal import GatewayCore
+internal import KernelModel
+internal import KeyMemory
+internal import LinuxIO
+internal import LoginProtocol
+internal import NetworkTypes
+internal import SystemdIO
+
+/// Sends devices their settings through the tunnel: after a change, and after each handshake. It reads nothing that anybody sends.
+final class SettingsSender {
+  private let loop: EventLoop
+  private let key: SecretKey
+  private let directory: () -> Directory
+  private let relayPort: () -> UInt16?
+  private var ledger = PushLedger()
+  private var timer: EventSource?
+  private var lastNumber: UInt64 = 0
+
+  /// So many at once, then a pause in which the loop does other work.
+  private static let batch = 32
+  private static let pause = Duration.milliseconds(20)
+
+  init(on loop: EventLoop, _ key: SecretKey, relayPort: @escaping () -> UInt16?, directory: @escaping () -> Directory) {
+    self.loop = loop
+    self.key = key
+    self.relayPort = relayPort
+    self.directory = directory
+  }
+
+  /// After a look at the link.
+  func look(at device: WireGuardState?) {
+    guard let device else { return }
+    ledger.look(at: device.peers, directory())
+    begin(.zero)
+  }
+
+  /// After a change of the store.
+  func note(_ reach: ChangeReach) {
+    ledger.note(reach, directory(), at: Timestamp.now.seconds)
+    begin(.zero)
+  }
+
+  private func begin(_ pause: Duration) {
+    guard !ledger.isEmpty, timer == nil else { return }
+    timer = try? loop.at(.now + pause) { [weak self] in self?.send() }
+  }
+
+  private func send() {
+    timer = nil
+    let (directory, relayPort) = (directory(), relayPort())
+    // Sockets of a moment: what somebody sends to them is never read. A device behind a firewall takes what comes from this port alone; if
+    // another program has it, those without one still get theirs.
+    var sockets: [IPAddress.Family: DatagramPort] = [:]
+    for id in ledger.take(Self.batch) {
+      guard let device = directory.devices[id], var grant = LoginGrant(directory, device), let address = grant.addresses.first else {
+        continue
+      }
+      grant.relayPort = relayPort
+      let family = address.family
+      if sockets[family] == nil {
+        sockets[family] = (try? DatagramPort(nil, family, port: SettingsPush.port)) ?? (try? DatagramPort(nil, family, port: 0))
+      }
+      let label = SettingsPush.label(gateway: grant.gatewayKey, device: device.publicKey.bytes)
+      // Rising, whatever the clock does meanwhile.
+      lastNumber = max(lastNumber + 1, UInt64(clamping: Timestamp.now.milliseconds) &* 1000)
+      let datagram = SettingsPush(number: lastNumber, grant).datagram { key.seal($0, with: device.publicKey.bytes, label: label) }
+      if let datagram, grant.isSendable { sockets[family]?.send(datagram, to: address, port: SettingsPush.port) }
+    }
+    begin(Self.pause)
+  }
+}

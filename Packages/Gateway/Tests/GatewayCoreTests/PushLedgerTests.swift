@@ -1,0 +1,112 @@
+import GatewayCore
+import KernelModel
+import NetworkTypes
+import SeededRandom
+import Testing
+
+@Suite struct PushLedgerTests {
+  /// Two users with two devices each, which have logged in but for bob's phone; alice is of the group.
+  private func sample() throws -> Administration {
+    var work = Administration()
+    try work.addPool("10.77.0.0/24")
+    for user in ["alice", "bob"] { try work.addUser(try name(user)) }
+    try work.addGroup(try name("staff"))
+    try work.setMember(true, try name("alice"), of: try name("staff"))
+    for (i, text) in ["alice/laptop", "alice/phone", "bob/laptop"].enumerated() {
+      let device = try path(text)
+      let user = try #require(work.directory.user(named: device.user)).id
+      let binding = Administration.Binding(
+        user: user, device: device.device, publicKey: try key(UInt64(i)), factors: "password", source: "192.0.2.1")
+      _ = try work.bind(binding)
+    }
+    try work.addDevice(try path("bob/phone"), publicKey: try key(3))
+    return work
+  }
+
+  private func peers(_ handshakes: [Int64]) throws -> [WireGuardState.Peer] {
+    try handshakes.enumerated().map { WireGuardState.Peer(publicKey: try key(UInt64($0.offset)), lastHandshake: $0.element) }
+  }
+
+  private func names(_ numbers: [Int64], _ directory: Directory) -> [String] {
+    numbers.compactMap { directory.devices[$0] }.compactMap { directory.path(of: $0)?.description }
+  }
+
+  @Test("each new handshake of a device that has logged in is a reason, once") func handshakes() throws {
+    let directory = try sample().directory
+    var ledger = PushLedger()
+    ledger.look(at: try peers([0, 50, 60, 70]), directory)
+    ledger.look(at: try peers([0, 50, 61, 70]), directory)
+    #expect(names(ledger.take(9), directory) == ["alice/phone", "bob/laptop"] && ledger.isEmpty)
+    ledger.look(at: try peers([0, 50, 61, 70]), directory)
+    #expect(ledger.isEmpty)
+    ledger.look(at: try peers([80, 50, 61, 90]), directory)
+    #expect(names(ledger.take(1), directory) == ["alice/laptop"])
+    // A peer that was removed and added again has no handshake, and then one that may be older.
+    ledger.look(at: [], directory)
+    ledger.look(at: try peers([70]), directory)
+    #expect(names(ledger.take(9), directory) == ["alice/laptop"])
+  }
+
+  @Test("a change reaches the devices whose settings it may change, if they were there within a day")
+  func changes() throws {
+    let work = try sample()
+    func reached(_ body: (inout Administration) throws -> Void) throws -> [String] {
+      var ledger = PushLedger()
+      ledger.look(at: try peers([1000, 1000, 1000, 1000]), work.directory)
+      _ = ledger.take(9)
+      var next = work.later(by: 1)
+      try body(&next)
+      let reach = ChangeReach(ofSettings: next.changes, in: work.directory).union(ChangeReach(ofSettings: next.changes, in: next.directory))
+      ledger.note(reach, next.directory, at: 2000)
+      return names(ledger.take(9), next.directory)
+    }
+    let (alice, staff) = (try work.user(name("alice")).id, try work.group(name("staff")).id)
+    let phone = try work.device(path("alice/phone")).id
+    let mtu = PushedSettings(mtu: 1300)
+    #expect(try reached { try $0.change(mtu, for: .everybody, named: "x") } == ["alice/laptop", "alice/phone", "bob/laptop"])
+    #expect(try reached { try $0.change(mtu, for: .group(staff), named: "x") } == ["alice/laptop", "alice/phone"])
+    #expect(try reached { try $0.change(mtu, for: .user(alice), named: "x") } == ["alice/laptop", "alice/phone"])
+    #expect(try reached { try $0.change(mtu, for: .device(phone), named: "x") } == ["alice/phone"])
+    #expect(try reached { try $0.setMember(true, name("bob"), of: name("staff")) } == ["bob/laptop"])
+    #expect(try reached { try $0.setMember(false, name("alice"), of: name("staff")) } == ["alice/laptop", "alice/phone"])
+    #expect(try reached { try $0.addPool("fd77::/64") }.count == 3)
+    #expect(try reached { try $0.rename(path("bob/laptop"), to: name("notebook")) } == ["bob/notebook"])
+    #expect(try reached { try $0.setLocked(true, name("bob")) }.isEmpty)
+    #expect(try reached { try $0.removeDevice(path("bob/laptop")) }.isEmpty)
+    var ledger = PushLedger()
+    ledger.look(at: try peers([1000, 0, 90_000]), work.directory)
+    _ = ledger.take(9)
+    ledger.note(.everything, work.directory, at: 90_001)
+    #expect(names(ledger.take(9), work.directory) == ["bob/laptop"])
+  }
+
+  @Test("no change of a device's settings is missed", arguments: 1...20) func nothingMissed(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var work = try sample()
+    for _ in 0..<200 {
+      let old = work.directory
+      var next = work.later(by: 1)
+      let (user, group) = (try name(random.chance(0.5) ? "alice" : "bob"), try name(random.chance(0.7) ? "staff" : "guests"))
+      let device = DevicePath(user: user, device: try name(random.chance(0.5) ? "laptop" : "phone"))
+      let pushed = PushedSettings(mtu: 1300 + UInt32(random.next() % 9))
+      do {
+        switch random.next() % 9 {
+        case 0: try next.change(pushed, for: .everybody, named: "x")
+        case 1: try next.change(pushed, for: .group(next.group(group).id), named: "x")
+        case 2: try next.change(pushed, for: .user(next.user(user).id), named: "x")
+        case 3: try next.change(pushed, for: .device(next.device(device).id), named: "x")
+        case 4: next.clearSettings(for: random.chance(0.5) ? .everybody : .user(try next.user(user).id), named: "x")
+        case 5, 6: try next.setMember(random.chance(0.5), user, of: group)
+        case 7: try next.addGroup(group, precedence: Int64(random.next() % 200))
+        default: try next.removeGroup(group)
+        }
+      } catch { continue }
+      let reach = ChangeReach(ofSettings: next.changes, in: old).union(ChangeReach(ofSettings: next.changes, in: next.directory))
+      work = next
+      guard case .devices(let devices) = reach else { continue }
+      for device in work.directory.devices.values where !devices.contains(device.id) {
+        #expect(old.pushedSettings(of: device) == work.directory.pushedSettings(of: device))
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+internal import LoginProtocol
+internal import NetworkTypes
+
+/// What a run knows of the gateway's settings: which ones are in force, and which ones come while it is connected.
+struct LiveSettings {
+  /// Those that the agent has applied last, or has refused.
+  var inForce: LoginGrant?
+  /// Whether an answer of the agent to changed ones is awaited; and whether the tunnel is ready then.
+  var isApplying = false
+  var isReadyDue = false
+  private var lastNumber: UInt64 = 0
+  private var greeting: (received: UInt64, at: Moment)?
+
+  /// More bytes than a handshake and the keepalives of a session without data: those are no reason to greet, or greetings would never end.
+  private static let quiet: UInt64 = 256
+  /// Without data, the gateway is greeted so often.
+  static let idlePause = Duration.seconds(600)
+
+  /// Whether a push with the right seal is newer than those before, and can be used: without an address or an endpoint there is no tunnel.
+  mutating func accept(_ push: SettingsPush, from gateway: [UInt8]) -> Bool {
+    guard push.number > lastNumber else { return false }
+    lastNumber = push.number
+    return push.grant.gatewayKey == gateway && Endpoint(push.grant.endpoint) != nil && !push.grant.addresses.isEmpty
+  }
+
+  /// Whether the gateway is to be greeted now.
+  mutating func isGreetingDue(_ reading: EngineReading, at now: Moment) -> Bool {
+    if let greeting, greeting.received...(greeting.received + Self.quiet) ~= reading.received, now - greeting.at < Self.idlePause {
+      return false
+    }
+    greeting = (reading.received, now)
+    return true
+  }
+}

@@ -1,0 +1,52 @@
+internal import CLinux
+internal import Glibc
+package import NetworkTypes
+
+/// A UDP socket at a port: non-blocking, closed on exec.
+package struct DatagramPort {
+  package let file: FileDescriptor
+
+  /// At an address of this machine; `nil`: at all of them. `link`: what is sent leaves by this link, and only what comes by it is received.
+  package init(_ address: IPAddress?, _ family: IPAddress.Family, port: UInt16, link: String? = nil) throws(SystemError) {
+    let type = Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let number = socket(family == .v4 ? AF_INET : AF_INET6, type, 0)
+    guard number >= 0 else { throw .last("make a UDP socket") }
+    file = FileDescriptor(owning: number)
+    if let link { guard clinux_bind_to_device(number, link) == 0 else { throw .last("bind a socket to \(link)") } }
+    if family == .v6 {
+      var on: Int32 = 1
+      setsockopt(number, Int32(IPPROTO_IPV6), Int32(IPV6_V6ONLY), &on, 4)
+    }
+    let any = IPAddress(family: family, high: 0, low: 0)
+    let result = Self.withAddress(address ?? any, port) { Glibc.bind(number, $0, $1) }
+    guard result == 0 else { throw .last("bind to UDP port \(port)") }
+  }
+
+  /// Sends a datagram without waiting. Returns whether the kernel took it.
+  @discardableResult
+  package func send(_ bytes: [UInt8], to address: IPAddress, port: UInt16) -> Bool {
+    Self.withAddress(address, port) { sendto(file.number, bytes, bytes.count, Int32(MSG_DONTWAIT), $0, $1) } == bytes.count
+  }
+
+  private static func withAddress<R>(_ address: IPAddress, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+    func call<T>(_ value: T) -> R {
+      withUnsafePointer(to: value) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<T>.size)) }
+      }
+    }
+    switch address.family {
+    case .v4:
+      var value = sockaddr_in()
+      value.sin_family = sa_family_t(AF_INET)
+      value.sin_port = port.bigEndian
+      withUnsafeMutableBytes(of: &value.sin_addr) { $0.copyBytes(from: address.bytes) }
+      return call(value)
+    case .v6:
+      var value = sockaddr_in6()
+      value.sin6_family = sa_family_t(AF_INET6)
+      value.sin6_port = port.bigEndian
+      withUnsafeMutableBytes(of: &value.sin6_addr) { $0.copyBytes(from: address.bytes) }
+      return call(value)
+    }
+  }
+}
