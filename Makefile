@@ -135,6 +135,7 @@ bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratio
 	Benchmarks/names
 	Benchmarks/tunnel --all
 	Benchmarks/providers
+	Benchmarks/gateway
 	.build/release/wireguard-bench processors
 	Benchmarks/processors
 

@@ -85,6 +85,18 @@ extension GatewayStore {
   /// Everything.
   package func load() throws(StoreError) -> View { try reading { () throws(StoreError) in try wholeView() } }
 
+  /// The rows of an excerpt.
+  package func load(_ excerpt: Excerpt) throws(StoreError) -> Directory {
+    try reading { () throws(StoreError) in try directory(excerpt) }
+  }
+
+  private func directory(_ excerpt: Excerpt) throws(StoreError) -> Directory {
+    switch excerpt {
+    case .everything: try wholeView().directory
+    case .users(let names, let addresses): try self.excerpt(of: names, addresses)
+    }
+  }
+
   private func wholeView() throws(StoreError) -> View {
     var view = View(directory: Directory(), version: try meta("version") ?? 0)
     for change in try rows(after: 0) { view.directory.apply(change) }
@@ -144,18 +156,23 @@ extension GatewayStore {
 
   private func rows(after version: Int64) throws(StoreError) -> [RowChange] {
     var changes: [RowChange] = []
-    for kind in RowKind.allCases {
-      let columns = (["id"] + kind.table.columns).joined(separator: ", ")
-      for values in try engine.run("SELECT \(columns) FROM \(kind.table.name) WHERE version > $1", [.integer(version)]) {
-        guard case .integer(let id) = values[0] else { throw StoreError("table \(kind.table.name): a row without a number") }
-        do throws(RowError) {
-          changes.append(.put(try AnyRow(kind, id: id, values: Array(values.dropFirst()))))
-        } catch {
-          throw StoreError(error.description, help: "restore the store from a copy, or correct the row")
-        }
+    for kind in RowKind.allCases { changes += try rows(kind, "version > $1", [.integer(version)]).map { .put($0) } }
+    return changes
+  }
+
+  /// The rows of a table for which a condition holds; without one, all of them.
+  func rows(_ kind: RowKind, _ condition: String = "", _ values: [SQLValue] = []) throws(StoreError) -> [AnyRow] {
+    let columns = (["id"] + kind.table.columns).joined(separator: ", ")
+    var rows: [AnyRow] = []
+    for values in try engine.run("SELECT \(columns) FROM \(kind.table.name)\(condition.isEmpty ? "" : " WHERE \(condition)")", values) {
+      guard case .integer(let id) = values[0] else { throw StoreError("table \(kind.table.name): a row without a number") }
+      do throws(RowError) {
+        rows.append(try AnyRow(kind, id: id, values: Array(values.dropFirst())))
+      } catch {
+        throw StoreError(error.description, help: "restore the store from a copy, or correct the row")
       }
     }
-    return changes
+    return rows
   }
 }
 
@@ -174,13 +191,14 @@ extension GatewayStore {
     }
   }
 
-  /// Runs requests in one transaction: all of them are made, with their entries of the audit log, or none.
+  /// Runs requests in one transaction: all of them are made, with their entries of the audit log, or none. `excerpt`: the rows that they
+  /// need.
   package func change<R>(
-    as actor: String, at now: Int64, _ body: (inout Administration) throws(GatewayError) -> R
+    as actor: String, at now: Int64, reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws(Refusal) -> R {
     do throws(StoreError) { try engine.beginWriting() } catch { throw .store(error) }
     do throws(Refusal) {
-      let result = try changing(as: actor, at: now, body)
+      let result = try changing(as: actor, at: now, excerpt, body)
       do throws(StoreError) { try engine.commit() } catch { throw Refusal.store(error) }
       return result
     } catch {
@@ -190,25 +208,29 @@ extension GatewayStore {
   }
 
   private func changing<R>(
-    as actor: String, at now: Int64, _ body: (inout Administration) throws(GatewayError) -> R
+    as actor: String, at now: Int64, _ excerpt: Excerpt, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws(Refusal) -> R {
     var work: Administration
     do throws(StoreError) {
-      if known == nil { known = try wholeView() }
-      if let seen = known?.version {
-        if let (changes, version) = try changes(after: seen) {
-          for change in changes { known?.directory.apply(change) }
-          known?.version = version
-        } else {
-          known = try wholeView()
-        }
-      }
-      work = Administration(known?.directory ?? Directory(), lastID: try meta("last-id") ?? 0, actor: actor, now: now)
+      let directory = try excerpt == .everything ? wholeDirectory() : directory(excerpt)
+      work = Administration(directory, lastID: try meta("last-id") ?? 0, actor: actor, now: now)
     } catch { throw .store(error) }
     let result: R
     do throws(GatewayError) { result = try body(&work) } catch { throw .request(error) }
     do throws(StoreError) { try write(work) } catch { throw .store(error) }
     return result
+  }
+
+  /// What is known of earlier changes, with what has changed since.
+  private func wholeDirectory() throws(StoreError) -> Directory {
+    if let seen = known?.version, let (changes, version) = try changes(after: seen) {
+      // In place: a second copy of the directory would be a copy of all rows.
+      for change in changes { known?.directory.apply(change) }
+      known?.version = version
+    } else {
+      known = try wholeView()
+    }
+    return known?.directory ?? Directory()
   }
 
   private func write(_ work: Administration) throws(StoreError) {

@@ -38,6 +38,8 @@ enum Migrations {
     ] + versionIndexes("credentials", "tokens", "logins"),
     // The person at an OpenID provider.
     ["ALTER TABLE users ADD COLUMN subject TEXT"],
+    // What belongs to a device or a user is found without a look at all others.
+    ["CREATE INDEX leases_device ON leases (device_id)", "CREATE INDEX tokens_user ON tokens (user_id)"],
   ]
 
   private static func versionIndexes(_ tables: String...) -> [String] {

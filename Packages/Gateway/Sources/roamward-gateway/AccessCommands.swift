@@ -20,7 +20,7 @@ struct Access: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func add(isAllowing: Bool) throws {
-      try state.change { work throws(GatewayError) in
+      try state.change(reading: .users(from.users)) { work throws(GatewayError) in
         let source: AccessRule.Source =
           switch from {
           case .everybody: .everybody
@@ -62,7 +62,7 @@ struct Access: ParsableCommand {
     @Argument(help: "The rule's name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.removeRule(name) } }
+    func run() throws { try state.change(reading: .users([])) { work throws(GatewayError) in try work.removeRule(name) } }
   }
 
   struct List: ParsableCommand {
@@ -70,7 +70,7 @@ struct Access: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      let directory = try state.directory()
+      let directory = try state.directory(.users([]))
       write(directory.sortedRules.map(directory.text))
     }
   }
@@ -82,7 +82,7 @@ struct Access: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func decision() throws -> (AccessDecision, Directory) {
-      let directory = try state.directory()
+      let directory = try state.directory(.users([user], addresses: [destination.address]))
       guard let user = directory.user(named: user) else {
         throw Failure.refused("there is no user \(user)\n  help: `roamward-gateway user list` lists the users")
       }
@@ -121,6 +121,9 @@ enum Party: ExpressibleByArgument {
   case everybody
   case user(GatewayName)
   case group(GatewayName)
+
+  /// The users that it names.
+  var users: [GatewayName] { if case .user(let name) = self { [name] } else { [] } }
 
   init?(argument: String) {
     let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

@@ -34,7 +34,7 @@ struct Evaluate: ParsableCommand {
   @OptionGroup var state: StateOptions
 
   func run() throws {
-    let directory = try state.directory()
+    let directory = try state.directory(.users([device.user], addresses: [destination.address]))
     guard let found = directory.device(at: device) else {
       throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
     }

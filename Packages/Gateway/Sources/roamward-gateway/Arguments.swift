@@ -83,11 +83,13 @@ struct StateOptions: ParsableArguments {
 
   var folder: StateFolder { StateFolder(state) }
 
-  func directory() throws -> Directory { try folder.store().load().directory }
+  func directory(_ excerpt: Excerpt = .everything) throws -> Directory { try folder.store().load(excerpt) }
 
-  /// Runs requests in one transaction, and wakes the running gateway.
-  @discardableResult func change<R>(_ body: (inout Administration) throws(GatewayError) -> R) throws -> R {
-    let result = try folder.store().change(as: Actor.current, at: Timestamp.now.seconds, body)
+  /// Runs requests in one transaction, and wakes the running gateway. `excerpt`: the rows that they need.
+  @discardableResult func change<R>(
+    reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
+  ) throws -> R {
+    let result = try folder.store().change(as: Actor.current, at: Timestamp.now.seconds, reading: excerpt, body)
     folder.announceChange()
     return result
   }

@@ -56,7 +56,7 @@ struct Peers: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      let directory = try state.directory()
+      let directory = try state.directory(.users([device.user]))
       guard let found = directory.device(at: device) else {
         throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
       }
@@ -91,7 +91,7 @@ struct Devices: ParsableCommand {
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @OptionGroup var state: StateOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.removeDevice(device) } }
+    func run() throws { try state.change(reading: .users([device.user])) { work throws(GatewayError) in try work.removeDevice(device) } }
   }
 
   struct Rename: ParsableCommand {
@@ -100,7 +100,9 @@ struct Devices: ParsableCommand {
     @Argument(help: "The new name, without the user.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.rename(device, to: name) } }
+    func run() throws {
+      try state.change(reading: .users([device.user])) { work throws(GatewayError) in try work.rename(device, to: name) }
+    }
   }
 
   struct Rekey: ParsableCommand {
@@ -129,6 +131,8 @@ struct SettingsCommand: ParsableCommand {
       }
     }
 
+    var excerpt: Excerpt { .users([user, device?.user].compactMap { $0 }) }
+
     func scope(_ work: Administration) throws(GatewayError) -> (scope: Settings.Scope, name: String) {
       if let group { return (.group(try work.group(group).id), "group \(group)") }
       if let user { return (.user(try work.user(user).id), "user \(user)") }
@@ -156,7 +160,7 @@ struct SettingsCommand: ParsableCommand {
       func list<T>(_ values: [Parsed<T>]) -> [T]? { values.isEmpty ? nil : values.map(\.value) }
       let pushed = PushedSettings(routes: list(route), dns: list(dns), search: list(search), mtu: mtu, keepalive: keepalive)
       if pushed == PushedSettings() { throw ValidationError("give at least one of --route, --dns, --search, --mtu and --keepalive") }
-      try state.change { work throws(GatewayError) in
+      try state.change(reading: scope.excerpt) { work throws(GatewayError) in
         let (scope, name) = try scope.scope(work)
         try work.change(pushed, for: scope, named: name)
       }
@@ -169,7 +173,7 @@ struct SettingsCommand: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try state.change { work throws(GatewayError) in
+      try state.change(reading: scope.excerpt) { work throws(GatewayError) in
         let (scope, name) = try scope.scope(work)
         work.clearSettings(for: scope, named: name)
       }
@@ -182,7 +186,7 @@ struct SettingsCommand: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      let directory = try state.directory()
+      let directory = try state.directory(.users([device.user]))
       guard let found = directory.device(at: device) else {
         throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
       }

@@ -49,7 +49,7 @@ struct Logins: ParsableCommand {
     func run() throws { try Self.show(state) }
 
     static func show(_ state: StateOptions) throws {
-      guard let site = try state.directory().site else { throw GatewayError.notInitialised }
+      guard let site = try state.directory(.users([])).site else { throw GatewayError.notInitialised }
       guard let identity = try state.folder.loginIdentity() else {
         return write("no logins; `roamward-gateway login enable` accepts them\n")
       }
@@ -95,13 +95,13 @@ struct UserPassword: ParsableCommand {
 
   func run() throws {
     if remove {
-      try state.change { work throws(GatewayError) in try work.removePassword(of: name) }
+      try state.change(reading: .users([name])) { work throws(GatewayError) in try work.removePassword(of: name) }
       return
     }
     let password = try readSecret("password of \(name)")
     if let fault = NewPassword.fault(of: password) { throw Failure.refused(fault) }
     guard let hash = PasswordHash.usual.hash(password) else { throw Failure.refused("there is not enough memory for a hash (64 MiB)") }
-    try state.change { work throws(GatewayError) in try work.setPassword(hash, of: name, mustChange: change) }
+    try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setPassword(hash, of: name, mustChange: change) }
   }
 }
 
@@ -116,7 +116,7 @@ struct UserTOTP: ParsableCommand {
 
   func run() throws {
     let secret = remove ? [] : randomBytes(OneTimeCode.secretLength)
-    try state.change { work throws(GatewayError) in try work.setCodeSecret(secret, of: name) }
+    try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setCodeSecret(secret, of: name) }
     if remove { return }
     let address = "otpauth://totp/roamward:\(name)?secret=\(base32(secret))&issuer=roamward"
     write(qr ? QRCode.text(address) ?? address : address + "\n")
@@ -142,7 +142,8 @@ struct Tokens: ParsableCommand {
       let token = "rw1-" + base32(randomBytes(20)).lowercased()
       let hash = GatewayStore.digest(Array(token.utf8))
       let until = Timestamp.now.seconds + days * 86_400
-      try state.change { work throws(GatewayError) in try work.addToken(hash, for: user, uses: uses, until: until) }
+      try state.change(reading: .users([user])) { work throws(GatewayError) in try work.addToken(hash, for: user, uses: uses, until: until)
+      }
       write(token + "\n")
     }
   }

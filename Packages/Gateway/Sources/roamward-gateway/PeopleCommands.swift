@@ -16,7 +16,8 @@ struct Users: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try state.change { work throws(GatewayError) in try work.addUser(name, until: until?.value.timestamp.seconds) }
+      try state.change(reading: .users([name])) { work throws(GatewayError) in try work.addUser(name, until: until?.value.timestamp.seconds)
+      }
     }
   }
 
@@ -25,7 +26,7 @@ struct Users: ParsableCommand {
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.removeUser(name) } }
+    func run() throws { try state.change(reading: .users([name])) { work throws(GatewayError) in try work.removeUser(name) } }
   }
 
   struct Lock: ParsableCommand {
@@ -33,7 +34,7 @@ struct Users: ParsableCommand {
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.setLocked(true, name) } }
+    func run() throws { try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(true, name) } }
   }
 
   struct Unlock: ParsableCommand {
@@ -41,7 +42,7 @@ struct Users: ParsableCommand {
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.setLocked(false, name) } }
+    func run() throws { try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(false, name) } }
   }
 
   struct List: ParsableCommand {
@@ -75,7 +76,9 @@ struct Groups: ParsableCommand {
     @Option(help: "Of two groups, the lower number is preferred.") var precedence: Int64 = 100
     @OptionGroup var state: StateOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.addGroup(name, precedence: precedence) } }
+    func run() throws {
+      try state.change(reading: .users([])) { work throws(GatewayError) in try work.addGroup(name, precedence: precedence) }
+    }
   }
 
   struct Remove: ParsableCommand {
@@ -93,7 +96,9 @@ struct Groups: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try state.change { work throws(GatewayError) in for user in users { try work.setMember(true, user, of: group) } }
+      try state.change(reading: .users(users)) { work throws(GatewayError) in
+        for user in users { try work.setMember(true, user, of: group) }
+      }
     }
   }
 
@@ -104,7 +109,9 @@ struct Groups: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try state.change { work throws(GatewayError) in for user in users { try work.setMember(false, user, of: group) } }
+      try state.change(reading: .users(users)) { work throws(GatewayError) in
+        for user in users { try work.setMember(false, user, of: group) }
+      }
     }
   }
 

@@ -21,7 +21,7 @@ import Testing
   }
 
   /// An empty database, which may be opened several times.
-  private struct Database {
+  struct Database {
     let kind: Kind
     let folder: TemporaryFolder
     let target: String?
@@ -236,7 +236,7 @@ import Testing
   }
 
   /// Counts the rows that are read.
-  private final class CountingEngine: StoreEngine {
+  final class CountingEngine: StoreEngine {
     let engine: any StoreEngine
     var rows = 0
 

@@ -75,6 +75,7 @@ extension Administration {
   }
 
   package mutating func addPool(_ name: GatewayName, _ prefix: IPPrefix, isTranslated: Bool) throws(GatewayError) {
+    directory.requireAll()
     if directory.pool(named: name) != nil { throw GatewayError("there is a pool \(name) already", help: "choose another name") }
     let lengths = Pool.lengths(of: prefix.family)
     guard lengths.contains(prefix.length) else {
@@ -94,6 +95,7 @@ extension Administration {
   }
 
   package mutating func removePool(_ name: GatewayName) throws(GatewayError) {
+    directory.requireAll()
     guard let pool = directory.pool(named: name) else {
       throw GatewayError("there is no pool \(name)", help: "`roamward-gateway pool list` lists the pools")
     }
@@ -142,6 +144,7 @@ extension Administration {
 
   /// Removes a group that no rule of access names: without the group, such a rule would match other packets.
   package mutating func removeGroup(_ name: GatewayName) throws(GatewayError) {
+    directory.requireAll()
     let group = try group(name)
     let rules = directory.sortedRules.filter { $0.source == .group(group.id) || $0.destination == .devices(ofGroup: group.id) }
     guard rules.isEmpty else {

@@ -71,6 +71,7 @@ extension Administration {
   }
 
   private func check(_ key: WireGuardKey) throws(GatewayError) {
+    directory.requireAll()
     if let other = directory.device(of: key), let path = directory.path(of: other) {
       throw GatewayError("this public key belongs to \(path)", help: "every device needs a key of its own")
     }
@@ -82,6 +83,7 @@ extension Administration {
   /// Gives the device an address of the pool: the one that it had under this name, else the lowest one that no device has had, else the one
   /// that was released first, 30 days ago at least.
   mutating func grant(_ pool: Pool, to device: Device) throws(GatewayError) {
+    directory.requireAll()
     guard let holder = directory.path(of: device) else { return }
     let leases = directory.leases.values.filter { $0.pool == pool.id }
     let free = leases.filter { $0.device == nil }

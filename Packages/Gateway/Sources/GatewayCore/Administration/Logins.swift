@@ -42,6 +42,7 @@ extension Administration {
   }
 
   package mutating func removeToken(_ id: Int64) throws(GatewayError) {
+    directory.requireAll()
     guard let token = directory.tokens[id], let user = directory.users[token.user] else {
       throw GatewayError("there is no token \(id)", help: "`roamward-gateway token list` lists the tokens")
     }

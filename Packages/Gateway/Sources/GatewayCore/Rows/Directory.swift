@@ -3,6 +3,8 @@ package import NetworkTypes
 
 /// Everything that a gateway knows of its users, devices, addresses and rules, as it is in the store. A value: `apply` is the only change.
 package struct Directory: Hashable, Sendable {
+  /// Whether no row is missing (`Excerpt`).
+  package let isWhole: Bool
   package private(set) var site: Site?
   package private(set) var users: [Int64: User] = [:]
   package private(set) var groups: [Int64: Group] = [:]
@@ -27,9 +29,12 @@ package struct Directory: Hashable, Sendable {
   private var credentialsOfUsers: [Int64: Int64] = [:]
   private var tokenIDs: [[UInt8]: Int64] = [:]
   private var loginsOfDevices: [Int64: Int64] = [:]
-
-  package init() {}
   private var settingsOfScopes: [Settings.Scope: Int64] = [:]
+
+  package init(isWhole: Bool = true) { self.isWhole = isWhole }
+
+  /// The rows of all users, for what cannot do with an excerpt.
+  func requireAll() { precondition(isWhole, "a request that needs all rows was given an excerpt") }
 
   package mutating func apply(_ change: RowChange) {
     switch change {
@@ -147,14 +152,14 @@ extension Directory {
   /// Pools in the order of their prefixes.
   package var sortedPools: [Pool] { pools.values.sorted { $0.prefix < $1.prefix } }
 
+  /// The families of the pools.
+  package var families: [IPAddress.Family] { Set(pools.values.map(\.prefix.family)).sorted() }
+
   /// The rules of access in the order of their evaluation.
   package var sortedRules: [AccessRule] { rules.values.sorted { ($0.position, $0.id) < ($1.position, $1.id) } }
 
   /// Whether the device may connect now.
   package func isActive(_ device: Device, at now: Int64) -> Bool { users[device.user]?.isActive(at: now) ?? false }
-  /// The families of the pools.
-  package var families: [IPAddress.Family] { Set(pools.values.map(\.prefix.family)).sorted() }
-
 
   /// The merged settings of a device: its own, then those of its user, of the user's groups by precedence, of everybody.
   package func pushedSettings(of device: Device) -> PushedSettings {
