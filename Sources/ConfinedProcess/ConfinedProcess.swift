@@ -11,10 +11,12 @@ package final class ConfinedProcess {
   package let process: Int32
   package let channel: MessageChannel
   private let loop: EventLoop
+  private let user: String
   private var isRunning = true
 
-  /// Starts `program`, searched on PATH unless it contains a slash, with these arguments (its own name first).
-  package init(_ program: String, _ arguments: [String], on loop: EventLoop) throws(SystemError) {
+  /// Starts `program`, searched on PATH unless it contains a slash, with these arguments (its own name first). `user`: whom it becomes.
+  package init(_ program: String, _ arguments: [String], user: String, on loop: EventLoop) throws(SystemError) {
+    self.user = user
     let (ours, theirs) = try MessageChannel.pair()
     process = try SpawnedProgram(
       program, arguments, environment: [], descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group
@@ -25,13 +27,13 @@ package final class ConfinedProcess {
 
   deinit { end() }
 
-  /// Kills it. Returns its exit code, or 128 plus the signal's number. `nil` if it was ended before, or may not be killed: without
-  /// CAP_KILL, a process of another user ends only by the closing of the channel.
+  /// Kills it. Returns its exit code, or 128 plus the signal's number. `nil` if it was ended before, or may not be killed: it then ends by
+  /// the closing of the channel.
   @discardableResult
   package func end() -> Int32? {
     guard isRunning else { return nil }
     isRunning = false
-    guard kill(process, SIGKILL) == 0 else {
+    guard Privileges.kill(process, of: user) else {
       reapLater()
       return nil
     }

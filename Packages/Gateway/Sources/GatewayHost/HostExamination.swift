@@ -48,7 +48,7 @@ package struct HostExamination {
       case .elements(let changes): changes.split(separator: "\n").map { "nft \($0)" }
       case .table: ["nft table \(GatewayTable.name): replaced"]
       }
-    let families = Set(view.directory.pools.values.map(\.prefix.family)).sorted()
+    let families = view.directory.families
     let plan = try kernel().plan(to: state)
     return firewall + families.filter { !Forwarding.isOn($0) }.map { "sysctl \(Forwarding.name($0))=1" }
       + (plan.conflict.map { [$0] } ?? plan.steps.map(\.description))
@@ -62,8 +62,7 @@ package struct HostExamination {
     condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
     condition.openIDProblems = OpenIDExamination.problems(folder, view.directory)
-    let families = Set(view.directory.pools.values.map(\.prefix.family)).sorted()
-    condition.notForwarded = families.filter { !Forwarding.isOn($0) }
+    condition.notForwarded = view.directory.families.filter { !Forwarding.isOn($0) }
     guard condition.hasRightKey, view.directory.site != nil else { return condition }
     let state = try desired()
     condition.isFirewallIntact = try GatewayFirewall(folder).drift(to: state.table) == .none

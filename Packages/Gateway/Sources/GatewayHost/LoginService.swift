@@ -17,6 +17,8 @@ internal import SystemdIO
 /// credential it has read in the same conversation, and behind the one-time code where the user has one.
 final class LoginService {
   static let program = "roamward-gateway-auth"
+  /// Whom it becomes.
+  private static let user = "roamward-wireguard"
 
   private let folder: StateFolder
   private let loop: EventLoop
@@ -95,7 +97,7 @@ final class LoginService {
       let listener = try ListeningSocket.make(port: port)
       listeners = [listener]
       listenForRelays(besides: port)
-      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], on: loop)
+      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], user: Self.user, on: loop)
       sources = [
         try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
       ]

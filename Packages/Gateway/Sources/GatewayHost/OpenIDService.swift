@@ -11,6 +11,8 @@ internal import SystemdIO
 /// for the first sign-in and ended a minute after the last one, so each time it has the present secret, certificates and name servers.
 final class OpenIDService {
   static let program = "roamward-gateway-oidc"
+  /// Whom it becomes.
+  private static let user = "roamward-wireguard"
   private static let idle = Duration.seconds(60)
 
   private let loop: EventLoop
@@ -78,7 +80,7 @@ final class OpenIDService {
     if let end = pause.end, end > .now { throw GatewayError("\(Self.program) has failed, and is started again later") }
     let client = try OpenIDFiles.client(settings)
     do throws(SystemError) {
-      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], on: loop)
+      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], user: Self.user, on: loop)
       try process.channel.send(OpenIDOrder.configure(client).frame.bytes)
       source = try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
       self.process = process

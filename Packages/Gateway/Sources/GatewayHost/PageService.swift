@@ -20,6 +20,8 @@ internal import SystemdIO
 /// by the source address of the connection, which WireGuard has authenticated, since the socket is bound to the link.
 final class PageService {
   static let program = "roamward-gateway-web"
+  /// Whom it becomes.
+  private static let user = "roamward-wireguard"
   /// The most connections at once, and those of one device.
   static let connectionLimit = 64
   static let connectionLimitOfDevice = 12
@@ -117,7 +119,7 @@ final class PageService {
     guard setting.index > 0 else { return retry(at: .now + .seconds(1)) }
     do throws(SystemError) {
       let listener = try ListeningSocket.make(port: setting.page.port, link: setting.link)
-      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], on: host.loop)
+      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], user: Self.user, on: host.loop)
       sources = [try host.loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }]
       (self.listener, self.process) = (listener, process)
     } catch { fail("\(error)") }

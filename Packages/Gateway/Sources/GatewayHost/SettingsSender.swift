@@ -6,7 +6,7 @@ internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
 
-/// Sends devices their settings through the tunnel: after a change, and after each handshake. It reads nothing that anybody sends.
+/// Sends devices their settings through the tunnel: after a change, and after each handshake. It reads nothing.
 final class SettingsSender {
   private let loop: EventLoop
   private let key: SecretKey
@@ -48,7 +48,7 @@ final class SettingsSender {
   private func send() {
     timer = nil
     let (directory, relayPort) = (directory(), relayPort())
-    // Sockets of a moment: what somebody sends to them is never read. A device behind a firewall takes what comes from this port alone; if
+    // Sockets of a moment: what is sent to them is never read. A device behind a firewall takes what comes from this port alone; if
     // another program has it, those without one still get theirs.
     var sockets: [IPAddress.Family: DatagramPort] = [:]
     for id in ledger.take(Self.batch) {

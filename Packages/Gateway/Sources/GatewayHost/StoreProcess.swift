@@ -13,6 +13,8 @@ package import SystemdIO
 /// over: a gateway whose store is away goes on with its other work.
 package final class StoreProcess: StoreEngine {
   static let program = "roamward-gateway-store"
+  /// Whom it becomes.
+  private static let user = "roamward-gateway"
   static let patience = Duration.seconds(5)
 
   private let target: String
@@ -70,8 +72,8 @@ package final class StoreProcess: StoreEngine {
     follower?.source = nil
     guard let worker else { return }
     self.worker = nil
-    // Without CAP_KILL it ends by the closing of its channel.
-    guard kill(worker.process, SIGKILL) == 0 else { return }
+    // What may not be killed ends by the closing of its channel.
+    guard Privileges.kill(worker.process, of: Self.user) else { return }
     var status: Int32 = 0
     while waitpid(worker.process, &status, 0) < 0, errno == EINTR {}
   }

@@ -68,6 +68,18 @@ struct Serve: ParsableCommand {
   }
 }
 
+struct Forward: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Turn on the kernel's forwarding of packets for the pools.",
+    discussion: "The unit does so before the gateway starts. It is never turned off: other programs may rely on it by then.")
+
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    for family in try state.directory(.users([])).families where !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
+  }
+}
+
 struct Cleanup: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Remove the gateway's link, routes and firewall table.")
 
@@ -98,6 +110,9 @@ struct Pools: ParsableCommand {
 
     func run() throws {
       try state.change { work throws(GatewayError) in try work.addPool(name, prefix.value, isTranslated: nat) }
+      // A running gateway may not be able to: its unit has /proc/sys read-only.
+      let family = prefix.value.family
+      if try state.folder.lock() == nil, !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
     }
   }
 

@@ -23,13 +23,14 @@ struct GatewayServeTests {
 
   @Test(
     "a login binds a device's key once; what is wrong looks the same; the process that reads clients' bytes has no power",
-    .enabled(if: (try? shell("command -v python3 ip unshare pgrep")) != nil, "needs python3, ip, unshare and pgrep"),
+    .enabled(if: (try? shell("command -v python3 ip unshare pgrep setpriv")) != nil, "needs python3, ip, unshare, pgrep and setpriv"),
     .timeLimit(.minutes(5)))
   func login() throws {
     let outcome = try run(
       ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/login.bash"],
       environment: [
         "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "RELAY": folder + "/relay.py",
+        "UNIT": folder + "/../../../../examples/roamward-gateway.service",
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
       ],
       limit: .seconds(240))

@@ -31,13 +31,17 @@ key() { head -c 32 /dev/urandom | base64; }
 login() { # DEVICE METHOD ARGUMENT [ANSWER...]
   python3 "$LOGIN" 127.0.0.1 "${port:-51820}" "$pin" "${key:-$(key)}" "$@"
 }
+# With the capabilities of its unit.
 serve() {
-  (exec "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >"$1.log" 2>&1 &
+  (exec setpriv --bounding-set "-all,$capabilities" --no-new-privs "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) \
+    >"$1.log" 2>&1 &
   serving=$!
 }
 wrong="84 1=b'\x01' 2=b'\x00\x00'"
 is_wrong() { [[ $(login laptop "$@" | tail -n 1) == "$wrong "* ]]; }
 
+capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$UNIT" | tr '[:upper:]' '[:lower:]' | sed 's/cap_/+/g; s/ /,/g')
+[[ $capabilities == +net_admin,* && $capabilities != *kill* ]] || fail "the capabilities of the unit: $capabilities"
 ip link set lo up
 gateway init --endpoint 127.0.0.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway user add alice
@@ -147,7 +151,11 @@ done >times.out
 [[ $(wc -l <times.out) == 3 ]] || fail 'an answer has no time'
 awk '$1 < 245 { exit 1 }' times.out || fail "times: $(tr '\n' ' ' <times.out)"
 
+# A process that does not listen any more is ended too, though the unit has no CAP_KILL.
+auth=$(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work') || fail 'no process for logins'
+kill -STOP "$auth"
 gateway login disable
+until_so 'a stopped process is ended' bash -c "! kill -0 $auth"
 until_so 'logins end' bash -c '! echo 2>/dev/null >/dev/tcp/127.0.0.1/51820'
 gateway access allow web --from everybody --to 203.0.113.0/24
 gateway doctor >/dev/null || fail "the doctor: $(gateway doctor)"

@@ -49,7 +49,8 @@ package struct GatewayCondition: Hashable, Sendable {
     found += openIDProblems
     if isServing {
       for family in notForwarded {
-        found.append("the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")\n  help: another program turns it off")
+        found.append(
+          "the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")\n  help: roamward-gateway forward; another program turns it off")
       }
       if !isFirewallIntact { found.append("the table \(GatewayTable.name) is not as it should be\n  help: another program changes it") }
       for step in leftSteps ?? [] { found.append("left to do: \(step)\n  help: see `journalctl -u roamward-gateway`") }
