@@ -1,0 +1,52 @@
+# shellcheck shell=bash disable=SC2154
+# The gateway as it is shipped, under all that its unit takes away: a chapter of Tests/VM/unit.
+
+gateway_unit() {
+  # Continuous integration has no room for it; Tests/Packages holds the unit's score there.
+  [[ -z ${BRIEF:-} ]] || return 0
+  local process
+  sysctl --quiet --write net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
+  check 'users are made' systemd-sysusers /usr/lib/sysusers.d/roamward.conf
+  check 'a gateway is made' roamward_gateway init --endpoint 198.51.100.23:51999 --pool 10.79.0.0/24
+  check 'with a device' roamward_gateway user add alice
+  check 'with a device' roamward_gateway peer add alice/phone
+  check 'with a rule' roamward_gateway access allow all --from everybody --to 10.79.0.0/24
+  check 'which takes logins' roamward_gateway login enable
+  check 'its unit starts' systemctl start roamward-gateway.service
+  check 'and works' within_seconds 60 gateway_is_well
+  check 'packets are forwarded' test "$(cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv6/conf/all/forwarding | xargs)" = '1 0'
+  check 'the gateway itself cannot change that' gateway_cannot_write
+  check 'the process for logins is there' within_seconds 30 auth_process
+  process=$(auth_process)
+  # It listens to nothing any more, and the gateway has no CAP_KILL.
+  kill -STOP "$process"
+  check 'logins are turned off' roamward_gateway login disable
+  check 'a stopped process is ended' within_seconds 30 not test -e "/proc/$process"
+  sysctl --quiet --write net.ipv4.ip_forward=0
+  check 'forwarding that another program turns off is told' not gateway_is_well
+  check 'and turned on by hand' roamward_gateway forward
+  check 'then nothing is wrong' within_seconds 60 gateway_is_well
+  check 'a pool of IPv6 is forwarded at once' roamward_gateway pool add six fd79::/64
+  check 'that is, by the kernel' grep 1 /proc/sys/net/ipv6/conf/all/forwarding
+  check 'and works' within_seconds 60 gateway_is_well
+  process=$(systemctl show --property=MainPID --value roamward-gateway.service)
+  check 'it is killed' kill -KILL "$process"
+  check 'and started again' within_seconds 30 eval "[[ \$(systemctl show --property=MainPID --value roamward-gateway.service) != @(0|$process) ]]"
+  check 'and works' within_seconds 60 gateway_is_well
+  check 'no call of it ended it' not grep_journal 'type=1326|status=31/SYS'
+  check 'it stops' systemctl stop roamward-gateway.service
+  check 'and is removed' roamward_gateway cleanup
+  rm -rf /var/lib/roamward-gateway
+  sysctl --quiet --write net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
+}
+
+roamward_gateway() { /usr/sbin/roamward-gateway "$@"; }
+gateway_is_well() { roamward_gateway doctor; }
+auth_process() { pgrep -f 'roamward-gateway-auth --at-work'; }
+# As one of the unit's mount namespace.
+gateway_cannot_write() {
+  local process
+  process=$(systemctl show --property=MainPID --value roamward-gateway.service)
+  ! nsenter --target "$process" --mount sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward' 2>/dev/null
+}
+grep_journal() { journalctl --quiet --boot | grep -E "$1"; }
