@@ -84,7 +84,8 @@ package final class GatewayServer {
         folder: folder, loop: loop, store: store, directory: { [weak self] in self?.view.directory ?? Directory() },
         device: { [weak self] in self?.presentDevice }, changed: { [weak self] in self?.refresh() }, log: { log($0) }))
     sender = SettingsSender(
-      on: loop, key, relayPort: { [weak self] in self?.logins?.relayPort }, directory: { [weak self] in self?.view.directory ?? Directory() })
+      on: loop, key, relayPort: { [weak self] in self?.logins?.relayPort },
+      directory: { [weak self] in self?.view.directory ?? Directory() })
     server?.follow(on: loop) { [weak self] in self?.refresh() }
     refresh()
     ServiceManager.ready(status: lastTrouble ?? "\(view.directory.devices.count) devices")

@@ -51,7 +51,7 @@ import Testing
     let push = SettingsPush(number: 0x0102_0304_0506_0708, sent)
     let datagram = try #require(push.datagram(seal))
     #expect(datagram[2] == 0x86 && datagram.count <= SettingsPush.limit)
-    #expect(datagram.dropLast(32).suffix(11) == [12, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8])
+    #expect(datagram.dropLast(32).suffix(11) == [13, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8])
     #expect(SettingsPush(datagram, seal) == push)
     #expect(SettingsPush(datagram) { seal($0 + [0]) } == nil && SettingsPush(datagram) { _ in nil } == nil)
     for i in datagram.indices {

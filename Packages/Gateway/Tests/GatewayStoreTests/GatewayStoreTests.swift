@@ -85,6 +85,7 @@ import Testing
       for user in ["alice", "bob"] { try work.addUser(GatewayName(user)!) }
     }
     try engine.run("ALTER TABLE users DROP COLUMN subject", [])
+    for index in ["leases_device", "tokens_user"] { try engine.run("DROP INDEX \(index)", []) }
     try engine.run("UPDATE meta SET value = 2 WHERE name = 'schema'", [])
     let store = try GatewayStore(try database.open())
     let person = SignedInPerson(subject: "https://login.example.com 1", name: try name("alice"))
