@@ -15,7 +15,9 @@ extension GatewayClient {
     if options.transport == .tcp, grant.relayPort == nil {
       return fail("no-relay", "the gateway \(endpoint) relays nothing by TCP; see `roamward-gateway relay enable` there", .person)
     }
-    if !isLater || seeking.ways.way == nil { seeking.ways = WayMachine(options.transport, hasRelay: grant.relayPort != nil) }
+    let ways = WayMachine(options.transport, hasRelay: grant.relayPort != nil)
+    // What is known of the ways so far counts, unless the gateway has begun or ceased to relay meanwhile.
+    if !isLater || seeking.ways.way == nil || seeking.ways.hasRelay != ways.hasRelay { seeking.ways = ways }
     switch endpoint.host {
     case .address(let address): begin([address], number)
     case .name(let name):

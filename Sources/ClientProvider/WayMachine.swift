@@ -72,7 +72,7 @@ package struct WayMachine: Sendable {
   package static let cautiousPause = Duration.seconds(60)
 
   private let preference: Preference
-  private let hasRelay: Bool
+  let hasRelay: Bool
   private var addresses: [IPAddress] = []
   private var state = State.idle
   private var pause = Self.firstPause

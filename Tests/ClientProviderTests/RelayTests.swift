@@ -1,5 +1,6 @@
 import ClientProvider
 import JSON
+import KeyMemory
 import LoginProtocol
 import NetworkTypes
 import ProviderProtocol
@@ -90,6 +91,33 @@ extension ClientTests {
     #expect(engine.requests.filter { $0.contains("replace_peers") }.count == sessions)
     #expect(host.transport == "by UDP to 203.0.113.10:51820, which answers" && statusReply(host)?["transport"] == "udp")
     #expect(host.reassertion == nil && host.violations.isEmpty)
+  }
+
+  @Test("a relay that the gateway allows while the tunnel is up is taken in the next network that blocks UDP") func allowedLater() throws {
+    let host = Host(GatewayClient<MemoryEngine>.self, tunnel: "corp")
+    let engine = try #require(MemoryEngine.last)
+    let key = try #require(SecretKey(bytes: 1...32))
+    var first = grant
+    first.gatewayKey = try #require(key.publicBytes)
+    engine.answering = ["203.0.113.10:51820"]
+    engine.reading?.port = 4242
+    host.start(Self.options(adding: []), credentials: ["password": [112]])
+    let login = try #require(MemoryGateway(host.sockets.last))
+    _ = login.messages()
+    login.say(.welcome(version: 1, methods: [.password]))
+    _ = login.messages()
+    login.say(.done(first))
+    host.advance(by: .seconds(1))
+    var second = first
+    second.relayPort = 443
+    engine.push(10, second, from: key)
+    host.advance(by: .seconds(1))
+    #expect(host.state == .connected && host.sockets.count == 1)
+    engine.answering = []
+    host.networkChanged(NetworkPath(interface: "eth0", kind: .ethernet))
+    host.advance(by: .seconds(4))
+    let relay = try #require(MemoryGateway(host.sockets.last))
+    #expect(host.sockets.count == 2 && relay.messages() == [.relay(versions: 1...1)] && host.violations.isEmpty)
   }
 
   @Test("a handshake that the relay carries is no answer to the probe") func handshakeOfRelay() throws {

@@ -95,7 +95,7 @@ struct LeakTests {
       """
       watch_places
       go cafe; see_leaks; go home
-      export SETTLE=3s
+      export SETTLE=6s
       start_agent
       within 20 field_is corp decision disconnect
       within 10 not nft list table inet roamward

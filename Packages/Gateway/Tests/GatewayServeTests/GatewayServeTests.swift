@@ -9,7 +9,7 @@ private let canRun: Bool =
   geteuid() == 0 && canMakeNamespaces && access("/dev/net/tun", R_OK | W_OK) == 0
   && (try? shell("command -v wireguard-go wg wg-quick ip nft busybox unshare")) != nil
 
-@Suite(.enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, wg-quick, ip, busybox and nft"))
+@Suite(.serialized, .enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, wg-quick, ip, busybox and nft"))
 struct GatewayServeTests {
   @Test(
     "from nothing to a connected stock client in eight lines; rules hold; a killed gateway breaks no connection; a lock disconnects",
