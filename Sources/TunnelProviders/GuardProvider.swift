@@ -6,9 +6,11 @@ package import SystemdIO
 
 /// The processes of guards: their admission to a control group, their end.
 package final class GuardProvider {
-  /// After SIGTERM, and after SIGKILL: a process that waits for a device outlasts both.
-  private static let patience = (term: Duration.seconds(2), kill: Duration.seconds(1))
+  /// After SIGTERM, and after SIGKILL: a process that waits for a device outlasts both, and one that gets no processor the first second.
+  private static let patience = (term: Duration.seconds(2), kill: Duration.seconds(10))
   private static let interval = Duration.milliseconds(5)
+  /// Between two looks at a group that has outlasted them.
+  private static let lateInterval = Duration.seconds(1)
 
   private let loop: EventLoop
   private let groups: ProviderGroups
@@ -19,6 +21,8 @@ package final class GuardProvider {
   private struct End {
     var source: EventSource?
     var done: [(Bool) -> Void]
+    /// Whether it has been called back that something is left.
+    var isLate = false
   }
 
   package init(on loop: EventLoop, groups: ProviderGroups) {
@@ -56,7 +60,8 @@ package final class GuardProvider {
     }
   }
 
-  /// Ends everything in the guard's group, and removes it. Calls back with whether nothing is left, never during this call.
+  /// Ends everything in the guard's group, and removes it. Calls back with whether nothing is left, never during this call; if something
+  /// is, once more when that has ended.
   package func end(_ process: Int32, then done: @escaping (Bool) -> Void) {
     if ends[process] != nil {
       ends[process]?.done.append(done)
@@ -75,13 +80,16 @@ package final class GuardProvider {
 
   private func look(_ process: Int32, since begin: Moment) {
     let group = groups.existingGuard(of: process)
-    let age = Moment.now - begin
-    let isOver = age > Self.patience.term + Self.patience.kill
-    if group?.isPopulated ?? false, !isOver {
-      if age > Self.patience.term { group?.kill() }
-      return next(process, since: begin, after: Self.interval)
+    if !(group?.isPopulated ?? false), groups.removeGuard(process) {
+      for done in ends.removeValue(forKey: process)?.done ?? [] { done(true) }
+      return
     }
-    let isGone = groups.removeGuard(process)
-    for done in ends.removeValue(forKey: process)?.done ?? [] { done(isGone) }
+    let age = Moment.now - begin
+    if age > Self.patience.term { group?.kill() }
+    guard age > Self.patience.term + Self.patience.kill else { return next(process, since: begin, after: Self.interval) }
+    next(process, since: begin, after: Self.lateInterval)
+    guard let end = ends[process], !end.isLate else { return }
+    ends[process]?.isLate = true
+    for done in end.done { done(false) }
   }
 }
