@@ -246,8 +246,8 @@ let package = Package(
     gateway(
       "GatewayOpenID",
       uses: [
-        "CAres", "CCrypto", "CCurl", "GatewayLogin", "JSON", "LinuxIO", "LoginProtocol", "NetworkTypes", "OpenIDConnect",
-        "ProcessConfinement",
+        "CAres", "CCrypto", "CCurl", "ClientLibraries", "GatewayLogin", "JSON", "LinuxIO", "LoginProtocol", "NetworkTypes",
+        "OpenIDConnect", "ProcessConfinement",
       ]),
     .executableTarget(
       name: "roamward-gateway-oidc", dependencies: ["CWipingHeap", "GatewayOpenID", "ProcessConfinement"],
@@ -425,10 +425,13 @@ let package = Package(
       name: "roamward-wireguard", dependencies: ["WireGuardControl", "WireGuardDataPath", "LinuxIO"],
       path: "Packages/WireGuard/Sources/roamward-wireguard", swiftSettings: strict),
 
-    // What reads the answers of strangers: the only program that links libcurl and c-ares.
+    // libcurl and c-ares on our event loop, for the programs that read the answers of strangers.
+    rim("ClientLibraries", uses: ["CAres", "CCurl", "LinuxIO", "NetworkTypes"]),
+
+    // The answers to probes and look-ups.
     rim(
       "ProbeWorker",
-      uses: ["NetworkTypes", "ProbeProtocol", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
+      uses: ["NetworkTypes", "ProbeProtocol", "ClientLibraries", "LinuxIO", "ProcessConfinement", "CAres", "CCurl"]),
     .executableTarget(name: "roamward-probe", dependencies: ["ProbeWorker", "ProcessConfinement"], swiftSettings: strict),
 
     // The name server: clients' questions and name servers' answers.

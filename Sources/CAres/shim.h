@@ -5,9 +5,10 @@
 /// SOCK_DGRAM and SOCK_STREAM, as numbers.
 static const int roamward_datagram = SOCK_DGRAM, roamward_stream = SOCK_STREAM;
 
-/// Opens a channel for name servers that are set afterwards; no others are asked. resolv.conf is not read, and the name is used as it is.
-/// Returns an ARES_ code.
-static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_try, int tries, ares_sock_state_cb watch, void *context) {
+/// Opens a channel. `is_of_host`: for the name servers of this host, as resolv.conf has them now; otherwise for name servers that are set
+/// afterwards, no others are asked, and a name is used as it is. /etc/hosts is not read. Returns an ARES_ code.
+static inline int roamward_ares_open(ares_channel *channel, int is_of_host, int milliseconds_a_try, int tries, ares_sock_state_cb watch,
+                                     void *context) {
   static char nothing[] = "/dev/null", servers[] = "b";
   struct ares_options options;
   memset(&options, 0, sizeof options);
@@ -19,26 +20,9 @@ static inline int roamward_ares_open(ares_channel *channel, int milliseconds_a_t
   options.sock_state_cb = watch;
   options.sock_state_cb_data = context;
   // In the mask, but zero: a full name needs no dot, and no search domain is added to it.
-  int mask = ARES_OPT_NDOTS | ARES_OPT_DOMAINS;
+  int mask = is_of_host ? 0 : ARES_OPT_NDOTS | ARES_OPT_DOMAINS | ARES_OPT_RESOLVCONF;
   return ares_init_options(channel, &options,
-                           mask | ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_RESOLVCONF |
-                               ARES_OPT_SOCK_STATE_CB);
-}
-
-/// Opens a channel for the name servers of this host, as resolv.conf has them now. /etc/hosts is not read. Returns an ARES_ code.
-static inline int roamward_ares_open_host(ares_channel *channel, int milliseconds_a_try, int tries, ares_sock_state_cb watch,
-                                          void *context) {
-  static char servers[] = "b";
-  struct ares_options options;
-  memset(&options, 0, sizeof options);
-  options.flags = ARES_FLAG_NOSEARCH;
-  options.timeout = milliseconds_a_try;
-  options.tries = tries;
-  options.lookups = servers;
-  options.sock_state_cb = watch;
-  options.sock_state_cb_data = context;
-  return ares_init_options(channel, &options,
-                           ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB);
+                           mask | ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB);
 }
 
 /// The address in network order, 4 or 16 bytes into `bytes`, and the port. Returns the byte count, 0 for any other family.

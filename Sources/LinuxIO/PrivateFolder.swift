@@ -15,7 +15,8 @@ package final class PrivateFolder {
 
   deinit { Self.remove(path) }
 
-  /// Another program of this user may take a new folder for a leftover before it is locked.
+  /// In /tmp, because providers have no folder of their own; mkdtemp(3) makes it for this user alone, under a name that was free, and /tmp
+  /// lets no other user rename or remove it. Another program of this user may take a new folder for a leftover before it is locked.
   private static func make(_ prefix: String) throws(SystemError) -> (String, FileDescriptor) {
     for _ in 0..<10 {
       var template = Array("/tmp/\(prefix)XXXXXX".utf8CString)

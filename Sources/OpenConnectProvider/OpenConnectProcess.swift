@@ -89,7 +89,8 @@ package final class OpenConnectProcess: OpenConnectRunner {
     return (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
   }
 
-  /// A file that has no name any more.
+  /// A file that has no name any more: openconnect(8) opens it by the descriptor's name in /proc, and no other user can. What is in it is
+  /// in files of the policy too, so /tmp may be on a disk.
   private static func nameless(_ bytes: [UInt8]) throws(SystemError) -> FileDescriptor {
     var template = Array("/tmp/roamward-openconnect-XXXXXX".utf8CString)
     let number = mkstemp(&template)

@@ -1,4 +1,5 @@
 internal import CAres
+internal import ClientLibraries
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
@@ -17,12 +18,12 @@ final class LookUpChannel {
   /// c-ares keeps the pointer.
   private let functions = UnsafeMutablePointer<ares_socket_functions>.allocate(capacity: 1)
   private let loop: DescriptorLoop
+  private let watched: AresSockets
   private let broker: SocketBroker
 
   private var errand: UInt32 = 0
   private var isStream: [ares_socket_t: Bool] = [:]
-  private var sockets: [ares_socket_t: DescriptorLoop.Source] = [:]
-  private var wake: DescriptorLoop.Source?
+  private var later: DescriptorLoop.Source?
   private var answer: ErrandAnswer?
   /// The reason why the agent refused a socket.
   private var refusal: String?
@@ -32,17 +33,19 @@ final class LookUpChannel {
   init(servers: Int, _ broker: SocketBroker, on loop: DescriptorLoop) throws(SystemError) {
     self.loop = loop
     self.broker = broker
+    watched = AresSockets(on: loop)
     let context = Unmanaged.passUnretained(self).toOpaque()
     // c-ares doubles its time-out for the second round: all of it must end shortly before the limit.
     let milliseconds = Int32(Self.limit * 9 / 10 / (3 * servers))
     let status = roamward_ares_open(
-      &channel, milliseconds, Self.rounds,
-      { context, socket, readable, writable in LookUpChannel.from(context)?.watch(socket, readable != 0, writable != 0) }, context)
+      &channel, 0, milliseconds, Self.rounds,
+      { context, socket, readable, writable in LookUpChannel.from(context)?.watched.watch(socket, readable != 0, writable != 0) }, context)
     guard status == ARES_SUCCESS, let channel else {
       throw SystemError(code: ENOMEM, operation: "open a channel of c-ares")
     }
     functions.initialize(to: Self.socketFunctions)
     ares_set_socket_functions(channel, functions, context)
+    watched.process = { [weak self] in self?.process($0, $1) }
   }
 
   deinit {
@@ -68,15 +71,16 @@ final class LookUpChannel {
     } else {
       answer = failure(status)
     }
-    if answer == nil { return pace() }
+    if answer == nil { return watched.pace(channel) }
     // A result that is known at once is also delivered from the loop.
-    wake = try? loop.at(.now) { [weak self] in self?.settle() }
+    later = try? loop.at(.now) { [weak self] in self?.settle() }
   }
 
   /// Cancels the look-up in progress; its handler is not called any more.
   func cancel() {
     handler = nil
-    wake = nil
+    later = nil
+    watched.rest()
     // Reports the query as cancelled and every socket as closed, through the callbacks below.
     if let channel { ares_cancel(channel) }
   }
@@ -128,32 +132,13 @@ extension LookUpChannel {
     return -1
   }
 
-  private func watch(_ socket: ares_socket_t, _ readable: Bool, _ writable: Bool) {
-    // The source ends at once, possibly during its callback: c-ares closes the socket next, or wants other events of it.
-    sockets.removeValue(forKey: socket)?.cancel()
-    guard readable || writable else { return }
-    let events = (readable ? Readiness.readable : 0) | (writable ? Readiness.writable : 0)
-    sockets[socket] = try? loop.whenReady(socket, events: events) { [weak self] bits in
-      // An error has to be read from the socket to be cleared.
-      let canRead = bits & (Readiness.readable | Readiness.ended) != 0
-      self?.process(canRead ? socket : ares_socket_t(-1), bits & Readiness.writable != 0 ? socket : ares_socket_t(-1))
-    }
-  }
-
   private func take(_ status: Int32, _ found: UnsafeMutablePointer<ares_addrinfo>?) {
     defer { ares_freeaddrinfo(found) }
     guard status == ARES_SUCCESS else {
       answer = failure(status)
       return
     }
-    var addresses: [IPAddress] = []
-    var node = found?.pointee.nodes
-    while let current = node, addresses.count < ProbeLimits.addresses {
-      var bytes = [UInt8](repeating: 0, count: 16)
-      let count = roamward_ares_address(current, &bytes)
-      if let address = IPAddress(bytes: bytes.prefix(Int(count))), !addresses.contains(address) { addresses.append(address) }
-      node = current.pointee.ai_next
-    }
+    let addresses = addresses(of: found, limit: ProbeLimits.addresses)
     answer = addresses.isEmpty ? .noAddress : .addresses(addresses)
   }
 
@@ -163,7 +148,7 @@ extension LookUpChannel {
     case ARES_ENOTFOUND: .noSuchName
     case ARES_ENODATA: .noAddress
     case ARES_ETIMEOUT: .silence
-    default: .failed(reason: ares_strerror(status).map { String(cString: $0) } ?? "error \(status)")
+    default: .failed(reason: words(ofAres: status))
     }
   }
 }
@@ -173,25 +158,14 @@ extension LookUpChannel {
   private func process(_ readable: ares_socket_t, _ writable: ares_socket_t) {
     guard handler != nil else { return }
     ares_process_fd(channel, readable, writable)
-    if answer == nil { pace() } else { settle() }
-  }
-
-  /// Sets the timer to the next time-out of c-ares.
-  private func pace() {
-    var time = timeval()
-    guard ares_timeout(channel, nil, &time) != nil else {
-      wake = nil
-      return
-    }
-    // Its clock and ours may differ in the last digit: an additional millisecond prevents a busy loop.
-    let wait = Duration.seconds(time.tv_sec) + .microseconds(time.tv_usec) + .milliseconds(1)
-    wake = try? loop.at(.now + wait) { [weak self] in self?.process(ares_socket_t(-1), ares_socket_t(-1)) }
+    if answer == nil { watched.pace(channel) } else { settle() }
   }
 
   private func settle() {
     guard let answer, let handler else { return }
     self.handler = nil
-    wake = nil
+    later = nil
+    watched.rest()
     handler(answer)
   }
 }

@@ -1,3 +1,4 @@
+internal import ClientLibraries
 internal import Glibc
 package import LinuxIO
 internal import NetworkTypes
@@ -32,7 +33,7 @@ package final class ProbeWork {
     self.channel = channel
     loop = try DescriptorLoop()
     broker = SocketBroker(channel)
-    authorities = try CurlLibrary.begin()
+    authorities = try Authorities.ofSystem()
     for servers in 1...ProbeLimits.servers {
       var channels: [LookUpChannel] = []
       for _ in 0..<ProbeLimits.lookUps { channels.append(try LookUpChannel(servers: servers, broker, on: loop)) }
@@ -59,7 +60,7 @@ package final class ProbeWork {
 
   /// Confines itself as for the agent, and ends: tests whether that is possible here.
   package static func check() throws(SystemError) {
-    _ = try CurlLibrary.begin()
+    _ = try Authorities.ofSystem()
     try confine(withParent: false)
   }
 

@@ -89,6 +89,7 @@ private struct Draft {
   let path: String
 
   init(named name: String, text: String) throws {
+    // Not beside the policies: there the agent would read a draft. mkdtemp(3) makes the folder for this user alone, under a free name.
     let parent = environment("TMPDIR") ?? "/tmp"
     var template = Array("\(parent)/roamward-edit-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else {

@@ -39,10 +39,8 @@ package final class AuthWork {
     let file: FileDescriptor
     let address: IPAddress
     let connection: TLSConnection
-    var unsent: [UInt8] = []
     var isEnding = false
     var reading: DescriptorLoop.Source?
-    var writing: DescriptorLoop.Source?
 
     init(_ file: FileDescriptor, _ address: IPAddress, _ connection: TLSConnection) {
       self.file = file
@@ -277,7 +275,7 @@ extension AuthWork {
     } else if let relays {
       // A descriptor has one source at a time.
       client.reading = nil
-      if client.unsent.isEmpty, relays.begin(number, client.file, client.connection, from: client.address) {
+      if relays.begin(number, client.file, client.connection, from: client.address) {
         clients[number] = nil
         return
       }
@@ -290,31 +288,23 @@ extension AuthWork {
   private func flush(_ number: UInt32) {
     guard let client = clients[number] else { return }
     if client.isEnding { client.connection.end() }
-    client.unsent += client.connection.takeOutput()
+    var output = client.connection.takeOutput()[...]
     do throws(SystemError) {
-      while !client.unsent.isEmpty {
-        let count = try client.file.write(client.unsent[...])
+      while !output.isEmpty {
+        let count = try client.file.write(output)
         if count == 0 { break }
-        client.unsent.removeFirst(count)
+        output = output.dropFirst(count)
       }
     } catch {
       return remove(number)
     }
-    if client.unsent.isEmpty {
-      client.writing = nil
-      if client.isEnding { remove(number) }
-    } else if client.isEnding || client.unsent.count > 65_536 {
-      // A client that takes nothing is not waited for.
-      remove(number)
-    } else if client.writing == nil {
-      client.writing = try? loop.whenWritable(client.file.number) { [weak self] in self?.flush(number) }
-    }
+    // The socket takes more than all messages of a login. A client that leaves it full is not waited for.
+    if client.isEnding || !output.isEmpty { remove(number) }
   }
 
   private func remove(_ number: UInt32) {
     guard let client = clients.removeValue(forKey: number) else { return }
     client.reading?.cancel()
-    client.writing?.cancel()
     passwords[number] = nil
     desk.close(number)
     ask(.ended(number: number))

@@ -17,8 +17,6 @@ internal import SystemdIO
 /// credential it has read in the same conversation, and behind the one-time code where the user has one.
 final class LoginService {
   static let program = "roamward-gateway-auth"
-  /// Whom it becomes.
-  private static let user = "roamward-wireguard"
 
   private let folder: StateFolder
   private let loop: EventLoop
@@ -28,12 +26,11 @@ final class LoginService {
   private let directory: () -> Directory
   /// After a change of the store.
   private let changed: () -> Void
-  private var process: ConfinedProcess?
+  private var process: WorkerProcess?
   private var listeners: [FileDescriptor] = []
   private var identity = ""
   /// The TCP port of relays; `nil`: nothing is relayed.
   private(set) var relayPort: UInt16?
-  private var sources: [EventSource] = []
   private var pause = RestartPause()
   private var restart: EventSource?
   private var conversations: [UInt32: Conversation] = [:]
@@ -82,10 +79,10 @@ final class LoginService {
 
   private func stop() {
     restart = nil
-    sources = []
     conversations = [:]
     signIns = [:]
     openID.stop("logins end")
+    process?.end()
     process = nil
     listeners = []
   }
@@ -97,11 +94,8 @@ final class LoginService {
       let listener = try ListeningSocket.make(port: port)
       listeners = [listener]
       listenForRelays(besides: port)
-      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], user: Self.user, on: loop)
-      sources = [
-        try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
-      ]
-      self.process = process
+      process = try WorkerProcess(
+        Self.program, on: loop, take: { [weak self] in self?.take(try AuthRequest($0)) }, failed: { [weak self] in self?.fail($0) })
       send(.start(identity: identity, relayTo: relayPort == nil ? nil : port), passing: listener)
       for further in listeners.dropFirst() { send(.listener, passing: further) }
     } catch { fail("\(error)") }
@@ -124,25 +118,8 @@ final class LoginService {
     restart = try? loop.at(pause.end ?? .now) { [weak self] in self?.start() }
   }
 
-  private func receive() {
-    for _ in 0..<64 {
-      guard let process else { return }
-      do {
-        switch try process.channel.receive() {
-        case .nothing: return
-        case .ended: return fail("\(Self.program) has ended (\(process.end().map { "code \($0)" } ?? "unknown"))")
-        case .message(let bytes, _): take(try AuthRequest(LoginFrame(body: bytes.dropFirst(2))))
-        }
-      } catch {
-        return fail("\(Self.program) says what no request is; it is ended")
-      }
-    }
-  }
-
   private func send(_ reply: AuthReply, passing file: FileDescriptor? = nil) {
-    do throws(SystemError) {
-      try process?.channel.send(reply.frame.bytes, passing: file)
-    } catch { fail("\(error)") }
+    do throws(SystemError) { try process?.send(reply.frame, passing: file) } catch { fail("\(error)") }
   }
 
   private func answer(_ number: UInt32, _ answer: LoginAnswer) { send(.answer(number: number, answer)) }

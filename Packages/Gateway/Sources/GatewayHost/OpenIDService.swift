@@ -11,14 +11,11 @@ internal import SystemdIO
 /// for the first sign-in and ended a minute after the last one, so each time it has the present secret, certificates and name servers.
 final class OpenIDService {
   static let program = "roamward-gateway-oidc"
-  /// Whom it becomes.
-  private static let user = "roamward-wireguard"
   private static let idle = Duration.seconds(60)
 
   private let loop: EventLoop
   private let log: (String) -> Void
-  private var process: ConfinedProcess?
-  private var source: EventSource?
+  private var process: WorkerProcess?
   private var ending: EventSource?
   private var pause = RestartPause()
   private var settings: OpenIDSettings?
@@ -59,7 +56,8 @@ final class OpenIDService {
 
   /// Ends all sign-ins.
   func stop(_ reason: String) {
-    (source, ending, process, settings) = (nil, nil, nil, nil)
+    process?.end()
+    (ending, process, settings) = (nil, nil, nil)
     let ended = flows
     flows = [:]
     for (number, then) in ended { then(.failed(number: number, reason)) }
@@ -80,9 +78,9 @@ final class OpenIDService {
     if let end = pause.end, end > .now { throw GatewayError("\(Self.program) has failed, and is started again later") }
     let client = try OpenIDFiles.client(settings)
     do throws(SystemError) {
-      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], user: Self.user, on: loop)
-      try process.channel.send(OpenIDOrder.configure(client).frame.bytes)
-      source = try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
+      let process = try WorkerProcess(
+        Self.program, on: loop, take: { [weak self] in self?.take(try OpenIDReport($0)) }, failed: { [weak self] in self?.fail($0) })
+      try process.send(OpenIDOrder.configure(client).frame)
       self.process = process
     } catch {
       pause.fail(at: .now)
@@ -91,7 +89,7 @@ final class OpenIDService {
   }
 
   private func send(_ order: OpenIDOrder) {
-    do throws(SystemError) { try process?.channel.send(order.frame.bytes) } catch { fail("\(error)") }
+    do throws(SystemError) { try process?.send(order.frame) } catch { fail("\(error)") }
   }
 
   private func fail(_ text: String) {
@@ -100,21 +98,6 @@ final class OpenIDService {
     let settings = settings
     stop(text)
     self.settings = settings
-  }
-
-  private func receive() {
-    for _ in 0..<64 {
-      guard let process else { return }
-      do {
-        switch try process.channel.receive() {
-        case .nothing: return
-        case .ended: return fail("\(Self.program) has ended (\(process.end().map { "code \($0)" } ?? "unknown"))")
-        case .message(let bytes, _): take(try OpenIDReport(LoginFrame(body: bytes.dropFirst(2))))
-        }
-      } catch {
-        return fail("\(Self.program) says what no report is; it is ended")
-      }
-    }
   }
 
   private func take(_ report: OpenIDReport) {
@@ -136,7 +119,8 @@ final class OpenIDService {
     guard flows.isEmpty, process != nil else { return }
     ending = try? loop.at(.now + Self.idle) { [weak self] in
       guard let self, flows.isEmpty else { return }
-      (source, ending, process) = (nil, nil, nil)
+      process?.end()
+      (ending, process) = (nil, nil)
     }
   }
 }

@@ -20,8 +20,6 @@ internal import SystemdIO
 /// by the source address of the connection, which WireGuard has authenticated, since the socket is bound to the link.
 final class PageService {
   static let program = "roamward-gateway-web"
-  /// Whom it becomes.
-  private static let user = "roamward-wireguard"
   /// The most connections at once, and those of one device.
   static let connectionLimit = 64
   static let connectionLimitOfDevice = 12
@@ -60,9 +58,9 @@ final class PageService {
 
   private let host: Host
   private var setting: Setting?
-  private var process: ConfinedProcess?
+  private var process: WorkerProcess?
   private var listener: FileDescriptor?
-  private var sources: [EventSource] = []
+  private var accepting: EventSource?
   private var pause = RestartPause()
   private var restart: EventSource?
   private var connections: [UInt32: Connection] = [:]
@@ -106,8 +104,9 @@ final class PageService {
 
   private func stop() {
     restart = nil
-    sources = []
+    accepting = nil
     connections = [:]
+    process?.end()
     process = nil
     listener = nil
   }
@@ -119,9 +118,9 @@ final class PageService {
     guard setting.index > 0 else { return retry(at: .now + .seconds(1)) }
     do throws(SystemError) {
       let listener = try ListeningSocket.make(port: setting.page.port, link: setting.link)
-      let process = try ConfinedProcess(programBeside(Self.program), [Self.program, "--at-work"], user: Self.user, on: host.loop)
-      sources = [try host.loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }]
-      (self.listener, self.process) = (listener, process)
+      process = try WorkerProcess(
+        Self.program, on: host.loop, take: { [weak self] in self?.take(try PageRequest($0)) }, failed: { [weak self] in self?.fail($0) })
+      self.listener = listener
     } catch { fail("\(error)") }
   }
 
@@ -141,23 +140,8 @@ final class PageService {
     }
   }
 
-  private func receive() {
-    for _ in 0..<64 {
-      guard let process else { return }
-      do {
-        switch try process.channel.receive() {
-        case .nothing: return
-        case .ended: return fail("\(Self.program) has ended (\(process.end().map { "code \($0)" } ?? "unknown"))")
-        case .message(let bytes, _): take(try PageRequest(LoginFrame(body: bytes.dropFirst(2))))
-        }
-      } catch {
-        return fail("\(Self.program) says what no request is; it is ended")
-      }
-    }
-  }
-
   private func send(_ reply: PageReply, passing file: FileDescriptor? = nil) {
-    do throws(SystemError) { try process?.channel.send(reply.frame.bytes, passing: file) } catch { fail("\(error)") }
+    do throws(SystemError) { try process?.send(reply.frame, passing: file) } catch { fail("\(error)") }
   }
 
   private func take(_ request: PageRequest) {
@@ -165,10 +149,8 @@ final class PageService {
     case .hello(nil):
       guard let setting, let listener else { return }
       send(.start(hosts: setting.page.hosts(of: setting.addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" })))
-      guard let source = try? host.loop.whenReadable(listener.number, { [weak self] in self?.accept() }) else {
-        return fail("the socket cannot be watched")
-      }
-      sources.append(source)
+      accepting = try? host.loop.whenReadable(listener.number) { [weak self] in self?.accept() }
+      guard accepting != nil else { return fail("the socket cannot be watched") }
       host.log("page: at TCP port \(setting.page.port) of \(setting.link)")
     case .hello(let trouble?): fail(trouble)
     case .ended(let connection): connections[connection] = nil

@@ -1,3 +1,4 @@
+internal import ClientLibraries
 internal import GatewayLogin
 internal import Glibc
 internal import JSON
