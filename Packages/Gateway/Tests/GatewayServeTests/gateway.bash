@@ -1,24 +1,12 @@
 #!/usr/bin/env bash
 # A gateway, two stock clients and a server, each in a network namespace of its own.
-#
-# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our programs.
-# Ends with status 0 where everything held; otherwise says what did not.
-set -euo pipefail
-shopt -s inherit_errexit
+# shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
+source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
+typed=0 serving=''
 
-mount -t tmpfs none /run
-mkdir -p /run/netns /run/wireguard /run/work
-cd /run/work
-umask 077
-patience=60 typed=0 serving=''
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
-
-fail() {
-  echo "gateway: $1" >&2
-  at gateway wg show >&2 || true
-  at gateway nft list ruleset >&2 || true
-  cat ./*.log >&2 || true
-  exit 1
+tell() {
+  at gateway wg show || true
+  at gateway nft list ruleset || true
 }
 
 at() { ip netns exec "$@"; }
@@ -29,26 +17,7 @@ typed() {
   gateway "$@"
 }
 
-# Waits until a command succeeds.
-until_so() {
-  local what=$1 end=$((SECONDS + patience))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || fail "not within $patience s: $what"
-    sleep 0.05
-  done
-}
-
 # --- the network -------------------------------------------------------------------------------------------------
-
-join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
-  ip link add "$2" netns gateway type veth peer name out0 netns "$1"
-  ip -n "$1" address add "$3/24" dev out0
-  ip -n gateway address add "$4/24" dev "$2"
-  ip -n "$1" link set lo up
-  ip -n "$1" link set out0 up
-  ip -n gateway link set "$2" up
-}
 
 for name in gateway alice bob server; do ip netns add "$name"; done
 ip -n gateway link set lo up

@@ -1,32 +1,11 @@
 #!/usr/bin/env bash
 # A gateway and a client that logs in (login.py), on loopback addresses.
 #
-# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our programs,
-# $LOGIN the client. Ends with status 0 where everything held; otherwise says what did not.
-set -euo pipefail
-shopt -s inherit_errexit
+# $LOGIN is the client.
+# shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
+source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
-mount -t tmpfs none /run
-mkdir -p /run/wireguard /run/work
-cd /run/work
-umask 077
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
-
-fail() {
-  echo "login: $1" >&2
-  cat ./*.log >&2 || true
-  exit 1
-}
 gateway() { "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }
-until_so() {
-  local what=$1 end=$((SECONDS + 60))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || fail "not within 60 s: $what"
-    sleep 0.05
-  done
-}
-key() { head -c 32 /dev/urandom | base64; }
 # Logs in with a new key, or with $key.
 login() { # DEVICE METHOD ARGUMENT [ANSWER...]
   python3 "$LOGIN" 127.0.0.1 "${port:-51820}" "$pin" "${key:-$(key)}" "$@"
@@ -37,7 +16,6 @@ serve() {
     >"$1.log" 2>&1 &
   serving=$!
 }
-wrong="84 1=b'\x01' 2=b'\x00\x00'"
 is_wrong() { [[ $(login laptop "$@" | tail -n 1) == "$wrong "* ]]; }
 
 capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$UNIT" | tr '[:upper:]' '[:lower:]' | sed 's/cap_/+/g; s/ /,/g')

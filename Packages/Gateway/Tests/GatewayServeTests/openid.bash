@@ -1,32 +1,15 @@
 #!/usr/bin/env bash
 # A gateway, an OpenID provider (issuer.py) and clients that log in there (login.py), on loopback addresses.
 #
-# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our programs,
-# $LOGIN the client, $PROVIDER the provider. Ends with status 0 where everything held; otherwise says what did not.
-set -euo pipefail
-shopt -s inherit_errexit
+# $LOGIN is the client, $PROVIDER the provider.
+# shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
+source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
+mkdir provider
 
-mount -t tmpfs none /run
-mkdir -p /run/wireguard /run/work/provider
-cd /run/work
-umask 077
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
-
-fail() {
-  echo "openid: $1" >&2
-  cat ./*.log ./*.out >&2 || true
-  exit 1
+tell() {
+  cat ./*.out
 }
 gateway() { "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }
-until_so() {
-  local what=$1 end=$((SECONDS + 60))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || fail "not within 60 s: $what"
-    sleep 0.05
-  done
-}
-key() { head -c 32 /dev/urandom | base64; }
 visit() { # PATH: what the person does at the provider
   curl --silent --fail --cacert provider/tls.pem "$issuer/$1" >/dev/null || fail "the provider does not take $1"
 }
@@ -39,7 +22,6 @@ begin() { # DEVICE
   [[ $code == ????-???? ]] || fail "no code"
   grep -q "3=b'$issuer/enter' .*6=b'$issuer/enter?code=$code'" "$1.out" || fail 'no page'
 }
-wrong="84 1=b'\x01' 2=b'\x00\x00'"
 is_wrong() { until_so "the login of $1 ends" grep -qF "$wrong" "$1.out"; }
 
 ip link set lo up

@@ -1,41 +1,12 @@
 #!/usr/bin/env bash
 # A gateway with its page, and two stock clients, each in a network namespace of its own.
 #
-# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our programs,
-# $BROWSER a person at a browser (browser.py; empty: there is no browser), $PICTURES where pictures of the page go, if anywhere.
-# Ends with status 0 where everything held; otherwise says what did not.
-set -euo pipefail
-shopt -s inherit_errexit
+# $BROWSER is a person at a browser (browser.py; empty: there is no browser), $PICTURES where pictures of the page go, if anywhere.
+# shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
+source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
-mount -t tmpfs none /run
-mkdir -p /run/netns /run/wireguard /run/work
-cd /run/work
-umask 077
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
-
-fail() {
-  echo "page: $1" >&2
-  cut -c 1-300 ./*.log >&2 || true
-  exit 1
-}
 at() { ip netns exec "$@"; }
 gateway() { at gateway "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }
-until_so() {
-  local what=$1 end=$((SECONDS + 60))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || fail "not within 60 s: $what"
-    sleep 0.05
-  done
-}
-join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
-  ip link add "$2" netns gateway type veth peer name out0 netns "$1"
-  ip -n "$1" address add "$3/24" dev out0
-  ip -n gateway address add "$4/24" dev "$2"
-  ip -n "$1" link set lo up
-  ip -n "$1" link set out0 up
-  ip -n gateway link set "$2" up
-}
 # A stock client with the file that the gateway printed.
 connect() { # NAME
   at "$1" wireguard-go "wg-$1" >"$1.log" 2>&1

@@ -1,30 +1,9 @@
 #!/usr/bin/env bash
 # Two gateways with one key, and one store on a server of PostgreSQL, each in a network namespace.
-#
-# Run it in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our programs.
-# Ends with status 0 where everything held; otherwise says what did not.
-set -euo pipefail
-shopt -s inherit_errexit
+# shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
+source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
+mkdir /run/server
 
-mount -t tmpfs none /run
-mkdir -p /run/wireguard /run/work /run/server
-cd /run/work
-umask 077
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
-
-fail() {
-  echo "shared: $1" >&2
-  cut -c 1-300 ./*.log >&2 || true
-  exit 1
-}
-until_so() {
-  local what=$1 end=$((SECONDS + 60))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || fail "not within 60 s: $what"
-    sleep 0.02
-  done
-}
 # Each gateway has a mount namespace too: the engine's socket has the name of the link.
 declare -A holder
 at() { # GATEWAY COMMAND...

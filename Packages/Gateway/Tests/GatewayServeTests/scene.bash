@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# What the scenes of this folder have in common; each reads it first.
+#
+# A scene runs in namespaces of its own: unshare --net --mount --pid --fork --kill-child --mount-proc, as root. $ROAMWARD_BIN has our
+# programs. It ends with status 0 where everything held; otherwise it says what did not.
+set -euo pipefail
+shopt -s inherit_errexit
+
+mount -t tmpfs none /run
+mkdir -p /run/netns /run/wireguard /run/work
+cd /run/work
+umask 077
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+
+# A scene that defines `tell` has more to say then.
+fail() {
+  echo "$(basename "$0" .bash): $1" >&2
+  ! declare -F tell >/dev/null || tell >&2 || true
+  cut -c 1-1000 ./*.log >&2 || true
+  exit 1
+}
+
+# Waits until a command succeeds.
+until_so() {
+  local what=$1 end=$((SECONDS + 60))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || fail "not within 60 s: $what"
+    sleep 0.05
+  done
+}
+
+join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
+  ip link add "$2" netns gateway type veth peer name out0 netns "$1"
+  ip -n "$1" address add "$3/24" dev out0
+  ip -n gateway address add "$4/24" dev "$2"
+  ip -n "$1" link set lo up
+  ip -n "$1" link set out0 up
+  ip -n gateway link set "$2" up
+}
+
+# What a client of a login has to see where nothing may be told apart.
+# shellcheck disable=SC2034
+wrong="84 1=b'\x01' 2=b'\x00\x00'"
+key() { head -c 32 /dev/urandom | base64; }
