@@ -58,7 +58,10 @@ package struct HostExamination {
     var condition = GatewayCondition(directory: view.directory, now: now)
     condition.storeProblems = try store.problems()
     condition.isServing = isServing
-    condition.relayTrouble = folder.relayPort() == nil ? nil : folder.relayTrouble
+    condition.relayTrouble = folder.relayPort() == nil ? nil : folder.trouble(of: .relay)
+    do throws(GatewayError) {
+      condition.pageTrouble = try folder.pageSettings() == nil ? nil : folder.trouble(of: .page)
+    } catch { condition.settingsProblems.append(error.description) }
     condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
     condition.openIDProblems = OpenIDExamination.problems(folder, view.directory)

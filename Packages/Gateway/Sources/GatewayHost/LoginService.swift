@@ -73,7 +73,7 @@ final class LoginService {
     if let wanted, wanted == identity, port == relayPort, process != nil || restart != nil { return }
     stop()
     (identity, relayPort) = (wanted ?? "", port)
-    if wanted == nil { folder.noteRelay(trouble: nil) }
+    if wanted == nil { folder.note(trouble: nil, of: .relay) }
     if wanted != nil { start() }
   }
 
@@ -107,7 +107,7 @@ final class LoginService {
     if let relayPort, relayPort != port {
       do throws(SystemError) { listeners.append(try ListeningSocket.make(port: relayPort)) } catch { trouble = "\(error)" }
     }
-    folder.noteRelay(trouble: trouble)
+    folder.note(trouble: trouble, of: .relay)
     if let trouble { log("relay: \(trouble)") }
   }
 

@@ -66,7 +66,7 @@ final class PageService {
   private var connections: [UInt32: Connection] = [:]
   private var lastNumber: UInt32 = 0
   /// Of the settings: it is logged once.
-  private var lastTrouble: SystemError?
+  private var lastTrouble: GatewayError?
   private var limits = PageLimits()
   /// The link's state is read again after this time: with many peers that takes a while.
   private static let deviceAge = Duration.seconds(2)
@@ -80,6 +80,7 @@ final class PageService {
     if wanted == setting, wanted == nil || process != nil || restart != nil { return }
     stop()
     setting = wanted
+    host.folder.note(trouble: nil, of: .page)
     if wanted != nil { start() }
   }
 
@@ -90,15 +91,16 @@ final class PageService {
       page: page, link: link, index: if_nametoindex(link), addresses: directory.sortedPools.compactMap { $0.gateway?.address })
   }
 
+  /// Damaged ones change nothing.
   private func pageSettings() -> PageSettings? {
-    do throws(SystemError) {
+    do throws(GatewayError) {
       let settings = try host.folder.pageSettings()
       lastTrouble = nil
       return settings
     } catch {
       if lastTrouble != error { host.log("page: \(error)") }
       lastTrouble = error
-      return nil
+      return setting?.page
     }
   }
 
@@ -126,6 +128,7 @@ final class PageService {
 
   private func fail(_ text: String) {
     host.log("page: \(text)")
+    host.folder.note(trouble: text, of: .page)
     stop()
     pause.fail(at: .now)
     retry(at: pause.end ?? .now)
@@ -151,6 +154,7 @@ final class PageService {
       send(.start(hosts: setting.page.hosts(of: setting.addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" })))
       accepting = try? host.loop.whenReadable(listener.number) { [weak self] in self?.accept() }
       guard accepting != nil else { return fail("the socket cannot be watched") }
+      host.folder.note(trouble: nil, of: .page)
       host.log("page: at TCP port \(setting.page.port) of \(setting.link)")
     case .hello(let trouble?): fail(trouble)
     case .ended(let connection): connections[connection] = nil

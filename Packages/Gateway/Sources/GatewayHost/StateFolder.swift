@@ -109,7 +109,6 @@ package struct StateFolder: Hashable, Sendable {
   }
 
   package var relayPath: String { "\(path)/relay" }
-  private var relayTroublePath: String { "\(path)/relay.trouble" }
 
   /// The TCP port at which datagrams are relayed; `nil`: they are not.
   package func relayPort() -> UInt16? {
@@ -117,26 +116,31 @@ package struct StateFolder: Hashable, Sendable {
     return UInt16(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
   }
 
-  /// Notes for the doctor why a running gateway does not listen at that port; `nil`: it does, or need not.
-  func noteRelay(trouble: String?) {
+  /// What a running gateway may be unable to offer.
+  enum Offer: String { case relay, page }
+
+  /// Notes for the doctor why a running gateway does not offer it; `nil`: it does, or need not.
+  func note(trouble: String?, of offer: Offer) {
+    let path = "\(path)/\(offer.rawValue).trouble"
     guard let trouble else {
-      try? TextFile.remove(relayTroublePath)
+      try? TextFile.remove(path)
       return
     }
-    try? TextFile.replace(relayTroublePath, with: Array(trouble.utf8), mode: 0o600)
+    try? TextFile.replace(path, with: Array(trouble.utf8), mode: 0o600)
   }
 
-  var relayTrouble: String? {
-    (try? TextFile.read(relayTroublePath, limit: 1024)).map { String(decoding: $0, as: UTF8.self) }
+  func trouble(of offer: Offer) -> String? {
+    (try? TextFile.read("\(path)/\(offer.rawValue).trouble", limit: 1024)).map { String(decoding: $0, as: UTF8.self) }
   }
 
   package var pagePath: String { "\(path)/page" }
 
-  /// The settings of the page; `nil`: there is none.
-  package func pageSettings() throws(SystemError) -> PageSettings? {
+  /// The settings of the page; `nil`: there is none. Throws for settings that are none.
+  package func pageSettings() throws(GatewayError) -> PageSettings? {
     guard access(pagePath, F_OK) == 0 else { return nil }
-    guard let settings = PageSettings(String(decoding: try TextFile.read(pagePath, limit: 16_384), as: UTF8.self)) else {
-      throw SystemError(code: EINVAL, operation: "read the settings of the page from \(pagePath)")
+    guard let text = try? TextFile.read(pagePath, limit: 16_384), let settings = PageSettings(String(decoding: text, as: UTF8.self)) else {
+      throw GatewayError(
+        "the settings of the page in \(pagePath) are damaged", help: "roamward-gateway web disable, then web enable with its options")
     }
     return settings
   }

@@ -36,12 +36,12 @@ struct Page: ParsableCommand {
       if let administrators, directory.group(named: administrators) == nil {
         throw GatewayError("there is no group \(administrators)", help: "`roamward-gateway group add \(administrators)` adds it")
       }
-      var settings = try state.folder.pageSettings() ?? PageSettings()
+      let before = try state.folder.pageSettings()
+      var settings = before ?? PageSettings()
       settings.port = port ?? settings.port
       settings.administrators = noAdministrators ? nil : administrators ?? settings.administrators
       if !name.isEmpty { settings.names = name.map(\.value.text) }
       settings.deviceLimit = devices ?? settings.deviceLimit
-      let before = try state.folder.pageSettings()
       try TextFile.replace(state.folder.pagePath, with: Array(settings.description.utf8), mode: 0o600)
       try note(before == nil ? "web enable" : "web change", settings)
       state.folder.announceChange()

@@ -147,6 +147,23 @@ if [[ -n $BROWSER ]]; then
   [[ -z ${PICTURES:-} ]] || cp browser/{page,administrator}.png "$PICTURES"
 fi
 
+# A port that another program has, and settings that are none: the doctor says so; the second change nothing.
+doctor_says() { ! gateway doctor >doctor.out 2>&1 && grep -q "^$1" doctor.out; }
+listens() { [[ -n $(at gateway ss -Hltn "sport = :$1") ]]; }
+at gateway busybox nc -ll -p 8088 -e busybox cat &
+until_so 'another program listens' listens 8088
+gateway web enable --port 8088 >/dev/null
+until_so 'the doctor says that the port is taken' doctor_says 'the page is not shown: .*in use'
+gateway web enable --port 80 >/dev/null
+until_so 'the page is there again' answers 200 alice GET /api/me
+cp state/page page.good
+echo nonsense >state/page
+touch state/changed
+until_so 'the gateway says that its settings are damaged' grep -q 'page: the settings of the page in .* are damaged' serve.log
+doctor_says 'the settings of the page in .* are damaged' || fail "the doctor: $(<doctor.out)"
+expect 200 alice GET /api/me
+cp page.good state/page
+
 # A locked user is out at once, also of the page; without the setting the page is gone.
 gateway user lock bob
 ! answers 200 bob GET /api/me --max-time 2 || fail 'a locked user has the page'

@@ -17,6 +17,10 @@ package struct GatewayCondition: Hashable, Sendable {
   package var isFirewallIntact = true
   /// Why the gateway does not listen at the port of relays.
   package var relayTrouble: String?
+  /// Why the gateway shows no page.
+  package var pageTrouble: String?
+  /// What is wrong with settings in files, each with its cure.
+  package var settingsProblems: [String] = []
   /// Whether relays are allowed, and logins are not: clients would not know of them.
   package var isRelayWithoutLogins = false
   /// Seconds since 1970.
@@ -36,6 +40,10 @@ package struct GatewayCondition: Hashable, Sendable {
     if isServing, let relayTrouble {
       found.append("nothing is relayed: \(relayTrouble)\n  help: roamward-gateway relay enable --port PORT, or free that port")
     }
+    if isServing, let pageTrouble {
+      found.append("the page is not shown: \(pageTrouble)\n  help: roamward-gateway web enable --port PORT, or free that port")
+    }
+    found += settingsProblems
     if isRelayWithoutLogins {
       found.append("nothing is relayed, because there are no logins\n  help: roamward-gateway login enable")
     }
