@@ -136,6 +136,7 @@ bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratio
 	Benchmarks/tunnel --all
 	Benchmarks/providers
 	Benchmarks/gateway
+	Benchmarks/gateway-crowd
 	.build/release/wireguard-bench processors
 	Benchmarks/processors
 

@@ -461,6 +461,9 @@ let package = Package(
     .executableTarget(
       name: "names-bench", dependencies: ["CDatagrams", "LinuxIO", "NameProtocol", "NameServer", "NetworkTypes"],
       path: "Benchmarks/names-bench", swiftSettings: strict),
+    .executableTarget(
+      name: "gateway-devices", dependencies: ["LinuxIO", "NetworkTypes", "WireGuardEngine"],
+      path: "Benchmarks/gateway-devices", swiftSettings: strict),
     .target(name: "CMallocCount", path: "Packages/WireGuard/Benchmarks/CMallocCount", cSettings: strictC),
     .executableTarget(
       name: "wireguard-bench",
