@@ -252,7 +252,7 @@ let package = Package(
     .executableTarget(
       name: "roamward-gateway-oidc", dependencies: ["CWipingHeap", "GatewayOpenID", "ProcessConfinement"],
       path: "Packages/Gateway/Sources/roamward-gateway-oidc", swiftSettings: strict),
-    gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore", "NetworkTypes"]),
+    gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore", "KernelModel", "NetworkTypes"]),
     // What reads a server's bytes for the gateway's store.
     gateway(
       "GatewayPostgreSQL",

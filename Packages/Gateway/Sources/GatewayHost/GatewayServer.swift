@@ -29,6 +29,7 @@ package final class GatewayServer {
   private var logins: LoginService?
   private var page: PageService?
   private var sender: SettingsSender?
+  private var publisher = SitePublisher()
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
@@ -122,6 +123,7 @@ package final class GatewayServer {
     }
     logins?.refresh()
     page?.refresh()
+    publish()
     if onTime || timer == nil {
       timer = try? loop.at(.now + (server == nil ? Self.period : Self.serverPeriod)) { [weak self] in self?.refresh(onTime: true) }
     }
@@ -142,6 +144,13 @@ package final class GatewayServer {
     }
     let device = WireGuardDevice(engine: engine, privateKey: key, publicKey: site.publicKey, listenPort: site.endpoint.port)
     return kernel.change(site.link.description, from: change.before.peers, to: after.peers, of: device)
+  }
+
+  /// Tells the other gateways of the store what this one offers.
+  private func publish() {
+    do throws(GatewayStore.Refusal) {
+      if try publisher.publish(folder, view.directory, to: store) { log("told the other gateways of logins and relay") }
+    } catch { log("\(error)") }
   }
 
   private func converge(isComplete: Bool = true) {

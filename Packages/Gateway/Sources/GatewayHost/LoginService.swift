@@ -332,5 +332,7 @@ extension LoginGrant {
       dns: settings.dns ?? [], search: (settings.search ?? []).map(\.text), mtu: settings.mtu.map { UInt16(clamping: $0) },
       keepalive: settings.keepalive,
       gatewayAddresses: directory.sortedPools.compactMap { $0.gateway?.address }.filter { families.contains($0.family) })
+    sites = directory.list(for: device)
+    self = fitted
   }
 }

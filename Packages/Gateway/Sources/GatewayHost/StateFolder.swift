@@ -3,6 +3,7 @@ package import GatewayCore
 package import GatewayLogin
 package import GatewayStore
 internal import Glibc
+package import KernelModel
 package import KeyMemory
 package import LinuxIO
 internal import NetworkTypes
@@ -37,11 +38,14 @@ package struct StateFolder: Hashable, Sendable {
   /// Opens the store; `server` is the way to it where it is no file.
   func openStore(creating: Bool = false) throws -> (store: GatewayStore, server: StoreProcess?) {
     guard let target = try storeServer() else {
-      return (try GatewayStore(try SQLiteEngine(storePath, creating: creating), creating: creating), nil)
+      return (try GatewayStore(try SQLiteEngine(storePath, creating: creating), creating: creating, viewpoint: viewpoint), nil)
     }
     let server = StoreProcess(target)
-    return (try GatewayStore(server, creating: creating), server)
+    return (try GatewayStore(server, creating: creating, viewpoint: viewpoint), server)
   }
+
+  /// Which gateway of the store this one is.
+  package var viewpoint: WireGuardKey? { ((try? privateKey()) ?? nil)?.publicKey }
 
   /// Notes that a gateway has read the store now: when it cannot any more, `status` says for how long.
   func noteReading() {

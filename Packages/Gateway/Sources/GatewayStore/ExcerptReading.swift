@@ -4,7 +4,7 @@ import NetworkTypes
 extension GatewayStore {
   /// The rows of `Excerpt.users`: a few queries by indexes, whatever else is in the store.
   func excerpt(of names: [GatewayName], _ addresses: [IPAddress]) throws(StoreError) -> Directory {
-    var directory = Directory(isWhole: false)
+    var directory = Directory(isWhole: false, viewpoint: viewpoint)
     func add(_ rows: [AnyRow]) { for row in rows { directory.apply(.put(row)) } }
     for kind in [RowKind.site, .groups, .pools, .rules] { add(try rows(kind)) }
     add(try rows(.users, "id IN (SELECT source_id FROM access_rules WHERE source = 'user')"))

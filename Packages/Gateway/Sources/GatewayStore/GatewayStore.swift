@@ -1,5 +1,6 @@
 internal import CSodium
 package import GatewayCore
+package import KernelModel
 
 /// The gateway's store: the followed tables, the audit log, and their versions. The same statements run on every engine.
 ///
@@ -9,13 +10,16 @@ package final class GatewayStore {
   let engine: any StoreEngine
   /// What the last change has read: the next one reads only what was changed since. No rows that are not committed are in it.
   private var known: View?
+  /// The key of the gateway that uses the store: which one of several it is.
+  package let viewpoint: WireGuardKey?
 
   /// How long a tombstone stays, in seconds: 7 days. A gateway that was away longer reads everything.
   package static let tombstoneAge: Int64 = 7 * 86_400
 
   /// Opens the store. With `creating`, makes its tables if there are none. Brings tables of an earlier version up to date.
-  package init(_ engine: any StoreEngine, creating: Bool = false) throws(StoreError) {
+  package init(_ engine: any StoreEngine, creating: Bool = false, viewpoint: WireGuardKey? = nil) throws(StoreError) {
     self.engine = engine
+    self.viewpoint = viewpoint
     let version: Int64
     do throws(StoreError) {
       version = try meta("schema") ?? 0
@@ -98,7 +102,7 @@ extension GatewayStore {
   }
 
   private func wholeView() throws(StoreError) -> View {
-    var view = View(directory: Directory(), version: try meta("version") ?? 0)
+    var view = View(directory: Directory(viewpoint: viewpoint), version: try meta("version") ?? 0)
     for change in try rows(after: 0) { view.directory.apply(change) }
     return view
   }
@@ -230,7 +234,7 @@ extension GatewayStore {
     } else {
       known = try wholeView()
     }
-    return known?.directory ?? Directory()
+    return known?.directory ?? Directory(viewpoint: viewpoint)
   }
 
   private func write(_ work: Administration) throws(StoreError) {

@@ -40,6 +40,11 @@ enum Migrations {
     ["ALTER TABLE users ADD COLUMN subject TEXT"],
     // What belongs to a device or a user is found without a look at all others.
     ["CREATE INDEX leases_device ON leases (device_id)", "CREATE INDEX tokens_user ON tokens (user_id)"],
+    // Several gateways, each with pools of its own. The present one has all of them.
+    [
+      "ALTER TABLE site ADD COLUMN name TEXT NOT NULL DEFAULT 'main'", "ALTER TABLE site ADD COLUMN pin BYTEA",
+      "ALTER TABLE site ADD COLUMN relay_port BIGINT", "ALTER TABLE pools ADD COLUMN site_id BIGINT", "UPDATE pools SET site_id = (SELECT min(id) FROM site)",
+    ],
   ]
 
   private static func versionIndexes(_ tables: String...) -> [String] {

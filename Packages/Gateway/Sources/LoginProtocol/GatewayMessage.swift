@@ -90,11 +90,13 @@ package struct LoginGrant: Hashable, Sendable {
   package var relayPort: UInt16?
   /// The gateway's own addresses in the tunnel, which changed settings come from (`SettingsPush`).
   package var gatewayAddresses: [IPAddress]
+  /// The gateways that know the device, this one too; empty: it is the only one.
+  package var sites: [GatewaySite]
 
   package init(
     user: String, device: String, gatewayKey: [UInt8], endpoint: String, addresses: [IPAddress], routes: [IPPrefix] = [],
     dns: [IPAddress] = [], search: [String] = [], mtu: UInt16? = nil, keepalive: UInt16? = nil, relayPort: UInt16? = nil,
-    gatewayAddresses: [IPAddress] = []
+    gatewayAddresses: [IPAddress] = [], sites: [GatewaySite] = []
   ) {
     self.user = user
     self.device = device
@@ -108,25 +110,29 @@ package struct LoginGrant: Hashable, Sendable {
     self.keepalive = keepalive
     self.relayPort = relayPort
     self.gatewayAddresses = gatewayAddresses
+    self.sites = sites
   }
 
   /// Whether it fits into a frame, also with the number of a push; settings that are too many do not.
   package var isSendable: Bool { SettingsPush(number: 0, self).frame.bytes.count - 2 <= LoginFrame.limit }
 
-  package func frame(_ kind: UInt8) -> LoginFrame {
+  /// `number`: that of a push.
+  package func frame(_ kind: UInt8, number: UInt64? = nil) -> LoginFrame {
     var frame = LoginFrame(kind)
     frame.add(1, user)
     frame.add(2, device)
     frame.add(3, gatewayKey)
     frame.add(4, endpoint)
-    frame.add(5, addresses.flatMap { [Self.number($0.family)] + $0.bytes })
+    frame.add(5, Self.bytes(of: addresses))
     frame.add(6, routes.flatMap { [Self.number($0.family), UInt8($0.length)] + $0.address.bytes })
-    frame.add(7, dns.flatMap { [Self.number($0.family)] + $0.bytes })
+    frame.add(7, Self.bytes(of: dns))
     frame.add(8, search.joined(separator: " "))
     if let mtu { frame.add(9, LoginFrame.bigEndian(Int(mtu))) }
     if let keepalive { frame.add(10, LoginFrame.bigEndian(Int(keepalive))) }
     if let relayPort { frame.add(11, LoginFrame.bigEndian(Int(relayPort))) }
-    if !gatewayAddresses.isEmpty { frame.add(12, gatewayAddresses.flatMap { [Self.number($0.family)] + $0.bytes }) }
+    if !gatewayAddresses.isEmpty { frame.add(12, Self.bytes(of: gatewayAddresses)) }
+    if let number { frame.add(13, (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }) }
+    if !sites.isEmpty { frame.add(14, GatewaySite.bytes(of: sites)) }
     return frame
   }
 
@@ -142,13 +148,16 @@ package struct LoginGrant: Hashable, Sendable {
       gatewayKey: try frame.value(3, 32...32), endpoint: try frame.text(4, 1...300), addresses: try Self.addresses(frame.value(5, limit)),
       routes: try Self.prefixes(frame.value(6, limit)), dns: try Self.addresses(frame.value(7, limit)),
       search: try frame.text(8, limit).split(separator: " ").map(String.init), mtu: try number(9), keepalive: try number(10),
-      relayPort: try number(11), gatewayAddresses: frame[12] == nil ? [] : try Self.addresses(frame.value(12, limit)))
+      relayPort: try number(11), gatewayAddresses: frame[12] == nil ? [] : try Self.addresses(frame.value(12, limit)),
+      sites: frame[14] == nil ? [] : try GatewaySite.list(frame.value(14, limit)))
   }
 
   private static func number(_ family: IPAddress.Family) -> UInt8 { family == .v4 ? 4 : 6 }
 
+  static func bytes(of addresses: [IPAddress]) -> [UInt8] { addresses.flatMap { [number($0.family)] + $0.bytes } }
+
   /// Each one: 4 or 6, then its 4 or 16 bytes.
-  private static func addresses(_ bytes: [UInt8]) throws(LoginFrameError) -> [IPAddress] {
+  static func addresses(_ bytes: [UInt8]) throws(LoginFrameError) -> [IPAddress] {
     var rest = bytes[...]
     var found: [IPAddress] = []
     while let family = rest.popFirst() { found.append(try address(family, &rest)) }

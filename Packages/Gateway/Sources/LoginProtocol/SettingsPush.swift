@@ -23,11 +23,7 @@ package struct SettingsPush: Hashable, Sendable {
     self.grant = grant
   }
 
-  package var frame: LoginFrame {
-    var frame = grant.frame(Self.kind)
-    frame.add(13, (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) })
-    return frame
-  }
+  package var frame: LoginFrame { grant.frame(Self.kind, number: number) }
 
   package func datagram(_ seal: Seal) -> [UInt8]? {
     let bytes = frame.bytes

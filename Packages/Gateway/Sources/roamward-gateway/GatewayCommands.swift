@@ -13,6 +13,8 @@ struct Initialise: ParsableCommand {
     discussion: """
       Run again, it changes the endpoint and the link, and keeps everything else. New gateways get the pools 10.77.0.0/24 and a random \
       /64 of fd00::/8, with masquerade; nobody has access to anything before the first `roamward-gateway access allow`.
+
+      With --site and --store, this machine becomes a further gateway of a store that another one uses: with a key and pools of its own.
       """)
 
   @Option(help: ArgumentHelp("The name or address that clients connect to, and the UDP port.", valueName: "host[:port]"))
@@ -20,6 +22,8 @@ struct Initialise: ParsableCommand {
   @Option(help: "The name of the WireGuard link.") var link = "wg-gateway"
   @Option(help: "A pool instead of the usual ones; may be repeated.") var pool: [Parsed<IPPrefix>] = []
   @Flag(inversion: .prefixedNo, help: "Masquerade packets of the pools.") var nat = true
+  @Option(help: "The name of this gateway among several.") var site: GatewayName?
+  @Option(help: ArgumentHelp("Join the gateways of this store (libpq's connection string).", valueName: "target")) var store: String?
   @OptionGroup var state: StateOptions
 
   func run() throws {
@@ -30,25 +34,48 @@ struct Initialise: ParsableCommand {
     try folder.make()
     let key = try folder.privateKey() ?? folder.makePrivateKey()
     guard let publicKey = key.publicKey else { throw Failure.refused("the private key has no public key") }
-    let prefixes = pool.isEmpty ? [IPPrefix("10.77.0.0/24"), UniqueLocal.prefix()].compactMap { $0 } : pool.map(\.value)
-    let (endpoint, nat) = (endpoint.endpoint, nat)
-    let store = try folder.store(creating: true)
-    let directory = try store.change(as: Actor.current, at: Timestamp.now.seconds) { work throws(GatewayError) in
-      let isNew = work.directory.site == nil
-      if let site = work.directory.site, site.publicKey != publicKey {
-        throw GatewayError("the store belongs to a gateway with another key", help: "put its key into \(folder.keyPath), then try again")
-      }
-      work.setSite(endpoint, publicKey: publicKey, link: link)
-      if isNew {
-        for (i, prefix) in prefixes.enumerated() {
-          guard let name = GatewayName("pool\(i + 1)") else { continue }
-          try work.addPool(name, prefix, isTranslated: nat)
-        }
-      }
-      return work.directory
-    }
+    let directory = try change(publicKey) { work throws(GatewayError) in try initialise(&work, publicKey, link: link) }
     folder.announceChange()
     write(["gateway \(endpoint), link \(link)"] + directory.poolList(at: Timestamp.now.seconds).map { "pool \($0)" })
+  }
+}
+
+extension Initialise {
+  private func change(
+    _ key: WireGuardKey, _ body: (inout Administration) throws(GatewayError) -> Directory
+  ) throws -> Directory {
+    func run(_ store: GatewayStore) throws -> Directory { try store.change(as: Actor.current, at: Timestamp.now.seconds, body) }
+    guard let target = store else { return try run(try state.folder.store(creating: true)) }
+    let other = try OtherStore(target)
+    guard let server = other.server, site != nil else {
+      throw ValidationError("--store: give a connection string, such as 'host=db.example dbname=gateway', and --site")
+    }
+    let directory = try other.filling(viewpoint: key, run)
+    try TextFile.replace(state.folder.serverPath, with: Array((server + "\n").utf8), mode: 0o600)
+    return directory
+  }
+
+  private func initialise(_ work: inout Administration, _ key: WireGuardKey, link: InterfaceName) throws(GatewayError) -> Directory {
+    let sites = work.directory.sites.values
+    let isOwn = sites.contains { $0.publicKey == key }
+    let isNew = sites.isEmpty || !isOwn
+    if sites.isEmpty || isOwn {
+      work.setSite(endpoint.endpoint, publicKey: key, link: link)
+      if let site, let present = work.directory.site?.name { try work.renameSite(present, to: site) }
+    } else if let site {
+      try work.addSite(site, endpoint.endpoint, publicKey: key, link: link)
+    } else {
+      throw GatewayError(
+        "the store belongs to a gateway with another key",
+        help: "put its key into \(state.folder.keyPath), then try again; --site NAME makes this a further gateway with a key of its own")
+    }
+    guard isNew else { return work.directory }
+    let usual = [work.nextPool, UniqueLocal.prefix()].compactMap { $0 }
+    for prefix in pool.isEmpty ? usual : pool.map(\.value) {
+      guard let name = work.newPoolName else { continue }
+      try work.addPool(name, prefix, isTranslated: nat)
+    }
+    return work.directory
   }
 }
 
@@ -102,14 +129,20 @@ struct Pools: ParsableCommand {
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add a pool; every device gets an address of it.",
-      discussion: "The first address of the prefix is the gateway's own. Clients have to fetch their file again.")
+      discussion: """
+        The first address of the prefix is the gateway's own. Clients have to fetch their file again. Of several gateways, the pool is at \
+        this one.
+        """)
     @Argument(help: "The name.") var name: GatewayName
     @Argument(help: "The prefix: IPv4 /8 to /30, IPv6 /64 to /126.") var prefix: Parsed<IPPrefix>
     @Flag(help: "Masquerade its packets.") var nat = false
+    @Flag(help: "Use the pool at all gateways: a device keeps its address of it everywhere.") var everywhere = false
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try state.change { work throws(GatewayError) in try work.addPool(name, prefix.value, isTranslated: nat) }
+      try state.change { work throws(GatewayError) in 
+        try work.addPool(name, prefix.value, isTranslated: nat, isEverywhere: everywhere)
+      }
       // A running gateway may not be able to: its unit has /proc/sys read-only.
       let family = prefix.value.family
       if try state.folder.lock() == nil, !Forwarding.isOn(family) { try Forwarding.turnOn(family) }

@@ -54,7 +54,8 @@ struct Store: ParsableCommand {
       abstract: "Use another store: `file`, or a connection string.",
       discussion: """
         The other store has to be this gateway's: a copy of the present one, or one that another gateway with the same private key uses, \
-        or an empty database before `roamward-gateway init`. A running gateway takes it at its next start.
+        or an empty database before `roamward-gateway init`. A running gateway takes it at its next start. A gateway with a key of its own \
+        joins by `roamward-gateway init --site`.
         """)
     @Argument(help: "`file` or the connection string.") var target: String
     @OptionGroup var state: StateOptions
@@ -70,19 +71,21 @@ struct Store: ParsableCommand {
         throw Failure.usage("\(target) is no connection string\n  help: 'host=db.example dbname=gateway'")
       }
       try folder.make()
-      let site = try other.filling { try $0.load() }.directory.site
-      if let site, try folder.privateKey()?.publicKey != site.publicKey {
+      let sites = try other.filling { try $0.load() }.directory.sites.values
+      let key = try folder.privateKey()?.publicKey
+      if !sites.isEmpty, !sites.contains(where: { $0.publicKey == key }) {
         throw Failure.refused(
-          "the store there belongs to a gateway with another key\n  help: put its key into \(folder.keyPath), then try again")
+          "the store there belongs to a gateway with another key\n  help: put its key into \(folder.keyPath), then try again; "
+            + "roamward-gateway init --site NAME --store TARGET joins as another gateway")
       }
       try TextFile.replace(folder.serverPath, with: Array((server + "\n").utf8), mode: 0o600)
-      if site == nil { write("the store there is empty: `roamward-gateway init` fills it\n") }
+      if sites.isEmpty { write("the store there is empty: `roamward-gateway init` fills it\n") }
     }
   }
 }
 
 /// A store that is named on the command line.
-private struct OtherStore {
+struct OtherStore {
   /// The connection string; `nil`: it is a file.
   let server: String?
   private let path: String
@@ -93,8 +96,8 @@ private struct OtherStore {
     server = text.contains("=") || text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") ? text : nil
   }
 
-  func filling<R>(_ body: (GatewayStore) throws -> R) throws -> R {
-    if let server { return try body(try GatewayStore(StoreProcess(server), creating: true)) }
+  func filling<R>(viewpoint: WireGuardKey? = nil, _ body: (GatewayStore) throws -> R) throws -> R {
+    if let server { return try body(try GatewayStore(StoreProcess(server), creating: true, viewpoint: viewpoint)) }
     // It has the store's secrets: no other user may read it, from its first byte.
     try TextFile.create(path, with: [], mode: 0o600)
     do {

@@ -1,4 +1,3 @@
-package import KernelModel
 package import NetworkTypes
 
 /// The requests of one transaction: each one changes the directory, and notes the changed rows and an entry of the audit log. A refused
@@ -69,12 +68,10 @@ extension Administration {
 
 // The gateway itself, and its pools.
 extension Administration {
-  package mutating func setSite(_ endpoint: Endpoint, publicKey: WireGuardKey, link: InterfaceName) {
-    put(.site(Site(id: directory.site?.id ?? newID(), endpoint: endpoint, publicKey: publicKey, link: link)))
-    record("site set", endpoint, "link \(link)")
-  }
-
-  package mutating func addPool(_ name: GatewayName, _ prefix: IPPrefix, isTranslated: Bool) throws(GatewayError) {
+  /// Adds a pool. `isEverywhere`: its addresses are at all gateways, otherwise at this one.
+  package mutating func addPool(
+    _ name: GatewayName, _ prefix: IPPrefix, isTranslated: Bool, isEverywhere: Bool = false
+  ) throws(GatewayError) {
     directory.requireAll()
     if directory.pool(named: name) != nil { throw GatewayError("there is a pool \(name) already", help: "choose another name") }
     let lengths = Pool.lengths(of: prefix.family)
@@ -88,7 +85,8 @@ extension Administration {
     if let other = directory.pools.values.first(where: { $0.prefix.overlaps(prefix) }) {
       throw GatewayError("\(prefix) overlaps with pool \(other.name) (\(other.prefix))", help: "choose another prefix")
     }
-    let pool = Pool(id: newID(), name: name, prefix: prefix, isTranslated: isTranslated)
+    let pool = Pool(
+      id: newID(), name: name, prefix: prefix, isTranslated: isTranslated, site: isEverywhere ? nil : directory.site?.id)
     put(.pool(pool))
     record("pool add", name, "\(prefix)\(isTranslated ? ", masquerade" : "")")
     for device in directory.devices.values.sorted(by: { $0.id < $1.id }) { try grant(pool, to: device) }
@@ -99,9 +97,13 @@ extension Administration {
     guard let pool = directory.pool(named: name) else {
       throw GatewayError("there is no pool \(name)", help: "`roamward-gateway pool list` lists the pools")
     }
+    drop(pool)
+    record("pool remove", name, pool.prefix.description)
+  }
+
+  mutating func drop(_ pool: Pool) {
     for lease in directory.leases.values.filter({ $0.pool == pool.id }).sorted(by: { $0.id < $1.id }) { remove(.leases, lease.id) }
     remove(.pools, pool.id)
-    record("pool remove", name, pool.prefix.description)
   }
 }
 

@@ -15,12 +15,12 @@ extension Administration {
     let device = Device(id: newID(), user: user.id, name: path.device, publicKey: publicKey, added: now)
     put(.device(device))
     do throws(GatewayError) {
-      for pool in directory.sortedPools { try grant(pool, to: device) }
+      for pool in directory.allPools { try grant(pool, to: device) }
     } catch {
       self = before
       throw error
     }
-    record("device add", path, directory.addresses(of: device.id).map(\.description).joined(separator: ", "))
+    record("device add", path, directory.leases(of: device.id).map(\.address.description).joined(separator: ", "))
     return device
   }
 
@@ -43,8 +43,7 @@ extension Administration {
     if directory.device(at: new) != nil { throw GatewayError("there is a device \(new) already", help: "choose another name") }
     device.name = name
     put(.device(device))
-    for address in directory.addresses(of: device.id) {
-      guard var lease = directory.lease(of: address) else { continue }
+    for var lease in directory.leases(of: device.id) {
       lease.holder = new
       put(.lease(lease))
     }
@@ -59,8 +58,7 @@ extension Administration {
   }
 
   mutating func drop(_ device: Device, of user: User) {
-    for address in directory.addresses(of: device.id) {
-      guard var lease = directory.lease(of: address) else { continue }
+    for var lease in directory.leases(of: device.id) {
       lease.device = nil
       lease.released = now
       put(.lease(lease))
@@ -75,8 +73,8 @@ extension Administration {
     if let other = directory.device(of: key), let path = directory.path(of: other) {
       throw GatewayError("this public key belongs to \(path)", help: "every device needs a key of its own")
     }
-    if key == directory.site?.publicKey {
-      throw GatewayError("this public key is the gateway's own", help: "use the public key of the device")
+    if directory.sites.values.contains(where: { $0.publicKey == key }) {
+      throw GatewayError("this public key is a gateway's own", help: "use the public key of the device")
     }
   }
 

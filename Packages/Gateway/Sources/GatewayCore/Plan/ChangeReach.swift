@@ -99,7 +99,7 @@ extension Directory {
 
   func row(_ kind: RowKind, _ id: Int64) -> AnyRow? {
     switch kind {
-    case .site: site.flatMap { $0.id == id ? .site($0) : nil }
+    case .site: sites[id].map { .site($0) }
     case .users: users[id].map { .user($0) }
     case .groups: groups[id].map { .group($0) }
     case .members: members[id].map { .member($0) }

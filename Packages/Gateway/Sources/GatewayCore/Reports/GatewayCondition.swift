@@ -47,7 +47,7 @@ package struct GatewayCondition: Hashable, Sendable {
     if isRelayWithoutLogins {
       found.append("nothing is relayed, because there are no logins\n  help: roamward-gateway login enable")
     }
-    if directory.pools.isEmpty {
+    if directory.sortedPools.isEmpty {
       found.append("there is no pool: devices get no address\n  help: roamward-gateway pool add lan 10.77.0.0/24 --nat")
     }
     if directory.rules.isEmpty, !directory.devices.isEmpty {

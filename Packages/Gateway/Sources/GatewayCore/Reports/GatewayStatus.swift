@@ -37,6 +37,7 @@ package struct GatewayStatus: Hashable, Sendable {
       let relayed = directory.devices.values.filter { isConnected(peers[$0.publicKey]) && isRelayed(peers[$0.publicKey]) }.count
       lines.append("relay  TCP port \(relayPort), \(relayed) connected by it")
     }
+    if directory.sites.count > 1 { lines += directory.siteList.map { "site  \($0)" } }
     lines += directory.poolList(at: now).map { "pool  \($0)" }
     let devices = directory.devices.values.compactMap { device in directory.path(of: device).map { ($0, device) } }
     for (path, device) in devices.sorted(by: { $0.0 < $1.0 }) { lines.append("device  \(path)  \(state(device, peers[device.publicKey]))") }

@@ -24,14 +24,15 @@ extension Directory {
 
   /// `lan  10.77.0.0/24  masquerade  3 leased, 1 held, 249 free`.
   package func poolList(at now: Int64) -> [String] {
-    sortedPools.map { pool in
+    allPools.map { pool in
       let own = leases.values.filter { $0.pool == pool.id }
       let leased = own.count { $0.device != nil }
       let held = own.count { $0.released.map { now - $0 < Lease.holding } ?? false }
       let places = pool.places
       let free = places.upperBound - places.lowerBound - UInt64(leased + held)
       let shown = free >= UInt64(Int64.max) ? "all others" : "\(free + 1)"
-      return "\(pool.name)  \(pool.prefix)\(pool.isTranslated ? "  masquerade" : "")  \(leased) leased, \(held) held, \(shown) free"
+      let place = sites.count > 1 ? "  at \(pool.site.flatMap { sites[$0]?.name.description } ?? "all gateways")" : ""
+      return "\(pool.name)  \(pool.prefix)\(place)\(pool.isTranslated ? "  masquerade" : "")  \(leased) leased, \(held) held, \(shown) free"
     }
   }
 
@@ -39,6 +40,17 @@ extension Directory {
   package func deviceList(at now: Int64) -> [String] {
     devices.values.compactMap { device in path(of: device).map { ($0, device) } }.sorted { $0.0 < $1.0 }.map { path, device in
       "\(path)  \(addresses(of: device.id).map(\.description).joined(separator: ", "))" + (isActive(device, at: now) ? "" : "  refused")
+    }
+  }
+
+  /// `* paris  vpn.example.com:51820  10.77.0.0/24`: this gateway has the star.
+  package var siteList: [String] {
+    let own = site?.id
+    return sortedSites.map { site in
+      let relay = site.offer.relayPort.map { "  relay TCP port \($0)" } ?? ""
+      let prefixes = pools(at: site).map(\.prefix.description)
+      return "\(site.id == own ? "*" : " ") \(site.name)  \(site.endpoint)  \(prefixes.isEmpty ? "no pool" : prefixes.joined(separator: ", "))"
+        + relay
     }
   }
 

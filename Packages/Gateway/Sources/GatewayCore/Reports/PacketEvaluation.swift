@@ -25,8 +25,8 @@ extension Directory {
     let decision = AccessDecision(
       AccessQuestion(user: device.user, destination: destination, transport: transport, port: port), in: self)
     judge("access", decision.isAllowed, text(of: decision))
-    if let pool = pools.values.first(where: { pool in own.contains { pool.prefix.contains($0) } }) {
-      let isInside = pools.values.contains { $0.prefix.contains(destination) }
+    if let pool = sortedPools.first(where: { pool in own.contains { pool.prefix.contains($0) } }) {
+      let isInside = sortedPools.contains { $0.prefix.contains(destination) }
       if pool.isTranslated, !isInside { lines.append("note  masquerade: it leaves with the gateway's own address") }
     }
     return (lines, passes)

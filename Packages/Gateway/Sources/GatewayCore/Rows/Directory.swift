@@ -5,7 +5,9 @@ package import NetworkTypes
 package struct Directory: Hashable, Sendable {
   /// Whether no row is missing (`Excerpt`).
   package let isWhole: Bool
-  package private(set) var site: Site?
+  /// The key of the gateway that reads: which one of several it is. `nil`: not known.
+  package let viewpoint: WireGuardKey?
+  package private(set) var sites: [Int64: Site] = [:]
   package private(set) var users: [Int64: User] = [:]
   package private(set) var groups: [Int64: Group] = [:]
   package private(set) var members: [Int64: Membership] = [:]
@@ -30,8 +32,12 @@ package struct Directory: Hashable, Sendable {
   private var tokenIDs: [[UInt8]: Int64] = [:]
   private var loginsOfDevices: [Int64: Int64] = [:]
   private var settingsOfScopes: [Settings.Scope: Int64] = [:]
+  private var ownPools: Set<Int64> = []
 
-  package init(isWhole: Bool = true) { self.isWhole = isWhole }
+  package init(isWhole: Bool = true, viewpoint: WireGuardKey? = nil) {
+    self.isWhole = isWhole
+    self.viewpoint = viewpoint
+  }
 
   /// The rows of all users, for what cannot do with an excerpt.
   func requireAll() { precondition(isWhole, "a request that needs all rows was given an excerpt") }
@@ -47,7 +53,9 @@ package struct Directory: Hashable, Sendable {
 
   private mutating func put(_ row: AnyRow) {
     switch row {
-    case .site(let site): self.site = site
+    case .site(let site):
+      sites[site.id] = site
+      findOwnPools()
     case .user(let user):
       users[user.id] = user
       userIDs[user.name] = user.id
@@ -61,7 +69,9 @@ package struct Directory: Hashable, Sendable {
       devices[device.id] = device
       deviceIDs[device.publicKey] = device.id
       devicesOfUsers[device.user, default: []].insert(device.id)
-    case .pool(let pool): pools[pool.id] = pool
+    case .pool(let pool):
+      pools[pool.id] = pool
+      findOwnPools()
     case .lease(let lease):
       leases[lease.id] = lease
       leaseIDs[lease.address] = lease.id
@@ -84,7 +94,9 @@ package struct Directory: Hashable, Sendable {
 
   private mutating func remove(_ kind: RowKind, _ id: Int64) {
     switch kind {
-    case .site: site = nil
+    case .site:
+      sites[id] = nil
+      findOwnPools()
     case .users: if let old = users.removeValue(forKey: id), userIDs[old.name] == id { userIDs[old.name] = nil }
     case .groups: if let old = groups.removeValue(forKey: id), groupIDs[old.name] == id { groupIDs[old.name] = nil }
     case .members: if let old = members.removeValue(forKey: id) { Self.drop(old.group, of: old.user, from: &groupsOfUsers) }
@@ -92,7 +104,9 @@ package struct Directory: Hashable, Sendable {
       guard let old = devices.removeValue(forKey: id) else { return }
       if deviceIDs[old.publicKey] == id { deviceIDs[old.publicKey] = nil }
       Self.drop(id, of: old.user, from: &devicesOfUsers)
-    case .pools: pools[id] = nil
+    case .pools:
+      pools[id] = nil
+      findOwnPools()
     case .leases:
       guard let old = leases.removeValue(forKey: id) else { return }
       if leaseIDs[old.address] == id { leaseIDs[old.address] = nil }
@@ -107,10 +121,48 @@ package struct Directory: Hashable, Sendable {
     }
   }
 
+  private mutating func findOwnPools() {
+    let own = site?.id
+    ownPools = Set(pools.values.lazy.filter { $0.site == nil || $0.site == own }.map(\.id))
+  }
+
   private static func drop(_ value: Int64, of key: Int64, from index: inout [Int64: Set<Int64>]) {
     index[key]?.remove(value)
     // An empty set would distinguish it from a directory that was loaded.
     if index[key]?.isEmpty == true { index[key] = nil }
+  }
+}
+
+// The gateway that reads, and the others.
+extension Directory {
+  /// The gateway itself: the one with the key of `viewpoint`. Where the key is not known, or belongs to none of them, the only one.
+  package var site: Site? {
+    if let own = viewpoint.flatMap({ key in sites.values.first { $0.publicKey == key } }) { return own }
+    return sites.count == 1 || viewpoint == nil ? sites.values.min { $0.id < $1.id } : nil
+  }
+
+  /// The gateways by name, this one first.
+  package var sortedSites: [Site] {
+    let own = site?.id
+    return sites.values.sorted { ($0.id == own ? 0 : 1, $0.name) < ($1.id == own ? 0 : 1, $1.name) }
+  }
+
+  package func site(named name: GatewayName) -> Site? { sites.values.first { $0.name == name } }
+
+  /// The pools whose addresses are at a gateway, in the order of their prefixes.
+  package func pools(at site: Site) -> [Pool] { allPools.filter { $0.site == nil || $0.site == site.id } }
+
+  /// The addresses of a device at a gateway, IPv4 first.
+  package func addresses(of device: Int64, at site: Site) -> [IPAddress] {
+    leases(of: device).filter { lease in pools[lease.pool].map { $0.site == nil || $0.site == site.id } ?? false }.map(\.address)
+  }
+
+  /// The pools of all gateways, in the order of their prefixes.
+  package var allPools: [Pool] { pools.values.sorted { $0.prefix < $1.prefix } }
+
+  /// The leases of a device at all gateways, in the order of their addresses.
+  package func leases(of device: Int64) -> [Lease] {
+    (leasesOfDevices[device] ?? []).compactMap { leases[$0] }.sorted { $0.address < $1.address }
   }
 }
 
@@ -142,18 +194,18 @@ extension Directory {
 
   package func isMember(_ user: Int64, of group: Int64) -> Bool { groupsOfUsers[user]?.contains(group) ?? false }
 
-  /// The addresses of a device, IPv4 first.
+  /// The addresses of a device at this gateway, IPv4 first.
   package func addresses(of device: Int64) -> [IPAddress] {
-    (leasesOfDevices[device] ?? []).compactMap { leases[$0]?.address }.sorted()
+    (leasesOfDevices[device] ?? []).compactMap { leases[$0] }.filter { ownPools.contains($0.pool) }.map(\.address).sorted()
   }
 
   package func path(of device: Device) -> DevicePath? { users[device.user].map { DevicePath(user: $0.name, device: device.name) } }
 
-  /// Pools in the order of their prefixes.
-  package var sortedPools: [Pool] { pools.values.sorted { $0.prefix < $1.prefix } }
+  /// This gateway's pools in the order of their prefixes.
+  package var sortedPools: [Pool] { ownPools.compactMap { pools[$0] }.sorted { $0.prefix < $1.prefix } }
 
-  /// The families of the pools.
-  package var families: [IPAddress.Family] { Set(pools.values.map(\.prefix.family)).sorted() }
+  /// The families of this gateway's pools.
+  package var families: [IPAddress.Family] { Set(sortedPools.map(\.prefix.family)).sorted() }
 
   /// The rules of access in the order of their evaluation.
   package var sortedRules: [AccessRule] { rules.values.sorted { ($0.position, $0.id) < ($1.position, $1.id) } }

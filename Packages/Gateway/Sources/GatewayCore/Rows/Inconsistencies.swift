@@ -10,6 +10,7 @@ extension Directory {
     for device in devices.values where users[device.user] == nil {
       found.append("device \(device.name) (\(device.id)) belongs to no user")
     }
+    for pool in pools.values where pool.site.map({ sites[$0] == nil }) ?? false { found.append("pool \(pool.name) belongs to no gateway") }
     for lease in leases.values {
       if pools[lease.pool]?.place(of: lease.address) == nil { found.append("lease \(lease.address) lies outside of its pool") }
       if let device = lease.device, devices[device] == nil { found.append("lease \(lease.address) belongs to no device") }

@@ -7,12 +7,15 @@ package struct Pool: Row {
   package var prefix: IPPrefix
   /// Whether packets to other networks carry the gateway's address there (masquerade).
   package var isTranslated: Bool
+  /// The gateway at which its addresses are (`Site`); `nil`: at all of them.
+  package var site: Int64?
 
-  package init(id: Int64, name: GatewayName, prefix: IPPrefix, isTranslated: Bool) {
+  package init(id: Int64, name: GatewayName, prefix: IPPrefix, isTranslated: Bool, site: Int64? = nil) {
     self.id = id
     self.name = name
     self.prefix = prefix
     self.isTranslated = isTranslated
+    self.site = site
   }
 
   /// The longest prefix that has room for the gateway and a device, and the shortest one for which addresses are counted in 64 bits.
@@ -39,9 +42,9 @@ package struct Pool: Row {
     return places.contains(place) ? place : nil
   }
 
-  package static let table = TableDeclaration(name: "pools", columns: ["name", "address", "length", "translated"])
+  package static let table = TableDeclaration(name: "pools", columns: ["name", "address", "length", "translated", "site_id"])
   package var values: [SQLValue] {
-    [.text(name.description), .bytes(prefix.address.bytes), .integer(Int64(prefix.length)), SQLValue(isTranslated)]
+    [.text(name.description), .bytes(prefix.address.bytes), .integer(Int64(prefix.length)), SQLValue(isTranslated), SQLValue(site)]
   }
 
   package init(id: Int64, values: [SQLValue]) throws(RowError) {
@@ -50,10 +53,11 @@ package struct Pool: Row {
     let address = IPAddress(bytes: row.bytes())
     let length = row.integer()
     let isTranslated = row.flag()
+    let site = row.optionalInteger()
     guard row.isValid, let name, let address, Self.lengths(of: address.family).contains(Int(clamping: length)),
       let prefix = IPPrefix(address, length: Int(length))
     else { throw RowError(table: Self.table.name, id: id) }
-    self.init(id: id, name: name, prefix: prefix, isTranslated: isTranslated)
+    self.init(id: id, name: name, prefix: prefix, isTranslated: isTranslated, site: site)
   }
 }
 

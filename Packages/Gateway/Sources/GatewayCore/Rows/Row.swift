@@ -83,6 +83,16 @@ struct RowReader {
     return []
   }
 
+  mutating func optionalBytes() -> [UInt8]? {
+    switch next() {
+    case .null: return nil
+    case .bytes(let bytes): return bytes
+    default:
+      isValid = false
+      return nil
+    }
+  }
+
   mutating func flag() -> Bool { integer() != 0 }
 
   /// A value with a text form.

@@ -1,0 +1,38 @@
+import ArgumentParser
+import GatewayCore
+
+struct Sites: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "site", abstract: "Manage the gateways of a store that have keys of their own.",
+    discussion: """
+      `roamward-gateway init --site NAME --store TARGET` adds one, on its machine. Clients log in at one of them, and use the nearest.
+      """, subcommands: [List.self, Rename.self, Remove.self], defaultSubcommand: List.self)
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "List the gateways; this one has a star.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws { write(try state.directory(.users([])).siteList) }
+  }
+
+  struct Rename: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Rename a gateway.")
+    @Argument(help: "The present name.") var name: GatewayName
+    @Argument(help: "The new name.") var new: GatewayName
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try state.change(reading: .users([])) { work throws(GatewayError) in try work.renameSite(name, to: new) }
+    }
+  }
+
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Remove another gateway, with its pools and their leases.",
+      discussion: "Stop it first: a running one keeps its link as it is. Clients forget it with the settings that they get next.")
+    @Argument(help: "The name.") var name: GatewayName
+    @OptionGroup var state: StateOptions
+
+    func run() throws { try state.change { work throws(GatewayError) in try work.removeSite(name) } }
+  }
+}
