@@ -508,7 +508,7 @@ let package = Package(
       "ClientProviderTests",
       uses: [
         "ClientProvider", "GatewayAuth", "GatewayCredentials", "JSON", "KeyMemory", "LoginProtocol", "NetworkTypes", "ProviderProtocol",
-        "RoamwardProvider", "RoamwardProviderTesting",
+        "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
       ]),
     tests("VICITests", uses: ["SeededRandom", "VICI"]),
     tests(

@@ -21,17 +21,21 @@ extension GatewayClient {
     host.log(.notice, "settings", "the gateway has changed them")
     self.memory?.login?.grant = push.grant
     keep()
+    let before = sites.text
+    updateSites()
+    if isReady, !isReasserting, sites.text != before { host.transport(transportReason) }
     update()
   }
 
   /// Has the agent apply what has changed. The engine goes on, and so do flows that the change does not touch.
   func update() {
-    guard isReady, !live.isApplying, let grant = memory?.login?.grant, let old = live.inForce, grant != old else { return }
+    guard isReady, !live.isApplying, !live.isMoving, let grant = memory?.login?.grant, let old = live.inForce, grant != old else { return }
     live.isApplying = true
     host.apply(Self.settings(of: grant)) { [weak self] result in
       guard let self, isRunning else { return }
       live.isApplying = false
       live.inForce = grant
+      if live.isMoving { return applyMove() }
       switch result {
       case .failure(let refusal): host.log(.warning, "settings", "the changed ones are not in force: \(refusal.text)")
       case .success(let refused): report(refused)

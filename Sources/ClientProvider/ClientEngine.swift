@@ -12,6 +12,8 @@ package protocol ClientEngine: AnyObject {
   func listen(at address: IPAddress, _ take: @escaping ([UInt8]) -> Void) -> EngineTrouble?
   /// Sends an empty datagram to the gateway's address through the tunnel: a firewall of this machine then lets its settings in.
   func greet(_ gateway: IPAddress)
+  /// The clock of its handshakes, in nanoseconds since 1970.
+  var clock: UInt64 { get }
   /// Calls back later with its state; `nil` if it gives none.
   func read(_ then: @escaping (EngineReading?) -> Void)
   /// Opens a port of this machine for the engine, which sends from the port `engine`; `nil` if that is not possible.
@@ -44,7 +46,7 @@ package struct EngineTrouble: Error, Equatable, Sendable {
   }
 }
 
-/// The state of the engine's one peer.
+/// The state of the engine's peer that has the tunnel's packets, and the handshakes of the others, which are only probed.
 package struct EngineReading: Equatable, Sendable {
   /// Whether there was a handshake since the peer was added.
   package var hasHandshake: Bool { handshake > 0 }
@@ -54,6 +56,8 @@ package struct EngineReading: Equatable, Sendable {
   package var sent: UInt64
   /// Its UDP port; 0: it has none yet.
   package var port: UInt16 = 0
+  /// The times of the last handshakes of the other peers, by their keys in hexadecimal.
+  package var others: [String: UInt64] = [:]
 
   package init(handshake: UInt64 = 0, received: UInt64 = 0, sent: UInt64 = 0) {
     self.handshake = handshake
@@ -64,18 +68,43 @@ package struct EngineReading: Equatable, Sendable {
   /// Reads an answer to `get=1`; `nil` if it is an error.
   init?(_ answer: String) {
     self.init()
+    var peer = Peer()
     for line in answer.split(separator: "\n") {
       let parts = line.split(separator: "=", maxSplits: 1)
-      guard parts.count == 2, let number = UInt64(parts[1]) else { continue }
+      guard parts.count == 2 else { continue }
       switch parts[0] {
-      case "last_handshake_time_sec": handshake &+= number &* 1_000_000_000
-      case "last_handshake_time_nsec": handshake &+= number
+      case "public_key":
+        take(peer)
+        peer = Peer(key: String(parts[1]))
+      case "allowed_ip": peer.hasPackets = true
+      default: break
+      }
+      guard let number = UInt64(parts[1]) else { continue }
+      switch parts[0] {
+      case "last_handshake_time_sec": peer.handshake &+= number &* 1_000_000_000
+      case "last_handshake_time_nsec": peer.handshake &+= number
       case "listen_port": port = UInt16(clamping: number)
-      case "rx_bytes": received = number
-      case "tx_bytes": sent = number
+      case "rx_bytes": peer.received = number
+      case "tx_bytes": peer.sent = number
       case "errno" where number != 0: return nil
       default: break
       }
+    }
+    take(peer)
+  }
+
+  private struct Peer {
+    var key = ""
+    var hasPackets = false
+    var handshake: UInt64 = 0
+    var received: UInt64 = 0
+    var sent: UInt64 = 0
+  }
+
+  /// The lines of a peer follow its key.
+  private mutating func take(_ peer: Peer) {
+    if peer.hasPackets { (handshake, received, sent) = (peer.handshake, peer.received, peer.sent) } else if !peer.key.isEmpty {
+      others[peer.key] = peer.handshake
     }
   }
 }
@@ -104,5 +133,12 @@ enum EngineRequest {
     "set=1\npublic_key=\(hex(gateway))\nupdate_only=true\nprobe=\(endpoint)\n\n"
   }
 
-  private static func hex(_ bytes: [UInt8]) -> String { bytes.map(hexadecimal).joined() }
+  /// Sends an initiation to a gateway that gets none of the tunnel's packets.
+  static func measure(_ gateway: [UInt8], at endpoint: Endpoint) -> String {
+    "set=1\npublic_key=\(hex(gateway))\nendpoint=\(endpoint)\nreplace_allowed_ips=true\nprobe=\(endpoint)\n\n"
+  }
+
+  static func remove(_ gateway: [UInt8]) -> String { "set=1\npublic_key=\(hex(gateway))\nremove=true\n\n" }
+
+  static func hex(_ bytes: [UInt8]) -> String { bytes.map(hexadecimal).joined() }
 }

@@ -12,6 +12,8 @@ package struct ClientOptions: Equatable {
   package let username: String?
   package let device: String
   package let transport: WayMachine.Preference
+  /// Which of several gateways is used.
+  package let gateway: SiteMachine.Preference
 
   /// `nil` if they do not fit the manifest. `hostName`: the device's name if the options have none.
   package init?(_ options: JSON, hostName: @autoclosure () -> String = ClientOptions.hostName) {
@@ -21,6 +23,8 @@ package struct ClientOptions: Equatable {
     username = options["username"]?.string
     device = options["device"]?.string ?? hostName()
     transport = options["transport"]?.string.flatMap { WayMachine.Preference(rawValue: $0) } ?? .auto
+    let gateway = options["gateway"]?.string?.lowercased() ?? "nearest"
+    self.gateway = gateway == "nearest" ? .nearest : .named(gateway)
   }
 
   /// Whom a login was for: one of another text is none for these options.

@@ -60,6 +60,12 @@ package final class EngineProcess: ClientEngine {
     ended()
   }
 
+  package var clock: UInt64 {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return UInt64(now.tv_sec) &* 1_000_000_000 &+ UInt64(now.tv_nsec)
+  }
+
   package func configure(_ request: String) { send(request) { _ in } }
 
   package func listen(at address: IPAddress, _ take: @escaping ([UInt8]) -> Void) -> EngineTrouble? {

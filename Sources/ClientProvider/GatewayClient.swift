@@ -28,6 +28,13 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
   var isReady = false
   var isReasserting = false
   var live = LiveSettings()
+  var sites = SiteMachine(.nearest)
+  /// The probes of gateways that are under way.
+  var round: SiteRound?
+  /// Addresses of gateways whose endpoint is a name.
+  var places: [[UInt8]: IPAddress] = [:]
+  /// When this run began.
+  var began = Moment(nanoseconds: 0)
 
   /// The search for a way to the gateway.
   struct Seeking {
@@ -51,7 +58,8 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
 
   package func start(_ request: StartRequest) {
     (options, hasSignedIn, isRunning, isReady, isReasserting, signIn) = (ClientOptions(request.options), false, false, false, false, nil)
-    live = LiveSettings()
+    (live, round, began) = (LiveSettings(), nil, host.now)
+    sites = SiteMachine(options?.gateway ?? .nearest)
     secrets = (bytes(of: "token"), bytes(of: "password"))
     let kept = host.credential(ProtocolLimits.keptCredential)
     guard let options else { return fail("no-server", "the options `server` and `pin` are missing or wrong", .person) }
@@ -75,9 +83,11 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     guard path != nil else {
       seeking.number += 1
       seeking.ways.stop()
+      suspendSites()
       closeRelay()
       return reassert("no-network", "there is no network")
     }
+    sites.forget()
     seek(isLater: true)
   }
 
@@ -97,7 +107,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
             "endpoint": JSON(grant?.endpoint), "transport": JSON(transport),
             "transport-reason": JSON(transport == nil ? nil : transportReason),
             "addresses": JSON(grant?.addresses.map(\.description) ?? []),
-            "signed-in-now": .bool(hasSignedIn),
+            "signed-in-now": .bool(hasSignedIn), "gateway": JSON(grant?.site?.name), "gateways": siteReport,
           ])))
   }
 
@@ -119,6 +129,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
   private func leave() {
     seeking.number += 1
     seeking.ways.stop()
+    suspendSites()
     closeRelay()
     (isReady, isRunning, signIn) = (false, false, nil)
     engine.stop()
@@ -159,6 +170,8 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
 
   /// Has the device, its settings and the engine, and looks for the gateway.
   private func prepare() {
+    updateSites()
+    useWanted()
     guard let grant = memory?.login?.grant else { return }
     guard !isRunning else { return apply(grant) }
     host.openDevice { [weak self] result in

@@ -11,6 +11,7 @@ extension GatewayClient {
     guard let grant = memory?.login?.grant, let endpoint = Endpoint(grant.endpoint), let options else { return }
     seeking.number += 1
     let number = seeking.number
+    suspendSites()
     (seeking.isLater, seeking.end) = (isLater, nil)
     if options.transport == .tcp, grant.relayPort == nil {
       return fail("no-relay", "the gateway \(endpoint) relays nothing by TCP; see `roamward-gateway relay enable` there", .person)
@@ -44,7 +45,7 @@ extension GatewayClient {
     let pause =
       seeking.ways.isAwaiting || seeking.ways.way == nil
       ? GatewayPatience.look
-      : min(watch.pause, max(.zero, seeking.ways.deadline.map { $0 - host.now } ?? watch.pause))
+      : min(watch.pause, max(.milliseconds(10), [seeking.ways.deadline, siteDeadline].compactMap { $0 }.map { $0 - host.now }.min() ?? watch.pause))
     host.after(pause) { [weak self] in
       guard let self, seeking.number == number else { return }
       engine.read { [weak self] reading in
@@ -68,10 +69,11 @@ extension GatewayClient {
     }
     if wasConnected { greet(reading) }
     if wasConnected, watch.isSilent(reading, at: host.now) {
-      seek(isLater: true)
+      if !leaveDeadGateway() { seek(isLater: true) }
       return true
     }
-    return false
+    if wasConnected { measure(reading) }
+    return seeking.number != number
   }
 
   private func perform(_ orders: [WayMachine.Order], _ reading: EngineReading = EngineReading()) {
@@ -123,14 +125,16 @@ extension GatewayClient {
     }
     (isReady, isReasserting) = (true, false)
     greet(reading)
-    update()
     watch = PeerWatch(reading, at: host.now)
+    siteAnswered()
+    update()
   }
 
   /// In no way there was an answer.
   private func silent() {
     guard let login = memory?.login else { return }
     let endpoint = login.grant.endpoint
+    if tryNextSite() { return }
     if seeking.isLater { return seekAgain(endpoint) }
     let words =
       login.grant.relayPort.map { "the gateway \(endpoint) does not answer WireGuard, neither by UDP nor by TCP port \($0)" }
@@ -153,6 +157,7 @@ extension GatewayClient {
     let number = seeking.number
     host.after(max(GatewayPatience.look, GatewayPatience.round - (host.now - seeking.began))) { [weak self] in
       guard let self, seeking.number == number else { return }
+      sites.searchAgain()
       seek(isLater: true)
       seeking.end = end
     }
@@ -166,7 +171,7 @@ extension GatewayClient {
       guard let self, seeking.number == number, let options, let port = memory?.login?.grant.relayPort else { return }
       let server = Endpoint(host: .address(address), port: port)
       relay = RelayLink(
-        host, to: server, pin: options.pin, engine: engine, enginePort: reading?.port ?? 0,
+        host, to: server, pin: memory?.login?.grant.site?.loginPin ?? options.pin, engine: engine, enginePort: reading?.port ?? 0,
         opened: { [weak self] in
           guard let self else { return }
           perform(seeking.ways.relayOpened(at: host.now))
@@ -201,6 +206,12 @@ extension GatewayClient {
 
   /// Why it is that one.
   var transportReason: String {
+    let site = sites.text
+    // The protocol takes 512 bytes.
+    return String(decoding: (site.isEmpty ? wayReason : "\(wayReason); \(site)").utf8.prefix(500), as: UTF8.self)
+  }
+
+  private var wayReason: String {
     guard let way = seeking.ways.way, let grant = memory?.login?.grant, let port = Endpoint(grant.endpoint)?.port else { return "" }
     switch way {
     case .udp(let address): return "by UDP to \(Endpoint(host: .address(address), port: port)), which answers"

@@ -8,7 +8,10 @@ struct LiveSettings {
   /// Whether an answer of the agent to changed ones is awaited; and whether the tunnel is ready then.
   var isApplying = false
   var isReadyDue = false
-  private var lastNumber: UInt64 = 0
+  /// Whether the device changes over to another gateway, whose settings are not in force yet.
+  var isMoving = false
+  /// The last number of each gateway.
+  private var lastNumbers: [[UInt8]: UInt64] = [:]
   private var greeting: (received: UInt64, at: Moment)?
 
   /// More bytes than a handshake and the keepalives of a session without data: those are no reason to greet, or greetings would never end.
@@ -18,8 +21,8 @@ struct LiveSettings {
 
   /// Whether a push with the right seal is newer than those before, and can be used: without an address or an endpoint there is no tunnel.
   mutating func accept(_ push: SettingsPush, from gateway: [UInt8]) -> Bool {
-    guard push.number > lastNumber else { return false }
-    lastNumber = push.number
+    guard push.number > lastNumbers[gateway] ?? 0 else { return false }
+    lastNumbers[gateway] = push.number
     return push.grant.gatewayKey == gateway && Endpoint(push.grant.endpoint) != nil && !push.grant.addresses.isEmpty
   }
 

@@ -22,10 +22,17 @@ final class MemoryEngine: ClientEngine {
   var interface: String?
   var trouble: EngineTrouble?
   var port: MemoryPort?
-  private var handshakes: UInt64 = 0
+  /// The round trips to endpoints; 1 ms if there is none.
+  var delays: [String: Duration] = [:]
+  private let host: ProviderHost
   private var ended: () -> Void = {}
 
-  init(host: ProviderHost) { Self.last = self }
+  init(host: ProviderHost) {
+    self.host = host
+    Self.last = self
+  }
+
+  var clock: UInt64 { host.now.nanoseconds &+ 1_700_000_000_000_000_000 }
 
   func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble? {
     if let trouble { return trouble }
@@ -36,16 +43,28 @@ final class MemoryEngine: ClientEngine {
 
   func configure(_ request: String) {
     requests.append(request)
-    if let probe = line("probe", of: request), answering.contains(probe) { handshake() }
+    if let probe = line("probe", of: request), answering.contains(probe) {
+      if let key = line("public_key", of: request), key != field("public_key") {
+        reading?.others[key] = answerTime(probe)
+      } else {
+        handshake(probe)
+      }
+    }
+    if request.contains("remove=true"), let key = line("public_key", of: request) { reading?.others[key] = nil }
     guard request.contains("replace_peers=true") else { return }
     reading = EngineReading()
     reading?.port = 4242
-    if let endpoint = field("endpoint"), answering.contains(endpoint) { handshake() }
+    if let endpoint = field("endpoint"), answering.contains(endpoint) { handshake(endpoint) }
   }
 
-  private func handshake() {
-    handshakes += 1
-    reading?.handshake = handshakes
+  private func answerTime(_ endpoint: String) -> UInt64 {
+    let delay = delays[endpoint] ?? .milliseconds(1)
+    return clock &+ UInt64(delay.components.attoseconds / 1_000_000_000) &+ UInt64(delay.components.seconds) &* 1_000_000_000
+  }
+
+  private func handshake(_ endpoint: String) {
+    let last = reading?.handshake ?? 0
+    reading?.handshake = max(answerTime(endpoint), last + 1)
   }
 
   private func line(_ name: String, of request: String) -> String? {
@@ -60,7 +79,7 @@ final class MemoryEngine: ClientEngine {
   }
 
   /// The gateway answers an initiation that the engine has sent into the relay.
-  func handshakeThroughRelay() { handshake() }
+  func handshakeThroughRelay() { handshake("") }
 
   /// A value of the last configuration that sets the peer.
   func field(_ name: String) -> String? { requests.last { $0.contains("replace_peers=true") }.flatMap { line(name, of: $0) } }

@@ -77,20 +77,27 @@ import Testing
     #expect(try store.problems() == [])
   }
 
-  @Test("a store from before sign-ins at an OpenID provider is brought up to date, and keeps its users", arguments: Kind.all)
+  @Test("a store from before sign-ins by OpenID and several gateways is brought up to date, and keeps what it has", arguments: Kind.all)
   func migration(kind: Kind) throws {
     let database = try Database(kind)
     let engine = try database.open()
+    let own = try key(1)
     try GatewayStore(engine, creating: true).change(as: "root", at: 100) { work throws(GatewayError) in
+      work.setSite(Endpoint("192.0.2.1:51820")!, publicKey: own, link: InterfaceName("wg-gateway")!)
+      try work.addPool(GatewayName("lan")!, IPPrefix("10.77.0.0/24")!, isTranslated: false)
       for user in ["alice", "bob"] { try work.addUser(GatewayName(user)!) }
     }
+    for column in ["name", "pin", "relay_port"] { try engine.run("ALTER TABLE site DROP COLUMN \(column)", []) }
+    try engine.run("ALTER TABLE pools DROP COLUMN site_id", [])
     try engine.run("ALTER TABLE users DROP COLUMN subject", [])
     for index in ["leases_device", "tokens_user"] { try engine.run("DROP INDEX \(index)", []) }
     try engine.run("UPDATE meta SET value = 2 WHERE name = 'schema'", [])
     let store = try GatewayStore(try database.open())
     let person = SignedInPerson(subject: "https://login.example.com 1", name: try name("alice"))
     try store.change(as: "login", at: 101) { work throws(GatewayError) in _ = try work.signIn(person, creating: false) }
-    let users = try GatewayStore(try database.open()).load().directory.users.values
+    let directory = try GatewayStore(try database.open(), viewpoint: own).load().directory
+    #expect(directory.site?.name.description == "main" && directory.pools.values.map(\.site) == [directory.site?.id])
+    let users = directory.users.values
     #expect(users.compactMap(\.subject) == [person.subject] && users.count == 2)
   }
 
