@@ -4,8 +4,8 @@ import Testing
 @Suite("The client of our own gateway", .needsLab, .marksSockets)
 struct GatewayClientScenes {
   /// With a provider that manifests name `roamward`.
-  private func scene() throws -> Scene {
-    let scene = try Scene([:], words: ["providers.bash", "client.bash"])
+  private func scene(words: [String] = []) throws -> Scene {
+    let scene = try Scene([:], words: ["providers.bash", "client.bash"] + words)
     try scene.run(
       """
       install_provider roamward
@@ -252,5 +252,52 @@ struct GatewayClientScenes {
         "port 443, 1 connected by it", "by TCP", "[downloaded]", "[the same connection, 1 login, connected]",
         "by UDP to 203.0.113.10:51821, which answers", "1", "0",
       ])
+  }
+
+  @Test(
+    "of two gateways with keys of their own the nearer one is used, and the other one after a death; one login, and nothing outside",
+    .enabled(if: access("/usr/lib/postgresql", F_OK) == 0 && getpwnam("postgres") != nil, "needs PostgreSQL"))
+  func sites() throws {
+    let seen = try scene(words: ["sites.bash"]).run(
+      """
+      two_sites
+      secret office.password 'correct horse'
+      go cafe
+      watch_others_of_sites
+      client_policy ', username: alice' 'password: office.password' <<<'    kill-switch: "on"'
+      start_agent
+      roamward up office >/dev/null
+      within 20 field_is office state connected
+      within 5 reaches_inner
+      before=$(clear)
+      uses paris && say "$(ip -j address show office | jq -r '[.[].addr_info[] | select(.family == "inet").local] | join(" ")')"
+      # The near one is far now.
+      delay paris 40
+      delay lyon 6
+      within 60 uses lyon
+      within 10 reaches_inner
+      within 5 field_is office state connected
+      say "$(ip -j address show office | jq -r '[.[].addr_info[] | select(.family == "inet").local] | join(" ")')"
+      within 20 eval 'field office transport | grep -q "gateway lyon, .* ms; paris, .* ms"'
+      # It dies while packets flow.
+      busybox ping -i 0.2 10.96.0.1 >/dev/null & flow=$!
+      trap 'kill $flow' EXIT
+      sleep 1
+      kill_site lyon
+      died=$SECONDS
+      within 20 uses paris
+      within 5 reaches_inner
+      echo "dead for $((SECONDS - died)) s" >&2
+      within 20 eval 'field office transport | grep -q "gateway paris, .* ms; lyon does not answer"'
+      kill $flow
+      trap - EXIT
+      say "$(($(clear) - before)) outside, $(site paris audit tail | grep -cE ' login [a-z]') login"
+      roamward message office status | jq -c '[.connected, .gateway, ."signed-in-now"]'
+      stop_agent
+      """)
+    #expect(
+      seen.lines.filter { !$0.hasPrefix("dead for") } == [
+        "[10.95.0.2]", "[10.95.1.2]", "[0 outside, 1 login]", #"[true,"paris",true]"#, "0",
+      ], "\(seen)")
   }
 }
