@@ -19,17 +19,24 @@ extension GatewayClient {
     let isUsable = !grant.sites.isEmpty && grant.site != nil
     sites.update(
       isUsable ? grant.sites.map { SiteMachine.Candidate(key: $0.key, name: $0.name) } : [], present: grant.gatewayKey, at: host.now)
-    watch.hasAlternative = sites.hasOthers
   }
 
   /// The way to the gateway is there.
   func siteAnswered() {
     updateSites()
     round = nil
+    if useWantedNow() { return }
     guard case .udp = seeking.ways.way else { return sites.suspend() }
+    watch.hasAlternative = sites.hasOthers
     sites.connected(at: host.now)
     for site in memory?.login?.grant.sites ?? [] { locate(site) }
-    if let wanted = sites.wanted { change(to: wanted, "the policy wants another gateway") }
+  }
+
+  /// The policy names another one, which a push may have made known.
+  private func useWantedNow() -> Bool {
+    guard let wanted = sites.wanted else { return false }
+    change(to: wanted, "the policy wants it")
+    return true
   }
 
   func suspendSites() {
@@ -45,7 +52,9 @@ extension GatewayClient {
 
   /// Measures the round trips to all gateways, now and then.
   func measure(_ reading: EngineReading) {
+    if useWantedNow() { return }
     guard case .udp(let address) = seeking.ways.way, let grant = memory?.login?.grant else { return }
+    watch.hasAlternative = sites.hasOthers
     if watch.isSuspicious { sites.suspect(at: host.now) }
     if let round {
       if host.now >= round.until { finish(round, reading, grant) }
@@ -76,8 +85,9 @@ extension GatewayClient {
       let isPresent = key == grant.gatewayKey
       let handshake = isPresent ? reading.handshake : reading.others[EngineRequest.hex(key)] ?? 0
       if handshake > sent { trips[key] = .nanoseconds(Int64(clamping: handshake - sent)) }
-      // It has no further business with the others.
-      if !isPresent { engine.configure(EngineRequest.remove(key)) }
+      // The engine would repeat the initiation. One that has answered stays: its gateway may send a push, and tries again if nothing comes
+      // back.
+      if !isPresent, trips[key] == nil { engine.configure(EngineRequest.remove(key)) }
     }
     if let next = sites.finish(trips, at: host.now) { return change(to: next, "another gateway is nearer") }
     if isReady, !isReasserting { host.transport(transportReason) }
@@ -87,7 +97,13 @@ extension GatewayClient {
     switch Endpoint(site.endpoint)?.host {
     case .address(let address): places[site.key] = address
     case .name(let name):
-      host.resolve(name) { [weak self] in if case .success(let addresses) = $0 { self?.places[site.key] = addresses.first } }
+      host.resolve(name) { [weak self] result in
+        guard let self, case .success(let addresses) = result else { return }
+        // Of the family that passes here.
+        var family: IPAddress.Family?
+        if case .udp(let address) = seeking.ways.way { family = address.family }
+        places[site.key] = addresses.first { $0.family == family } ?? addresses.first
+      }
     case nil: break
     }
   }
@@ -140,7 +156,7 @@ extension GatewayClient {
     live.isMoving = true
     guard !live.isApplying, let grant = memory?.login?.grant else { return }
     live.isApplying = true
-    let end = seeking.end
+    let (end, number) = (seeking.end, seeking.number)
     host.apply(Self.settings(of: grant)) { [weak self] result in
       guard let self, isRunning else { return }
       live.isApplying = false
@@ -153,6 +169,8 @@ extension GatewayClient {
       }
       live.inForce = grant
       listen(grant)
+      // Unless the network has changed meanwhile, or is away.
+      guard seeking.number == number else { return }
       seek(isLater: isReady)
       seeking.end = end
     }

@@ -265,24 +265,23 @@ struct GatewayClientScenes {
       go cafe
       watch_others_of_sites
       client_policy ', username: alice' 'password: office.password' <<<'    kill-switch: "on"'
+      # It logs in at the far one.
+      delay paris 40
+      delay lyon 6
       start_agent
       roamward up office >/dev/null
       within 20 field_is office state connected
       within 5 reaches_inner
       before=$(clear)
       uses paris && say "$(ip -j address show office | jq -r '[.[].addr_info[] | select(.family == "inet").local] | join(" ")')"
-      # The near one is far now.
-      delay paris 40
-      delay lyon 6
       within 60 uses lyon
       within 10 reaches_inner
       within 5 field_is office state connected
       say "$(ip -j address show office | jq -r '[.[].addr_info[] | select(.family == "inet").local] | join(" ")')"
       within 20 eval 'field office transport | grep -q "gateway lyon, .* ms; paris, .* ms"'
       # It dies while packets flow.
-      busybox ping -i 0.2 10.96.0.1 >/dev/null & flow=$!
+      (while sleep 0.1; do busybox ping -c 1 -W 1 -s 400 10.96.0.1 >/dev/null 2>&1 || true; done) & flow=$!
       trap 'kill $flow' EXIT
-      sleep 1
       kill_site lyon
       died=$SECONDS
       within 20 uses paris

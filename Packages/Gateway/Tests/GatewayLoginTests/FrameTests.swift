@@ -16,6 +16,7 @@ import Testing
     + [
       GatewayMessage.welcome(version: 1, methods: [.password, .token]), .more(.code, text: "Code?"), .done(grant),
       .failed(.later, retryAfter: 900), .visit(page), .relaying(version: 1),
+      .done(SiteListTests.grant),
     ].map(\.frame)
 
   /// Reads a frame of either side; what it is, written again.
@@ -84,7 +85,7 @@ import Testing
       .credential(number: 3, hash: "", account: nil, refusal: .unknownName),
       .credential(number: 3, hash: "$", account: account, refusal: nil), .answer(number: 1, .account(LoginAccount(user: 1))),
       .answer(number: 1, .accepted), .answer(number: 1, .refused(.wrongCode)), .answer(number: 1, .unsuitable("no")),
-      .answer(number: 1, .bound(grant)), .answer(number: 1, .unbound), .answer(number: 1, .unavailable), .answer(number: 1, .busy),
+      .answer(number: 1, .bound(grant)), .answer(number: 1, .bound(SiteListTests.grant)), .answer(number: 1, .unbound), .answer(number: 1, .unavailable), .answer(number: 1, .busy),
       .offer([.password, .openID]), .answer(number: 1, .visit(page)),
       .answer(number: 1, .expired),
     ]
