@@ -306,8 +306,8 @@ let package = Package(
         "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-store", "roamward-gateway-web", "roamward-wireguard",
       ],
       resources: [
-        "agree.py", "browser.py", "gateway.bash", "login.bash", "login.py", "openid.bash", "page.bash", "relay.py", "scene.bash",
-        "shared.bash",
+        "agree.py", "browser.py", "flow.py", "gateway.bash", "grants.bash", "login.bash", "login.py", "openid.bash", "page.bash", "pair.bash",
+        "postgresql.bash", "relay.py", "scene.bash", "shared.bash",
       ]),
     gatewayTests(
       "GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "GatewayOpenID", "GatewayPostgreSQL", "GatewayWeb", "ProcessConfinement"]),

@@ -1,6 +1,7 @@
 package import GatewayCore
 package import KernelModel
 package import KernelNetwork
+internal import KeyMemory
 internal import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
@@ -110,6 +111,31 @@ package final class GatewayKernel {
     let remaining = Set(new.map(\.publicKey))
     for peer in old where !remaining.contains(peer.publicKey) { log("wg set \(link) peer (hidden) remove") }
     return true
+  }
+
+  /// Sets where peers are: a session with them can begin here.
+  func setEndpoints(_ endpoints: [WireGuardKey: Endpoint], of device: WireGuardState, link: String) {
+    do {
+      if device.engine == .kernel { return try wireGuard.setEndpoints(endpoints, link: link) }
+      let peers = device.peers.compactMap { peer in
+        endpoints[peer.publicKey].map {
+          WireGuardPeer(publicKey: peer.publicKey, endpoint: $0, persistentKeepalive: peer.persistentKeepalive)
+        }
+      }
+      try userspace.setEndpointsAndKeepalives(link, peers)
+    } catch { log("\(error)") }
+  }
+
+  /// Makes peers anew, with the endpoints given: their sessions are of an earlier time, and the devices do not use them any more.
+  func forgetSessions(
+    of keys: Set<WireGuardKey>, _ endpoints: [WireGuardKey: Endpoint], of state: WireGuardState, _ key: SecretKey, link: String
+  ) {
+    guard !keys.isEmpty, let publicKey = state.publicKey else { return }
+    let peers = state.peers.filter { keys.contains($0.publicKey) }.map {
+      WireGuardPeer(publicKey: $0.publicKey, endpoint: endpoints[$0.publicKey] ?? $0.endpoint, allowedIPs: $0.allowedIPs)
+    }
+    let device = WireGuardDevice(engine: state.engine, privateKey: key, publicKey: publicKey, listenPort: state.listenPort)
+    if change(link, from: peers, to: [], of: device) { _ = change(link, from: [], to: peers, of: device) }
   }
 
   private func configure(_ link: String, _ device: WireGuardDevice, _ log: (String) -> Void) {

@@ -30,6 +30,13 @@ package final class GatewayServer {
   private var page: PageService?
   private var sender: SettingsSender?
   private var publisher = SitePublisher()
+  private var pair: PairService?
+  /// What the gateway starts with while the store's server is away.
+  private let replica: StoreReplica?
+  /// Whether the store could not be read at the last attempt.
+  private var isAway = false
+  /// Whether the replica is as the view.
+  private var hasKept = false
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
@@ -50,10 +57,16 @@ package final class GatewayServer {
       throw StartFailure(description: "another gateway runs with \(folder.path)")
     }
     self.lock = lock
-    (store, server) = try folder.openStore()
+    (store, server) = try folder.openStore(waiting: true)
     guard let key = try folder.privateKey() else { throw GatewayError.notInitialised }
     self.key = key
-    view = try store.load()
+    replica = server == nil ? nil : folder.replica
+    do throws(StoreError) {
+      view = try store.load()
+    } catch {
+      guard let last = (try? replica?.load()) ?? nil else { throw error }
+      view = last
+    }
     guard let site = view.directory.site else { throw GatewayError.notInitialised }
     guard key.publicKey == site.publicKey else {
       throw StartFailure(description: "\(folder.keyPath) is not the key that clients know; put the right one back")
@@ -76,10 +89,11 @@ package final class GatewayServer {
     sources.append(
       try loop.onChange(in: folder.path, mask: UInt32(IN_MOVED_TO)) { [weak self] name, _ in
         if name.isEmpty || name == "changed" { self?.refresh() }
+        if name == self?.folder.takeOverName { self?.pair?.takeOver() }
       })
     logins = LoginService(
       folder, on: loop, store, directory: { [weak self] in self?.view.directory ?? Directory() },
-      changed: { [weak self] in self?.refresh() }, log: { log($0) })
+      isAway: { [weak self] in self?.isAway ?? true }, changed: { [weak self] in self?.refresh() }, log: { log($0) })
     page = PageService(
       PageService.Host(
         folder: folder, loop: loop, store: store, directory: { [weak self] in self?.view.directory ?? Directory() },
@@ -87,6 +101,10 @@ package final class GatewayServer {
     sender = SettingsSender(
       on: loop, key, relayPort: { [weak self] in self?.logins?.relayPort },
       directory: { [weak self] in self?.view.directory ?? Directory() })
+    if server != nil {
+      pair = try PairService(
+        folder, on: loop, store, kernel, key, directory: { [weak self] in self?.view.directory ?? Directory() }, log: { log($0) })
+    }
     server?.follow(on: loop) { [weak self] in self?.refresh() }
     refresh()
     ServiceManager.ready(status: lastTrouble ?? "\(view.directory.devices.count) devices")
@@ -108,6 +126,7 @@ package final class GatewayServer {
         change = DeviceChange(of: changes, from: old, engine: engine, at: now)
         pushed = ChangeReach(ofSettings: changes, in: old)
       }
+      isAway = false
       if server != nil { folder.noteReading() }
       change?.complete(update, view.directory, at: now)
       if case .rows(let changes) = update {
@@ -117,8 +136,11 @@ package final class GatewayServer {
       }
       if onTime || !(change.map(apply) ?? false) { converge() }
       if pushed != .devices([]) { sender?.note(pushed) }
+      keep(update)
+      if onTime { try pair?.exchange() }
     } catch {
-      trouble("\(error); the gateway goes on with what it has read")
+      isAway = true
+      trouble(isStale ? "\(error); all sessions end, as `store stale-after` says" : "\(error); the gateway goes on with what it has read")
       converge(isComplete: false)
     }
     logins?.refresh()
@@ -127,6 +149,21 @@ package final class GatewayServer {
     if onTime || timer == nil {
       timer = try? loop.at(.now + (server == nil ? Self.period : Self.serverPeriod)) { [weak self] in self?.refresh(onTime: true) }
     }
+  }
+
+  /// Whether what was read is older than it may be: nobody may connect then.
+  private var isStale: Bool {
+    guard isAway, server != nil, let limit = folder.staleAfter else { return false }
+    return Timestamp.now.seconds - (folder.lastReading ?? 0) > limit
+  }
+
+  /// Writes what was read for a start without the server. The kernel has it already.
+  private func keep(_ update: GatewayStore.Update) {
+    do throws(StoreError) { try replica?.write(view, after: hasKept ? update : .everything) } catch {
+      hasKept = false
+      return log("what was read is not kept for a start without the store: \(error)")
+    }
+    hasKept = true
   }
 
   /// Applies what differs of a few devices. Returns whether that is all that had to be done.
@@ -158,7 +195,8 @@ package final class GatewayServer {
     engine = nil
     guard let site = view.directory.site else { return trouble("the store has no gateway any more; nothing is changed") }
     let present = kernel.engine(of: site.link.description)
-    guard let state = GatewayState(view.directory, privateKey: key, engine: present, at: Timestamp.now.seconds) else { return }
+    let served = isStale ? view.directory.withoutDevices : view.directory
+    guard let state = GatewayState(served, privateKey: key, engine: present, at: Timestamp.now.seconds) else { return }
     do {
       // Packets are refused before they can arrive.
       switch try firewall.apply(state.table) {

@@ -10,14 +10,13 @@ internal import SystemdIO
 /// The gateway and its machine at one moment, read by commands. Changes nothing.
 package struct HostExamination {
   private let folder: StateFolder
-  private let store: GatewayStore
-  private let view: GatewayStore.View
+  private let known: StateFolder.Known
+  private var view: GatewayStore.View { known.view }
   private let now = Timestamp.now.seconds
 
   package init(_ folder: StateFolder) throws {
     self.folder = folder
-    store = try folder.store()
-    view = try store.load()
+    known = try folder.known()
   }
 
   private var isServing: Bool {
@@ -28,7 +27,16 @@ package struct HostExamination {
     let link = view.directory.site?.link.description
     let device = link.flatMap { link in (try? kernel()).flatMap { $0.device(link, $0.engine(of: link)) } }
     let relayPort = ((try? folder.loginIdentity()) ?? nil) == nil ? nil : folder.relayPort()
-    return GatewayStatus(directory: view.directory, isServing: isServing, device: device, relayPort: relayPort, now: now)
+    var status = GatewayStatus(directory: view.directory, isServing: isServing, device: device, relayPort: relayPort, now: now)
+    status.away = away
+    return status
+  }
+
+  /// Why the store cannot be read, and how old is what is shown.
+  private var away: StoreAbsence? {
+    known.failure.map {
+      StoreAbsence(reason: $0.text, age: folder.lastReading.map { max(0, now - $0) }, staleAfter: folder.staleAfter)
+    }
   }
 
   package func desired() throws -> GatewayState {
@@ -56,7 +64,16 @@ package struct HostExamination {
 
   package func condition() throws -> GatewayCondition {
     var condition = GatewayCondition(directory: view.directory, now: now)
-    condition.storeProblems = try store.problems()
+    condition.away = away
+    if let store = known.store {
+      condition.storeProblems = try store.problems()
+      if try folder.storeServer() != nil, let own = view.directory.site {
+        let (id, now) = (try? folder.gatewayID(), now)
+        condition.partners = try store.partners().filter { $0.publicKey == own.publicKey && $0.id != id && now - $0.seen < 86_400 }
+          .map(\.host)
+      }
+    }
+    condition.hasConntrackd = Self.runs("conntrackd")
     condition.isServing = isServing
     condition.relayTrouble = folder.relayPort() == nil ? nil : folder.trouble(of: .relay)
     do throws(GatewayError) {
@@ -72,6 +89,13 @@ package struct HostExamination {
     let plan = try kernel().plan(to: state)
     condition.leftSteps = plan.conflict.map { [$0] } ?? plan.steps.map(\.description)
     return condition
+  }
+
+  /// Whether a program of this name runs (proc(5): `comm`).
+  private static func runs(_ name: String) -> Bool {
+    Folder.names(in: "/proc").contains { process in
+      UInt32(process) != nil && (try? TextFile.read("/proc/\(process)/comm", limit: 64)).map { $0 == Array("\(name)\n".utf8) } ?? false
+    }
   }
 
   private func kernel() throws -> GatewayKernel { try GatewayKernel(folder, on: try EventLoop()) { _ in } }

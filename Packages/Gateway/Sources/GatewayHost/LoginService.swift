@@ -24,6 +24,8 @@ final class LoginService {
   private let log: (String) -> Void
   /// The directory as the gateway knows it.
   private let directory: () -> Directory
+  /// Whether the store cannot be read: then nobody logs in, with any name.
+  private let isAway: () -> Bool
   /// After a change of the store.
   private let changed: () -> Void
   private var process: WorkerProcess?
@@ -53,13 +55,14 @@ final class LoginService {
   }
 
   init(
-    _ folder: StateFolder, on loop: EventLoop, _ store: GatewayStore, directory: @escaping () -> Directory, changed: @escaping () -> Void,
-    log: @escaping (String) -> Void
+    _ folder: StateFolder, on loop: EventLoop, _ store: GatewayStore, directory: @escaping () -> Directory,
+    isAway: @escaping () -> Bool, changed: @escaping () -> Void, log: @escaping (String) -> Void
   ) {
     self.folder = folder
     self.loop = loop
     self.store = store
     self.directory = directory
+    self.isAway = isAway
     self.changed = changed
     self.log = log
     openID = OpenIDService(on: loop, log: log)
@@ -150,7 +153,7 @@ extension LoginService {
   private func findCredential(_ number: UInt32, _ name: GatewayName) {
     let directory = directory()
     // One name a conversation.
-    guard conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
+    guard !isAway(), conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
     guard let user = directory.user(named: name) else {
       return send(.credential(number: number, hash: "", account: nil, refusal: .unknownName))
     }
@@ -171,7 +174,7 @@ extension LoginService {
 
   private func findToken(_ number: UInt32, _ hash: [UInt8]) {
     let (directory, now) = (directory(), Timestamp.now.seconds)
-    guard conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
+    guard !isAway(), conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
     guard let token = directory.token(withHash: hash), token.isValid(at: now), directory.users[token.user]?.isActive(at: now) ?? false
     else { return answer(number, .refused(.wrongToken)) }
     let account = LoginAccount(user: token.user, token: token.id, questions: banner)
@@ -267,7 +270,7 @@ extension LoginService {
   private func offer() { send(.offer([.password, .token] + (openIDSettings == nil ? [] : [.openID]))) }
 
   private func signIn(_ number: UInt32, _ source: IPAddress) {
-    guard let settings = openIDSettings, conversations[number] == nil, signIns[number] == nil,
+    guard !isAway(), let settings = openIDSettings, conversations[number] == nil, signIns[number] == nil,
       conversations.count <= LoginDesk.capacity
     else { return answer(number, .unavailable) }
     let flow = openID.begin(settings) { [weak self] in self?.take($0, settings, number, source) }

@@ -9,7 +9,7 @@ package import LinuxIO
 internal import NetworkTypes
 
 /// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `banner`, `relay`, `page`, `changed`, `followed`,
-/// `firewall`, `lock`.
+/// `firewall`, `lock`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
 /// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
@@ -36,12 +36,13 @@ package struct StateFolder: Hashable, Sendable {
   package func store(creating: Bool = false) throws -> GatewayStore { try openStore(creating: creating).store }
 
   /// Opens the store; `server` is the way to it where it is no file.
-  func openStore(creating: Bool = false) throws -> (store: GatewayStore, server: StoreProcess?) {
+  /// `waiting`: a server may be away.
+  func openStore(creating: Bool = false, waiting: Bool = false) throws -> (store: GatewayStore, server: StoreProcess?) {
     guard let target = try storeServer() else {
       return (try GatewayStore(try SQLiteEngine(storePath, creating: creating), creating: creating, viewpoint: viewpoint), nil)
     }
     let server = StoreProcess(target)
-    return (try GatewayStore(server, creating: creating, viewpoint: viewpoint), server)
+    return (try GatewayStore(server, creating: creating, waiting: waiting, viewpoint: viewpoint), server)
   }
 
   /// Which gateway of the store this one is.

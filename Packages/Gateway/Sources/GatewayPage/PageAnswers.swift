@@ -47,6 +47,7 @@ extension GatewayStatus {
       "endpoint": JSON(directory.site?.endpoint.description), "link": JSON(directory.site?.link.description), "serving": .bool(isServing),
       "time": .string(Timestamp(seconds: now).description), "pools": .array(directory.sortedPools.map { .string($0.prefix.description) }),
       "connected": .integer(Int64(found.count { $0.state == .connected })), "devices": .array(shown), "more": .integer(Int64(more)),
+      "away": JSON(away?.description),
     ]
   }
 

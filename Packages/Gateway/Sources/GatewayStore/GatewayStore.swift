@@ -12,29 +12,43 @@ package final class GatewayStore {
   private var known: View?
   /// The key of the gateway that uses the store: which one of several it is.
   package let viewpoint: WireGuardKey?
+  /// Whether the tables are there, and those of this version.
+  private var isPrepared = false
+  private let isCreating: Bool
 
   /// How long a tombstone stays, in seconds: 7 days. A gateway that was away longer reads everything.
   package static let tombstoneAge: Int64 = 7 * 86_400
 
-  /// Opens the store. With `creating`, makes its tables if there are none. Brings tables of an earlier version up to date.
-  package init(_ engine: any StoreEngine, creating: Bool = false, viewpoint: WireGuardKey? = nil) throws(StoreError) {
+  /// Opens the store. With `creating`, makes its tables if there are none. Brings tables of an earlier version up to date. With `waiting`
+  /// all that is done by the first transaction: the store may be away.
+  package init(
+    _ engine: any StoreEngine, creating: Bool = false, waiting: Bool = false, viewpoint: WireGuardKey? = nil
+  ) throws(StoreError) {
     self.engine = engine
     self.viewpoint = viewpoint
+    isCreating = creating
+    if !waiting { try prepare() }
+  }
+
+  func prepare() throws(StoreError) {
+    if isPrepared { return }
     let version: Int64
     do throws(StoreError) {
       version = try meta("schema") ?? 0
     } catch {
-      guard creating else { throw error }
+      guard isCreating else { throw error }
       version = 0
     }
     guard version <= Migrations.all.count else {
       throw StoreError("the store was made by a later version of roamward-gateway", help: "update roamward-gateway")
     }
     if version < Migrations.all.count { try migrate() }
+    isPrepared = true
   }
 
   private func migrate() throws(StoreError) {
-    try writing { () throws(StoreError) in
+    try engine.beginWriting()
+    try finishing { () throws(StoreError) in
       try engine.run("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL)", [])
       let version = try meta("schema") ?? 0
       for statement in Migrations.all.dropFirst(Int(version)).joined() { try engine.run(statement, []) }
@@ -57,11 +71,13 @@ package final class GatewayStore {
   }
 
   func writing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    try prepare()
     try engine.beginWriting()
     return try finishing(body)
   }
 
   func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    try prepare()
     try engine.beginReading()
     return try finishing(body)
   }
@@ -200,7 +216,10 @@ extension GatewayStore {
   package func change<R>(
     as actor: String, at now: Int64, reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws(Refusal) -> R {
-    do throws(StoreError) { try engine.beginWriting() } catch { throw .store(error) }
+    do throws(StoreError) {
+      try prepare()
+      try engine.beginWriting()
+    } catch { throw .store(error) }
     do throws(Refusal) {
       let result = try changing(as: actor, at: now, excerpt, body)
       do throws(StoreError) { try engine.commit() } catch { throw Refusal.store(error) }
@@ -258,7 +277,7 @@ extension GatewayStore {
     try engine.announce()
   }
 
-  private func put(_ row: AnyRow, _ version: Int64) throws(StoreError) {
+  func put(_ row: AnyRow, _ version: Int64) throws(StoreError) {
     let table = row.kind.table
     let columns = ["version"] + table.columns
     let places = (1...columns.count + 1).map { "$\($0)" }.joined(separator: ", ")

@@ -45,6 +45,12 @@ enum Migrations {
       "ALTER TABLE site ADD COLUMN name TEXT NOT NULL DEFAULT 'main'", "ALTER TABLE site ADD COLUMN pin BYTEA",
       "ALTER TABLE site ADD COLUMN relay_port BIGINT", "ALTER TABLE pools ADD COLUMN site_id BIGINT", "UPDATE pools SET site_id = (SELECT min(id) FROM site)",
     ],
+    [
+      // Which gateways use the store, and where each device was last connected: for the other gateway of a pair. Neither is announced.
+      "CREATE TABLE partners (id TEXT PRIMARY KEY, public_key BYTEA NOT NULL, host TEXT NOT NULL, seen BIGINT NOT NULL)",
+      "CREATE TABLE endpoints (public_key BYTEA PRIMARY KEY, version BIGINT NOT NULL, endpoint TEXT NOT NULL, handshake BIGINT NOT NULL, "
+        + "gateway TEXT NOT NULL)",
+    ] + versionIndexes("endpoints"),
   ]
 
   private static func versionIndexes(_ tables: String...) -> [String] {

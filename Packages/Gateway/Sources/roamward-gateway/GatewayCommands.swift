@@ -103,8 +103,22 @@ struct Forward: ParsableCommand {
   @OptionGroup var state: StateOptions
 
   func run() throws {
-    for family in try state.directory(.users([])).families where !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
+    // While the store's server is away, what was read last decides.
+    for family in try state.folder.known().view.directory.families where !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
   }
+}
+
+struct TakeOver: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Begin sessions with the devices of the other gateway.",
+    discussion: """
+      For the program that moves the address of a pair (keepalived: `notify_master`), when this machine has got it. Without it devices \
+      notice by themselves, within 15 seconds.
+      """)
+
+  @OptionGroup var state: StateOptions
+
+  func run() throws { try state.folder.announceTakeOver() }
 }
 
 struct Cleanup: ParsableCommand {

@@ -17,7 +17,9 @@ struct RoamwardGateway: ParsableCommand {
       """,
     version: "0.1.0",
     groupedSubcommands: [
-      CommandGroup(name: "Gateway", subcommands: [Initialise.self, Serve.self, Forward.self, Cleanup.self, Pools.self, Sites.self]),
+      CommandGroup(
+        name: "Gateway",
+        subcommands: [Initialise.self, Serve.self, Forward.self, TakeOver.self, Cleanup.self, Pools.self, Sites.self]),
       CommandGroup(name: "Store", subcommands: [Store.self, Backup.self]),
       CommandGroup(
         name: "Users and devices", subcommands: [Users.self, Groups.self, Peers.self, Devices.self, SettingsCommand.self, Access.self]),

@@ -11,7 +11,7 @@ struct Store: ParsableCommand {
     discussion: """
       A store is a file of SQLite, or a database of PostgreSQL, which several gateways may share: 'host=db.example dbname=gateway', as \
       libpq's connection strings are written. `-` reads it from standard input, where no other user sees a password.
-      """, subcommands: [Show.self, Copy.self, Check.self, Use.self], defaultSubcommand: Show.self)
+      """, subcommands: [Show.self, Copy.self, Check.self, Use.self, StaleAfter.self], defaultSubcommand: Show.self)
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Say which store is used.")
@@ -64,6 +64,7 @@ struct Store: ParsableCommand {
       let folder = state.folder
       if target == "file" {
         try? TextFile.remove(folder.serverPath)
+        folder.replica.remove()
         return
       }
       let other = try OtherStore(target)
@@ -78,8 +79,40 @@ struct Store: ParsableCommand {
           "the store there belongs to a gateway with another key\n  help: put its key into \(folder.keyPath), then try again; "
             + "roamward-gateway init --site NAME --store TARGET joins as another gateway")
       }
+      // It is of the store that was used before.
+      folder.replica.remove()
       try TextFile.replace(folder.serverPath, with: Array((server + "\n").utf8), mode: 0o600)
       if sites.isEmpty { write("the store there is empty: `roamward-gateway init` fills it\n") }
+    }
+  }
+}
+
+extension Store {
+  struct StaleAfter: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "stale-after", abstract: "End all sessions when the server was away for so long.",
+      discussion: """
+        `1h`, `30m`, `90s`, or `off`, which is the usual: a gateway serves what it has read until its server is back. A revocation that \
+        cannot be read has no effect meanwhile. The setting is of this gateway alone.
+        """)
+    @Argument(help: "The time, or `off`.") var time: String
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let folder = state.folder
+      if time == "off" {
+        try? TextFile.remove(folder.staleAfterPath)
+      } else {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let unit = time.last.flatMap({ units[$0] }), let count = Int64(time.dropLast()), (1...1_000_000).contains(count) else {
+          throw Failure.usage("\(time) is no time\n  help: 1h, 30m, 90s or off")
+        }
+        // The store is asked every 5 seconds.
+        guard count * unit >= 15 else { throw Failure.usage("\(time) is too short\n  help: at least 15s") }
+        try TextFile.replace(folder.staleAfterPath, with: Array("\(count * unit)\n".utf8), mode: 0o600)
+      }
+      folder.announceChange()
+      try? state.record("store stale-after", time)
     }
   }
 }

@@ -2,51 +2,13 @@
 # Two gateways with one key, and one store on a server of PostgreSQL, each in a network namespace.
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
-mkdir /run/server
+# shellcheck source=Packages/Gateway/Tests/GatewayServeTests/postgresql.bash
+source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
 
-# Each gateway has a mount namespace too: the engine's socket has the name of the link.
-declare -A holder
-at() { # GATEWAY COMMAND...
-  nsenter --target="${holder[$1]}" --net --mount "${@:2}"
-}
-gateway() { at "$1" "$ROAMWARD_BIN/roamward-gateway" "${@:2}" --state "/run/work/$1"; }
-build() {
-  unshare --net --mount --propagation private sleep infinity &
-  holder[$1]=$!
-  until_so 'there are namespaces' separate "$1"
-  at "$1" mount -t tmpfs none /run/wireguard
-  at "$1" ip link set lo up
-}
-separate() { [[ $(readlink "/proc/${holder[$1]}/ns/mnt") != "$(readlink /proc/self/ns/mnt)" && $(<"/proc/${holder[$1]}/comm") == sleep ]]; }
-serve() {
-  (exec nsenter --target="${holder[$1]}" --net --mount "$ROAMWARD_BIN/roamward-gateway" serve --state "/run/work/$1") >"$1.log" 2>&1 &
-  serving[$1]=$!
-}
-declare -A serving
-sql() { as_postgres "$programs/psql" --quiet --tuples-only --no-align --host=/run/server --username=gateway gateway --command "$1"; }
-as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups env -i LC_ALL=C "$@"; }
-server() {
-  # Only its own processes are ended with it.
-  setpriv --reuid=postgres --regid=postgres --clear-groups env -i LC_ALL=C "$programs/postgres" -D /run/server/data -k /run/server \
-    -c listen_addresses= >>server.log 2>&1 &
-  postgres=$!
-  until_so 'the server answers' as_postgres "$programs/psql" --host=/run/server --username=gateway postgres --command 'SELECT 1'
-}
-peers() { at "$1" wg show wg-gateway peers | wc -l; }
-has_peers() { (($(peers "$1") == $2)); }
-
-programs=$(find /usr/lib/postgresql -path "*/bin/postgres" | sort -V | tail -n 1)
-programs=${programs%/*}
-# The store's process is a user of its own, who connects to the socket.
-chown postgres /run/server
-chmod 0755 /run/server
-ip link set lo up
-(cd / && as_postgres "$programs/initdb" --auth=trust --username=gateway --encoding=UTF8 --no-sync --pgdata=/run/server/data >/dev/null)
-server
-as_postgres "$programs/createdb" --host=/run/server --username=gateway gateway
 build one
 build two
-target='host=/run/server user=gateway dbname=gateway'
+
+sqlite() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])' "$@"; }
 
 # A gateway that has a file goes over to the server, with all that it knows.
 gateway one init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
@@ -92,7 +54,6 @@ grep -q '^Seccomp:\s*2$' "/proc/$worker/status" || fail 'it has no filter of sys
 grep -q '^NoNewPrivs:\s*1$' "/proc/$worker/status" || fail 'it may gain privileges'
 
 # What one changes, the other one does.
-milliseconds() { echo $((($(date +%s%N) - $1) / 1000000)); }
 for i in 1 2 3 4 5; do
   gateway one user unlock alice 2>/dev/null || true
   until_so 'an unlocked user is a peer everywhere' has_peers two 1
@@ -128,18 +89,38 @@ gateway one user unlock alice
 until_so 'both have all devices' has_peers two 41
 
 # The server is killed: everybody stays.
-kill -KILL "$postgres"
-wait "$postgres" 2>/dev/null || true
-pkill -KILL -u postgres || true
+kill_server
 until_so 'the trouble is told' grep -q 'store: ' two.log
-! gateway two status >status.log 2>&1 || fail 'a status without a store'
-grep -q 'the gateway read it [0-9]* s ago, and goes on with that' status.log || fail "status: $(<status.log)"
+gateway two status >status.log || fail "no status without the store: $(<status.log)"
+head -n 1 status.log | grep -q '^store: .*; the gateway read it [0-9]* s ago; the gateway goes on with that$' || fail "status: $(<status.log)"
+! gateway two doctor >doctor.log || fail 'the doctor finds nothing without the store'
+head -n 1 doctor.log | grep -q '^store: .*; the gateway read it [0-9]* s ago' || fail "doctor: $(<doctor.log)"
 sleep 3
 has_peers one 41 || fail 'peers are lost with the server'
 has_peers two 41 || fail 'peers are lost with the server'
 kill -0 "${serving[one]}" "${serving[two]}" || fail 'a gateway has ended with the server'
-rm -f /run/server/data/postmaster.pid
+
+# A machine that starts meanwhile: link, rules and engine are gone, and come from the replica, which its owner alone may read.
+[[ $(stat -c %a one/replica.db) == 600 ]] || fail "other users may read the replica: $(stat -c %a one/replica.db)"
+[[ $(sqlite one/replica.db 'SELECT count(*) FROM credentials') == 0 ]] || fail 'passwords are in the replica'
+kill -KILL "${serving[one]}"
+gateway one cleanup >/dev/null
+! at one ip link show wg-gateway 2>/dev/null || fail 'the link is left'
+! at one nft list table inet roamward_gateway 2>/dev/null || fail 'the table is left'
+gateway one forward
+serve one
+until_so 'a gateway that starts without its store has its peers' has_peers one 41
+at one nft list map inet roamward_gateway sources_v4 | grep -q 10.77.0.2 || fail 'nor is there access'
+gateway one status | head -n 1 | grep -q 'the gateway goes on with that' || fail 'status is silent'
+! gateway one user lock alice 2>changed.log || fail 'a change is made without the store'
+# An old view ends sessions, where that is wanted.
+gateway one store stale-after 15s
+until_so 'sessions end when the view is too old' has_peers one 0
+gateway one status | head -n 1 | grep -q 'all sessions have ended (stale-after 15 s)' || fail 'status is silent'
+gateway one store stale-after off
+until_so 'and come back when that is off' has_peers one 41
 server
+until_so 'the trouble is over' grep -q 'no trouble any more' one.log
 until_so 'the trouble is over' grep -q 'no trouble any more' two.log
 gateway one user lock alice
 until_so 'changes are followed again' has_peers two 0

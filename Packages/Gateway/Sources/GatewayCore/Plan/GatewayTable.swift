@@ -13,6 +13,8 @@ package struct GatewayTable: Hashable, Sendable {
   /// The addresses of the devices of each group that a rule names as its destination.
   package var groups: [Int64: Set<IPAddress>] = [:]
   package var translated: [IPPrefix] = []
+  /// The pools that other routers know. Connections of their devices outlast this machine's memory of them.
+  package var routed: [IPPrefix] = []
 
   package init(link: String) { self.link = link }
 
@@ -40,6 +42,7 @@ package struct GatewayTable: Hashable, Sendable {
       for address in addresses { sources[address] = chain }
     }
     translated = directory.sortedPools.filter(\.isTranslated).map(\.prefix)
+    routed = directory.sortedPools.filter { !$0.isTranslated }.map(\.prefix)
   }
 
   /// The same for the same statements, in every version and on every machine.
@@ -87,6 +90,9 @@ package struct GatewayTable: Hashable, Sendable {
 
   private static func set(of group: Int64, _ family: IPAddress.Family) -> String { "group_\(group)_\(family == .v4 ? "v4" : "v6")" }
   private static func map(_ family: IPAddress.Family) -> String { family == .v4 ? "sources_v4" : "sources_v6" }
+  private static func returnMap(_ family: IPAddress.Family) -> String { "returns_\(family == .v4 ? "v4" : "v6")" }
+  /// The chain that judges as a profile does, for a connection that was first seen in its middle, by a packet to the device.
+  private static func returnChain(_ profile: String) -> String { profile.replacing("profile_", with: "return_") }
 }
 
 // As commands of nft(8).
@@ -97,19 +103,26 @@ extension GatewayTable {
     for family in IPAddress.Family.allCases {
       let type = family == .v4 ? "ipv4_addr" : "ipv6_addr"
       lines += block("map \(Self.map(family))", ["type \(type) : verdict"] + elements(sourceElements(family)))
+      if !routed.isEmpty {
+        lines += block("map \(Self.returnMap(family))", ["type \(type) : verdict"] + elements(returnElements(family)))
+      }
       for (group, addresses) in groups.sorted(by: { $0.key < $1.key }) {
         let own = addresses.filter { $0.family == family }.sorted().map(\.description)
         lines += block("set \(Self.set(of: group, family))", ["type \(type)"] + elements(own))
       }
     }
-    for (chain, statements) in profiles.sorted(by: { $0.key < $1.key }) { lines += block("chain \(chain)", statements + ["drop"]) }
+    for (chain, statements) in profiles.sorted(by: { $0.key < $1.key }) {
+      lines += block("chain \(chain)", statements + ["drop"])
+      if routed.isEmpty { continue }
+      lines += block("chain \(Self.returnChain(chain))", statements.map { $0.replacing("ct original", with: "ct reply") } + ["drop"])
+    }
     // Every packet of a connection, in both directions, is judged by the connection's first one: so a changed rule holds at once. Neither a
     // source without a profile nor a packet without a connection matches anything.
     lines += block(
       "chain judge",
       // Errors about a connection: of the path's MTU, for example.
       ["ct state related meta l4proto { icmp, ipv6-icmp } accept"]
-        + IPAddress.Family.allCases.map { "ct original \($0 == .v4 ? "ip" : "ip6") saddr vmap @\(Self.map($0))" } + ["drop"])
+        + IPAddress.Family.allCases.map { "ct original \($0 == .v4 ? "ip" : "ip6") saddr vmap @\(Self.map($0))" } + returning + ["drop"])
     lines += block(
       "chain forward",
       [
@@ -134,6 +147,16 @@ extension GatewayTable {
     return (lines + ["}"]).joined(separator: "\n") + "\n"
   }
 
+  /// A connection that another gateway, or this one before a restart of its machine, has judged at its first packet, and that goes on with a
+  /// packet to the device: connection tracking then takes its server for the one that began it. It is judged as if the device had, by the
+  /// reply's addresses. Nothing begins so: a first packet of TCP has SYN.
+  private var returning: [String] {
+    if routed.isEmpty { return [] }
+    return ["iifname \"\(link)\"", "tcp flags & syn == 0"].flatMap { condition in
+      IPAddress.Family.allCases.map { "\(condition) ct reply \($0 == .v4 ? "ip" : "ip6") saddr vmap @\(Self.returnMap($0))" }
+    }
+  }
+
   /// The elements to change if the table is as `old`; `nil`: it has to be replaced. Empty: nothing is to do.
   package func changes(from old: GatewayTable) -> String? {
     guard profiles == old.profiles, isShaped(as: old) else { return nil }
@@ -141,7 +164,7 @@ extension GatewayTable {
   }
 
   private func isShaped(as other: GatewayTable) -> Bool {
-    link == other.link && translated == other.translated && Set(groups.keys) == Set(other.groups.keys)
+    link == other.link && translated == other.translated && routed == other.routed && Set(groups.keys) == Set(other.groups.keys)
   }
 
   /// Makes the parts of some devices the others in this table, which has the first ones, and returns the elements to change; `nil`: it has
@@ -165,6 +188,7 @@ extension GatewayTable {
     }
     for family in IPAddress.Family.allCases {
       change(Self.map(family), from: old.sourceElements(family), to: sourceElements(family))
+      if !routed.isEmpty { change(Self.returnMap(family), from: old.returnElements(family), to: returnElements(family)) }
       for (group, addresses) in groups {
         func own(_ addresses: Set<IPAddress>) -> [String] { addresses.filter { $0.family == family }.map(\.description) }
         change(Self.set(of: group, family), from: own(old.groups[group] ?? []), to: own(addresses))
@@ -175,6 +199,11 @@ extension GatewayTable {
 
   private func sourceElements(_ family: IPAddress.Family) -> [String] {
     sources.filter { $0.key.family == family }.sorted { $0.key < $1.key }.map { "\($0.key) : jump \($0.value)" }
+  }
+
+  private func returnElements(_ family: IPAddress.Family) -> [String] {
+    sources.filter { source in source.key.family == family && routed.contains { $0.contains(source.key) } }.sorted { $0.key < $1.key }
+      .map { "\($0.key) : jump \(Self.returnChain($0.value))" }
   }
 
   private func elements(_ elements: [String]) -> [String] {

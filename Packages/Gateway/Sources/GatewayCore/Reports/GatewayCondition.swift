@@ -5,6 +5,12 @@ package struct GatewayCondition: Hashable, Sendable {
   package var directory: Directory
   /// What is wrong with the store itself.
   package var storeProblems: [String] = []
+  /// The store's server is away; `nil`: it answers.
+  package var away: StoreAbsence?
+  /// The machines of other gateways with the same key and store.
+  package var partners: [String] = []
+  /// Whether connection tracking is shared with other machines (conntrackd(8)).
+  package var hasConntrackd = false
   package var isServing = false
   /// What is wrong with sign-ins at an OpenID provider, each with its cure.
   package var openIDProblems: [String] = []
@@ -34,7 +40,8 @@ package struct GatewayCondition: Hashable, Sendable {
   /// The problems, each with its cure; none: all checks passed.
   package var problems: [String] {
     guard directory.site != nil else { return [GatewayError.notInitialised.description] }
-    var found = storeProblems.map { "\($0)\n  help: restore the store from a copy that `roamward-gateway backup` made" }
+    var found = away.map { ["\($0)\n  help: check the server; logins and changes are unavailable until it is back"] } ?? []
+    found += storeProblems.map { "\($0)\n  help: restore the store from a copy that `roamward-gateway backup` made" }
     if !hasRightKey { found.append("the private key is missing, or not the one that clients know\n  help: restore private.key") }
     if !isServing { found.append("no gateway runs\n  help: systemctl start roamward-gateway") }
     if isServing, let relayTrouble {
@@ -53,6 +60,12 @@ package struct GatewayCondition: Hashable, Sendable {
     if directory.rules.isEmpty, !directory.devices.isEmpty {
       found.append(
         "there is no rule of access: devices reach nothing\n  help: roamward-gateway access allow NAME --from everybody --to PREFIX")
+    }
+    let translated = directory.sortedPools.filter(\.isTranslated).map(\.name.description)
+    if !partners.isEmpty, !translated.isEmpty, !hasConntrackd {
+      found.append(
+        "connections by masquerade (pool \(translated.joined(separator: ", "))) break when \(partners.joined(separator: ", ")) takes over"
+          + "\n  help: run conntrackd on both gateways, as docs/gateway.md shows, or route the pools")
     }
     found += openIDProblems
     if isServing {

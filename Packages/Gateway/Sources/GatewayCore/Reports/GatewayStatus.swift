@@ -10,6 +10,8 @@ package struct GatewayStatus: Hashable, Sendable {
   package var device: WireGuardState?
   /// The TCP port at which datagrams are relayed; `nil`: they are not.
   package var relayPort: UInt16?
+  /// The store's server is away; `nil`: it answers.
+  package var away: StoreAbsence?
   /// Seconds since 1970.
   package var now: Int64
 
@@ -29,7 +31,8 @@ package struct GatewayStatus: Hashable, Sendable {
     let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
     let connected = directory.devices.values.filter { isConnected(peers[$0.publicKey]) }.count
     let serving = isServing ? "serving" : "not serving; start it with `systemctl start roamward-gateway`"
-    var lines = [
+    var lines = away.map { [$0.description] } ?? []
+    lines += [
       "gateway  \(site.endpoint)  link \(site.link)  \(serving)",
       "devices  \(directory.devices.count), \(device == nil ? "the link is not there, or access is denied" : "\(connected) connected")",
     ]

@@ -224,3 +224,31 @@ extension Directory {
 
   package func settings(for scope: Settings.Scope) -> Settings? { settingsOfScopes[scope].flatMap { settings[$0] } }
 }
+
+// Copies.
+extension Directory {
+  /// All rows of a kind.
+  package func rows(_ kind: RowKind) -> [AnyRow] {
+    switch kind {
+    case .site: site.map { [.site($0)] } ?? []
+    case .users: users.values.map { .user($0) }
+    case .groups: groups.values.map { .group($0) }
+    case .members: members.values.map { .member($0) }
+    case .devices: devices.values.map { .device($0) }
+    case .pools: pools.values.map { .pool($0) }
+    case .leases: leases.values.map { .lease($0) }
+    case .settings: settings.values.map { .settings($0) }
+    case .rules: rules.values.map { .rule($0) }
+    case .credentials: credentials.values.map { .credential($0) }
+    case .tokens: tokens.values.map { .token($0) }
+    case .logins: logins.values.map { .login($0) }
+    }
+  }
+
+  /// The same without any device: nobody may connect.
+  package var withoutDevices: Directory {
+    var directory = self
+    for id in devices.keys { directory.apply(.remove(.devices, id)) }
+    return directory
+  }
+}

@@ -1,0 +1,76 @@
+package import KernelModel
+package import NetworkTypes
+
+/// Where a device was connected, and to which gateway of a pair.
+package struct LastEndpoint: Hashable, Sendable {
+  package var publicKey: WireGuardKey
+  package var endpoint: Endpoint
+  /// Of the handshake, in seconds since 1970.
+  package var handshake: Int64
+  package var gateway: String
+
+  package init(publicKey: WireGuardKey, endpoint: Endpoint, handshake: Int64, gateway: String) {
+    self.publicKey = publicKey
+    self.endpoint = endpoint
+    self.handshake = handshake
+    self.gateway = gateway
+  }
+}
+
+/// What a gateway of a pair knows of devices' endpoints: its own, which it notes in the store, and those that the other one has noted. So it
+/// can begin a session when it takes over, and need not wait for the device's.
+package struct EndpointLedger {
+  private let gateway: String
+  private var known: [WireGuardKey: LastEndpoint] = [:]
+
+  /// A session that goes on is noted again after this time, in seconds: more often would be a write for each handshake of each device.
+  package static let interval: Int64 = 600
+
+  /// `gateway`: this one.
+  package init(gateway: String) { self.gateway = gateway }
+
+  /// What is to be noted of this gateway's peers.
+  package func notes(of peers: [WireGuardState.Peer]) -> [LastEndpoint] {
+    peers.compactMap { peer in
+      // A relayed device has an address of this machine.
+      guard peer.lastHandshake > 0, let endpoint = peer.endpoint, let address = endpoint.address, !RelayAddress.contains(address) else {
+        return nil
+      }
+      let note = LastEndpoint(publicKey: peer.publicKey, endpoint: endpoint, handshake: peer.lastHandshake, gateway: gateway)
+      guard let last = known[peer.publicKey] else { return note }
+      if peer.lastHandshake < last.handshake { return nil }
+      let isOld = peer.lastHandshake >= last.handshake + Self.interval
+      return last.gateway != gateway && peer.lastHandshake > last.handshake || last.endpoint != endpoint || isOld ? note : nil
+    }
+  }
+
+  package mutating func learn(_ endpoints: [LastEndpoint]) {
+    for endpoint in endpoints where endpoint.handshake >= known[endpoint.publicKey]?.handshake ?? 0 {
+      known[endpoint.publicKey] = endpoint
+    }
+  }
+
+  /// The endpoints that peers of this gateway should have: the other one's handshake was later.
+  package func missing(in peers: [WireGuardState.Peer]) -> [WireGuardKey: Endpoint] {
+    var missing: [WireGuardKey: Endpoint] = [:]
+    for peer in peers {
+      guard let last = known[peer.publicKey], isOther(last, than: peer), last.endpoint != peer.endpoint else { continue }
+      missing[peer.publicKey] = last.endpoint
+    }
+    return missing
+  }
+
+  /// The peers that had a session with the other gateway lately, to begin one with: `outdated` have an earlier one here, which the devices
+  /// do not use any more.
+  package func moved(in peers: [WireGuardState.Peer], at now: Int64) -> (all: Set<WireGuardKey>, outdated: Set<WireGuardKey>) {
+    let moved = peers.filter { peer in
+      // A handshake is at most 3 minutes old in a session.
+      known[peer.publicKey].map { isOther($0, than: peer) && $0.handshake > now - Self.interval - 180 } ?? false
+    }
+    return (Set(moved.map(\.publicKey)), Set(moved.filter { $0.lastHandshake > 0 }.map(\.publicKey)))
+  }
+
+  private func isOther(_ last: LastEndpoint, than peer: WireGuardState.Peer) -> Bool {
+    last.gateway != gateway && last.handshake > peer.lastHandshake
+  }
+}

@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# What scenes with gateways on one server of PostgreSQL have in common; each reads it after scene.bash. The server has a unix socket alone.
+mkdir /run/server
+
+# Each gateway has a mount namespace too: the engine's socket has the name of the link.
+declare -A holder serving
+at() { # GATEWAY COMMAND...
+  nsenter --target="${holder[$1]}" --net --mount "${@:2}"
+}
+gateway() { at "$1" "$ROAMWARD_BIN/roamward-gateway" "${@:2}" --state "/run/work/$1"; }
+build() {
+  unshare --net --mount --propagation private sleep infinity &
+  holder[$1]=$!
+  until_so 'there are namespaces' separate "$1"
+  at "$1" mount -t tmpfs none /run/wireguard
+  at "$1" ip link set lo up
+}
+separate() { [[ $(readlink "/proc/${holder[$1]}/ns/mnt") != "$(readlink /proc/self/ns/mnt)" && $(<"/proc/${holder[$1]}/comm") == sleep ]]; }
+serve() {
+  (exec nsenter --target="${holder[$1]}" --net --mount "$ROAMWARD_BIN/roamward-gateway" serve --state "/run/work/$1") >"$1.log" 2>&1 &
+  serving[$1]=$!
+}
+sql() { as_postgres "$programs/psql" --quiet --tuples-only --no-align --host=/run/server --username=gateway gateway --command "$1"; }
+as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups env -i LC_ALL=C "$@"; }
+server() {
+  # Only its own processes are ended with it.
+  setpriv --reuid=postgres --regid=postgres --clear-groups env -i LC_ALL=C "$programs/postgres" -D /run/server/data -k /run/server \
+    -c listen_addresses= >>server.log 2>&1 &
+  postgres=$!
+  until_so 'the server answers' as_postgres "$programs/psql" --host=/run/server --username=gateway postgres --command 'SELECT 1'
+}
+kill_server() {
+  kill -KILL "$postgres"
+  wait "$postgres" 2>/dev/null || true
+  # Those of this scene: it has a namespace of processes.
+  pkill -KILL -u postgres || true
+  rm -f /run/server/data/postmaster.pid
+}
+peers() { at "$1" wg show wg-gateway peers | wc -l; }
+has_peers() { (($(peers "$1") == $2)); }
+milliseconds() { echo $((($(date +%s%N) - $1) / 1000000)); }
+
+programs=$(find /usr/lib/postgresql -path "*/bin/postgres" | sort -V | tail -n 1)
+programs=${programs%/*}
+# The store's process is a user of its own, who connects to the socket.
+chown postgres /run/server
+chmod 0755 /run/server
+ip link set lo up
+(cd / && as_postgres "$programs/initdb" --auth=trust --username=gateway --encoding=UTF8 --no-sync --pgdata=/run/server/data >/dev/null)
+server
+as_postgres "$programs/createdb" --host=/run/server --username=gateway gateway
+# shellcheck disable=SC2034 # read by scenes
+target='host=/run/server user=gateway dbname=gateway'
