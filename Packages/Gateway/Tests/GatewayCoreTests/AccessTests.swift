@@ -88,6 +88,7 @@ import Testing
     #expect(
       locked.changes(from: before)?.split(separator: "\n").map { $0.prefix { $0 != ":" } } == [
         "delete element inet roamward_gateway sources_v4 { 10.77.0.3 ", "delete element inet roamward_gateway sources_v6 { fd77",
+        "delete element inet roamward_gateway returns_v6 { fd77",
       ])
     try work.removeDevice(try path("bob/laptop"))
     // The last device of a profile takes it along.
@@ -101,9 +102,21 @@ import Testing
         add element inet roamward_gateway sources_v4 { 10.77.0.4 : jump \(chain) }
         add element inet roamward_gateway group_\(staff)_v4 { 10.77.0.4 }
         add element inet roamward_gateway sources_v6 { fd77::4 : jump \(chain) }
+        add element inet roamward_gateway returns_v6 { fd77::4 : jump \(chain.replacing("profile", with: "return")) }
         add element inet roamward_gateway group_\(staff)_v6 { fd77::4 }
 
         """)
+    // A connection that is first seen in its middle is judged as if its device had begun it, where the pool is routed, and in no other.
+    #expect(more.routed == [try #require(IPPrefix("fd77::/64"))])
+    for line in [
+      "ct reply ip6 daddr { 2001:db8::/32 } meta l4proto tcp ct reply proto-dst { 80-110, 443 } accept",
+      "tcp flags & syn == 0 ct reply ip6 saddr vmap @returns_v6",
+    ] {
+      #expect(more.transaction.contains(line), "\(line)")
+    }
+    #expect(!more.transaction.contains("10.77.0.4 : jump return"))
+    try work.removePool(try name("pool6"))
+    #expect(!GatewayTable(work.directory, link: "wg-gateway", at: work.now).transaction.contains("return"))
   }
 
   @Test("the kernel's plan is empty once applied, repairs what others change, and leaves other programs' links alone") func plan() throws {

@@ -69,15 +69,49 @@ struct GatewayServeTests {
 
   @Test(
     "two gateways share a store on PostgreSQL: what one changes the other one does, and without the server everybody stays",
-    .enabled(
-      if: (try? shell("ls /usr/lib/postgresql/*/bin/postgres && command -v nsenter pkill setpriv")) != nil && getpwnam("postgres") != nil,
-      "needs PostgreSQL"),
+    .enabled(if: hasServer, "needs PostgreSQL"),
     .timeLimit(.minutes(10)))
   func sharedStore() throws {
     let outcome = try run(
       ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/shared.bash"],
       environment: ["ROAMWARD_BIN": Self.programs, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"], limit: .seconds(540))
     #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  @Test(
+    "a pair with one address: a download through the tunnel goes on across kill -9 of the active gateway, with conntrackd by masquerade too",
+    .enabled(
+      if: hasServer && (try? shell("command -v keepalived conntrackd conntrack python3 wireguard-go sysctl ss")) != nil,
+      "needs PostgreSQL, keepalived, conntrackd and python3"),
+    .timeLimit(.minutes(5)), arguments: ["routed", "translated"])
+  func pair(kind: String) throws {
+    let examples = folder.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 } + "/examples/gateway-pair"
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/pair.bash", kind],
+      environment: [
+        "ROAMWARD_BIN": Self.programs, "FLOW": folder + "/flow.py", "EXAMPLES": examples, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+      ], limit: .seconds(240))
+    print(outcome.output)
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  @Test(
+    "both gateways of a pair give addresses of one pool, while one is killed again and again: none is given twice (GRANTS, SEED)",
+    .enabled(if: hasServer, "needs PostgreSQL"), .timeLimit(.minutes(30)))
+  func grants() throws {
+    let seed = getenv("SEED").map { String(cString: $0) } ?? "\(UInt16.random(in: 1...32_767))"
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/grants.bash"],
+      environment: [
+        "ROAMWARD_BIN": Self.programs, "GRANTS": getenv("GRANTS").map { String(cString: $0) } ?? "60", "SEED": seed,
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+      ], limit: .seconds(1_700))
+    print(outcome.output)
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  private static var hasServer: Bool {
+    (try? shell("ls /usr/lib/postgresql/*/bin/postgres && command -v nsenter pkill setpriv python3")) != nil && getpwnam("postgres") != nil
   }
 
   /// The folder that the tests were built into.

@@ -115,6 +115,7 @@ else
 fi
 
 # --- a download ------------------------------------------------------------------------
+listens() { on server ss -Hltn | grep -q ':4431 '; }
 
 on client wireguard-go wg-client >client.log 2>&1
 on client wg setconf wg-client <(wg-quick strip ./client.conf)
@@ -123,6 +124,7 @@ ip -n client link set wg-client up
 ip -n client route add 203.0.113.0/24 dev wg-client
 address=$(on client ip -br address show wg-client)
 on server "$FLOW" send 4431 /run/work/enough >sent.log 2>&1 &
+until_so 'the server listens' listens
 until_so 'the client reaches the server' on client ping -c 1 -W 1 192.0.2.10
 (exec ip netns exec client "$FLOW" receive 203.0.113.2 4431 down) >down.log 2>&1 &
 download=$!

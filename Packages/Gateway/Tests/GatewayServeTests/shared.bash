@@ -114,9 +114,12 @@ at one nft list map inet roamward_gateway sources_v4 | grep -q 10.77.0.2 || fail
 gateway one status | head -n 1 | grep -q 'the gateway goes on with that' || fail 'status is silent'
 ! gateway one user lock alice 2>changed.log || fail 'a change is made without the store'
 # An old view ends sessions, where that is wanted.
-gateway one store stale-after 15s
+gateway one store stale-after 1h
+sleep 0.2
+has_peers one 41 || fail 'sessions end too early'
+touch -d '2 hours ago' one/followed
 until_so 'sessions end when the view is too old' has_peers one 0
-gateway one status | head -n 1 | grep -q 'all sessions have ended (stale-after 15 s)' || fail 'status is silent'
+gateway one status | head -n 1 | grep -q 'all sessions have ended (stale-after 3600 s)' || fail 'status is silent'
 gateway one store stale-after off
 until_so 'and come back when that is off' has_peers one 41
 server

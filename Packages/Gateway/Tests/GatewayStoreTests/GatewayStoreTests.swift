@@ -91,6 +91,7 @@ import Testing
     try engine.run("ALTER TABLE pools DROP COLUMN site_id", [])
     try engine.run("ALTER TABLE users DROP COLUMN subject", [])
     for index in ["leases_device", "tokens_user"] { try engine.run("DROP INDEX \(index)", []) }
+    for table in ["partners", "endpoints"] { try engine.run("DROP TABLE \(table)", []) }
     try engine.run("UPDATE meta SET value = 2 WHERE name = 'schema'", [])
     let store = try GatewayStore(try database.open())
     let person = SignedInPerson(subject: "https://login.example.com 1", name: try name("alice"))
