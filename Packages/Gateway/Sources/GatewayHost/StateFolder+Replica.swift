@@ -6,7 +6,7 @@ internal import NetworkTypes
 
 // What is kept for the time in which the store's server is away.
 extension StateFolder {
-  package var replica: StoreReplica { StoreReplica("\(path)/replica.db") }
+  package var replica: StoreReplica { StoreReplica("\(path)/replica.db", viewpoint: viewpoint) }
 
   package var staleAfterPath: String { "\(path)/stale-after" }
 

@@ -1,19 +1,25 @@
-internal import GatewayCore
+package import GatewayCore
 internal import Glibc
+package import KernelModel
 
 /// What a gateway has last read of a store on a server, in a file of its own (SQLite, for its owner alone): enough to start and to serve
 /// while the server is away. Passwords, one-time codes and tokens are not in it, because there are no logins then.
 package final class StoreReplica {
   private let path: String
+  /// As of the store itself.
+  private let viewpoint: WireGuardKey?
   private var store: GatewayStore?
 
   private static let kinds = RowKind.allCases.filter { $0 != .credentials && $0 != .tokens }
 
-  package init(_ path: String) { self.path = path }
+  package init(_ path: String, viewpoint: WireGuardKey? = nil) {
+    self.path = path
+    self.viewpoint = viewpoint
+  }
 
   private func opened() throws(StoreError) -> GatewayStore {
     if let store { return store }
-    let store = try GatewayStore(try SQLiteEngine(path, creating: true), creating: true)
+    let store = try GatewayStore(try SQLiteEngine(path, creating: true), creating: true, viewpoint: viewpoint)
     self.store = store
     return store
   }

@@ -230,7 +230,7 @@ extension Directory {
   /// All rows of a kind.
   package func rows(_ kind: RowKind) -> [AnyRow] {
     switch kind {
-    case .site: site.map { [.site($0)] } ?? []
+    case .site: sites.values.map { .site($0) }
     case .users: users.values.map { .user($0) }
     case .groups: groups.values.map { .group($0) }
     case .members: members.values.map { .member($0) }
