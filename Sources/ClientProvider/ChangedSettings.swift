@@ -7,7 +7,9 @@ internal import RoamwardProvider
 extension GatewayClient {
   func listen(_ grant: LoginGrant) {
     guard let address = grant.addresses.first else { return }
-    let trouble = engine.listen(at: address) { [weak self] in self?.takeSettings($0) }
+    let trouble = engine.listen(at: address) { [weak self] in
+      if SealedDatagram.kind(of: $0) == PacketAnswer.kind { self?.takeAnswer($0) } else { self?.takeSettings($0) }
+    }
     if let trouble { host.log(.notice, "settings", "changed settings come only with the next login: \(trouble.text)") }
   }
 
@@ -63,6 +65,6 @@ extension GatewayClient {
     guard live.isGreetingDue(reading, at: host.now), let grant = live.inForce, let address = grant.addresses.first,
       let gateway = grant.gatewayAddresses.first(where: { $0.family == address.family })
     else { return }
-    engine.greet(gateway)
+    engine.send([], to: gateway)
   }
 }

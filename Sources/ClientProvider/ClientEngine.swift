@@ -10,8 +10,9 @@ package protocol ClientEngine: AnyObject {
   func configure(_ request: String)
   /// Takes what is sent to this address through the tunnel, at the port of pushed settings. Returns why that is not possible.
   func listen(at address: IPAddress, _ take: @escaping ([UInt8]) -> Void) -> EngineTrouble?
-  /// Sends an empty datagram to the gateway's address through the tunnel: a firewall of this machine then lets its settings in.
-  func greet(_ gateway: IPAddress)
+  /// Sends a datagram to the gateway's address through the tunnel, from and to the port of pushed settings. After any, empty ones too, a
+  /// firewall of this machine lets the gateway's in.
+  func send(_ datagram: [UInt8], to gateway: IPAddress)
   /// The clock of its handshakes, in nanoseconds since 1970.
   var clock: UInt64 { get }
   /// Calls back later with its state; `nil` if it gives none.

@@ -26,7 +26,10 @@ struct DeviceKey: Equatable {
   }
 
   /// The seal of what the gateway of this key sends to this device.
-  func seal(_ bytes: [UInt8], of gateway: [UInt8]) -> [UInt8]? {
-    SecretKey(bytes: secret)?.seal(bytes, with: gateway, label: SettingsPush.label(gateway: gateway, device: publicKey))
+  func seal(_ bytes: [UInt8], of gateway: [UInt8]) -> [UInt8]? { seal(bytes, of: gateway, SettingsPush.label) }
+
+  /// The seal of what one of both sends to the other, under the key of this label.
+  func seal(_ bytes: [UInt8], of gateway: [UInt8], _ label: ([UInt8], [UInt8]) -> [UInt8]) -> [UInt8]? {
+    SecretKey(bytes: secret)?.seal(bytes, with: gateway, label: label(gateway, publicKey))
   }
 }

@@ -79,7 +79,7 @@ package final class EngineProcess: ClientEngine {
     }
   }
 
-  package func greet(_ gateway: IPAddress) { settings?.greet(gateway) }
+  package func send(_ datagram: [UInt8], to gateway: IPAddress) { settings?.send(datagram, to: gateway) }
 
   package func read(_ then: @escaping (EngineReading?) -> Void) { send(EngineRequest.read, then) }
 

@@ -35,6 +35,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
   var places: [[UInt8]: IPAddress] = [:]
   /// When this run began.
   var began = Moment(nanoseconds: 0)
+  var questions = PacketQuestions()
 
   /// The search for a way to the gateway.
   struct Seeking {
@@ -94,8 +95,9 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
   package func wake() { if isRunning, isReady { seek(isLater: true) } }
 
   package func receive(_ message: MessageContent, reply: @escaping (MessageReply) -> Void) {
+    if case .typed("explain", let value) = message { return explain(value, reply) }
     guard case .typed("status", _) = message else {
-      return reply(.failure(Refusal(code: "unknown-type", text: "this provider knows `status`")))
+      return reply(.failure(Refusal(code: "unknown-type", text: "this provider knows `status` and `explain`")))
     }
     let grant = memory?.login?.grant
     reply(
@@ -132,6 +134,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     suspendSites()
     closeRelay()
     (isReady, isRunning, signIn) = (false, false, nil)
+    endQuestions()
     engine.stop()
   }
 

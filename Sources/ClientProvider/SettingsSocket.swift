@@ -2,7 +2,7 @@ internal import LinuxIO
 internal import LoginProtocol
 internal import NetworkTypes
 
-/// The socket at which the gateway's settings arrive, inside of the tunnel.
+/// The socket at which the gateway's settings and answers arrive, inside of the tunnel.
 final class SettingsSocket {
   private let port: DatagramPort
   private var source: DescriptorLoop.Source?
@@ -22,5 +22,5 @@ final class SettingsSocket {
     }
   }
 
-  func greet(_ gateway: IPAddress) { port.send([], to: gateway, port: SettingsPush.port) }
+  func send(_ datagram: [UInt8], to gateway: IPAddress) { port.send(datagram, to: gateway, port: SettingsPush.port) }
 }

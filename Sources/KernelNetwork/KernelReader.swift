@@ -8,7 +8,7 @@ package struct KernelReader: Sendable {
   /// Selects further tables to read from the present rules: those of other VPNs, whose products the policy knows.
   package typealias TableChoice = @Sendable ([RoutingRule]) -> Set<UInt32>
 
-  private let socket: NetlinkSocket
+  let socket: NetlinkSocket
   private let tablesNamed: TableChoice
 
   package init(tablesNamedBy choice: @escaping TableChoice = { _ in [] }) throws(NetlinkError) {

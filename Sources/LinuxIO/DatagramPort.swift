@@ -28,6 +28,28 @@ package struct DatagramPort {
     Self.withAddress(address, port) { sendto(file.number, bytes, bytes.count, Int32(MSG_DONTWAIT), $0, $1) } == bytes.count
   }
 
+  /// The next datagram and its sender, without waiting; a longer one is cut off. `nil`: there is none now.
+  package func receive(atMost limit: Int) -> (bytes: [UInt8], from: IPAddress)? {
+    var (storage, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+    var bytes = [UInt8](repeating: 0, count: limit)
+    let from = withUnsafeMutablePointer(to: &storage) { pointer -> (count: Int, address: IPAddress?) in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        let count = recvfrom(file.number, &bytes, limit, Int32(MSG_DONTWAIT), generic, &length)
+        guard count >= 0 else { return (count, nil) }
+        if Int32(generic.pointee.sa_family) == AF_INET {
+          return (count, pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+            withUnsafeBytes(of: $0.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
+          })
+        }
+        return (count, pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+          withUnsafeBytes(of: $0.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
+        })
+      }
+    }
+    guard let address = from.address else { return nil }
+    return (Array(bytes.prefix(from.count)), address)
+  }
+
   private static func withAddress<R>(_ address: IPAddress, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     func call<T>(_ value: T) -> R {
       withUnsafePointer(to: value) {

@@ -9,19 +9,33 @@ import RoamwardCore
 
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Explain a tunnel's decision, rule by rule.",
+    abstract: "Explain a tunnel's decision, or a packet's way.",
     discussion: """
       Shows every rule and every key, the fact that was found for it, and its file and line. Uses this machine's current network, or \
       another one as `evaluate` does. Needs neither root nor the agent.
+
+      With --to, it follows a packet: this machine's rules, routes and kill switch, the tunnel, and the other end of the tunnel, if the \
+      tunnel's provider can ask there. The first step that stops it is named. Firewall rules of other programs are not read. Exit \
+      status: 0 it passes; 1 it is stopped, or a step is not known.
       """)
 
-  @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String
+  @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String?
+  @Option(help: ArgumentHelp("Follow a packet to this destination.", valueName: "address[:port][/protocol]")) var to: String?
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
   @Flag(help: "Print JSON.") var json = false
   @Option(help: ArgumentHelp("Write a page for a browser instead.", valueName: "file"), completion: .file()) var html: String?
 
+  func validate() throws {
+    if (tunnel == nil) == (to == nil) { throw ValidationError("name a tunnel, or a packet's destination with --to") }
+    if let to, PacketDestination(to) == nil {
+      throw ValidationError("--to takes an address, with a port or without: 10.20.1.2, 10.20.1.2:443, [2001:db8::7]:53/udp")
+    }
+  }
+
   func run() throws {
+    if let destination = to.flatMap({ PacketDestination($0) }) { return try explain(destination) }
+    guard let tunnel else { return }
     let set = try policies.load()
     let policy = try set.described(tunnel)
     let snapshot = try facts.snapshot()

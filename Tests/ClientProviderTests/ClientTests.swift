@@ -431,6 +431,61 @@ struct ClientTests {
     #expect(!value.text().contains("private"))
   }
 
+  @Test("the gateway is asked what becomes of a packet, by sealed datagrams; its answer is told, and its silence too")
+  func explained() throws {
+    let (host, engine) = try host()
+    let gateway = try #require(SecretKey(bytes: 1...32))
+    let own = try #require(gateway.publicBytes)
+    var first = grant
+    first.gatewayKey = own
+    first.gatewayAddresses = ["10.77.0.1", "fd77::1"].compactMap { IPAddress($0) }
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(first))
+    let question = MessageContent.typed("explain", ["address": "10.20.1.2", "protocol": "tcp", "port": 443])
+    func refusal(_ number: UInt32) -> String? {
+      if case .failure(let refusal)? = host.replies[number] { refusal.code.description } else { nil }
+    }
+    func steps(_ number: UInt32) -> [String] {
+      guard case .success(.typed("explain", let value)?)? = host.replies[number] else { return [] }
+      return (value["steps"]?.array ?? []).map { step in
+        "\(step["verdict"]?.string ?? "") \(step["place"]?.string ?? ""): \(step["text"]?.string ?? "")"
+      }
+    }
+    #expect(refusal(host.send(question)) == "not-connected")
+    host.advance(by: .milliseconds(100))
+    #expect(host.state == .connected)
+    let device = try #require(engine.field("private_key").flatMap { SecretKey(hexadecimal: $0)?.publicBytes })
+    func seal(_ bytes: [UInt8], _ label: ([UInt8], [UInt8]) -> [UInt8]) -> [UInt8]? {
+      gateway.seal(bytes, with: device, label: label(own, device))
+    }
+    func answer(_ answer: PacketAnswer, by label: ([UInt8], [UInt8]) -> [UInt8] = PacketAnswer.label) {
+      engine.listening?.take(answer.datagram { seal($0, label) } ?? [])
+    }
+    let second = host.send(question)
+    let asked = try #require(engine.told.last.flatMap { PacketQuestion($0) { seal($0, PacketQuestion.label) } })
+    #expect(asked == PacketQuestion(number: asked.number, to: try #require(IPAddress("10.20.1.2")), transport: 6, port: 443))
+    // Of another number, or under the key of another kind.
+    answer(PacketAnswer(number: asked.number &+ 1))
+    answer(PacketAnswer(number: asked.number), by: PacketQuestion.label)
+    #expect(host.replies[second] == nil)
+    answer(PacketAnswer(number: asked.number, rule: "web", link: "eth1", nextHop: IPAddress("10.20.0.1"), isTranslated: true))
+    host.advance(by: .zero)
+    #expect(
+      steps(second) == [
+        "pass gateway access: allowed by rule web",
+        "pass gateway route: by 10.20.0.1 on eth1, with the gateway's own address (masquerade)",
+      ])
+    let count = engine.told.count
+    let third = host.send(question)
+    host.advance(by: .seconds(3))
+    #expect(refusal(third) == "no-answer" && engine.told.count == count + 3 && Set(engine.told.suffix(3)).count == 1)
+    #expect(refusal(host.send(.typed("explain", ["address": "nowhere"]))) == "bad-value")
+    let last = host.send(question)
+    host.stop()
+    #expect(refusal(last) == "not-connected" && host.violations.isEmpty)
+  }
+
   @Test("strangers' bytes end the login and nothing else", arguments: 0..<20) func nonsense(seed: Int) throws {
     let (host, _) = try host()
     host.start(options, credentials: ["password": [112]])

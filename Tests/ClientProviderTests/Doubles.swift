@@ -95,7 +95,12 @@ final class MemoryEngine: ClientEngine {
     return nil
   }
 
-  func greet(_ gateway: IPAddress) { greeted.append(gateway) }
+  /// What was sent to the gateway besides greetings.
+  var told: [[UInt8]] = []
+
+  func send(_ datagram: [UInt8], to gateway: IPAddress) {
+    if datagram.isEmpty { greeted.append(gateway) } else { told.append(datagram) }
+  }
 
   /// A push of the gateway whose private key is this one, as this device takes it.
   func push(_ number: UInt64, _ grant: LoginGrant, from gateway: SecretKey) {

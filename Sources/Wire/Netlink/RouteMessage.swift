@@ -11,6 +11,8 @@ package enum RouteMessage {
   /// `RTA_*` of linux/rtnetlink.h.
   package enum Attribute {
     package static let destination: UInt16 = 1
+    static let source: UInt16 = 2
+    static let incomingLink: UInt16 = 3
     package static let outgoingLink: UInt16 = 4
     static let gateway: UInt16 = 5
     static let priority: UInt16 = 6

@@ -5,6 +5,7 @@ internal import KernelModel
 internal import KernelNetwork
 internal import KeyMemory
 internal import LinuxIO
+internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
 
@@ -37,6 +38,8 @@ package final class GatewayServer {
   private var isAway = false
   /// Whether the replica is as the view.
   private var hasKept = false
+  private var port: TunnelPort?
+  private var questions: QuestionDesk
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
@@ -60,6 +63,7 @@ package final class GatewayServer {
     (store, server) = try folder.openStore(waiting: true)
     guard let key = try folder.privateKey() else { throw GatewayError.notInitialised }
     self.key = key
+    questions = QuestionDesk(key)
     replica = server == nil ? nil : folder.replica
     do throws(StoreError) {
       view = try store.load()
@@ -98,8 +102,10 @@ package final class GatewayServer {
       PageService.Host(
         folder: folder, loop: loop, store: store, directory: { [weak self] in self?.view.directory ?? Directory() },
         device: { [weak self] in self?.presentDevice }, changed: { [weak self] in self?.refresh() }, log: { log($0) }))
+    let port = TunnelPort(on: loop) { [weak self] in self?.answer($0, from: $1) }
+    self.port = port
     sender = SettingsSender(
-      on: loop, key, relayPort: { [weak self] in self?.logins?.relayPort },
+      on: loop, key, by: port, relayPort: { [weak self] in self?.logins?.relayPort },
       directory: { [weak self] in self?.view.directory ?? Directory() })
     if server != nil {
       pair = try PairService(
@@ -109,6 +115,11 @@ package final class GatewayServer {
     refresh()
     ServiceManager.ready(status: lastTrouble ?? "\(view.directory.devices.count) devices")
     return try loop.run()
+  }
+
+  private func answer(_ question: [UInt8], from source: IPAddress) {
+    guard let answer = questions.answer(question, from: source, view.directory) else { return }
+    port?[source.family]?.send(answer, to: source, port: SettingsPush.port)
   }
 
   private var presentDevice: WireGuardState? {
@@ -209,6 +220,7 @@ package final class GatewayServer {
       sender?.look(at: device)
       if let conflict = plan.conflict { return trouble(conflict) }
       kernel.apply(plan) { [weak self] in self?.converge() }
+      port?.open(on: state.link, view.directory.families)
       if plan.steps.isEmpty { engine = present }
       if isComplete { trouble(closed) }
     } catch { trouble("\(error)") }

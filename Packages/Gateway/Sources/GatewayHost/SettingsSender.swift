@@ -6,12 +6,13 @@ internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
 
-/// Sends devices their settings through the tunnel: after a change, and after each handshake. It reads nothing.
+/// Sends devices their settings through the tunnel: after a change, and after each handshake.
 final class SettingsSender {
   private let loop: EventLoop
   private let key: SecretKey
   private let directory: () -> Directory
   private let relayPort: () -> UInt16?
+  private let port: TunnelPort
   private var ledger = PushLedger()
   private var timer: EventSource?
   private var lastNumber: UInt64 = 0
@@ -20,8 +21,11 @@ final class SettingsSender {
   private static let batch = 32
   private static let pause = Duration.milliseconds(20)
 
-  init(on loop: EventLoop, _ key: SecretKey, relayPort: @escaping () -> UInt16?, directory: @escaping () -> Directory) {
+  init(
+    on loop: EventLoop, _ key: SecretKey, by port: TunnelPort, relayPort: @escaping () -> UInt16?, directory: @escaping () -> Directory
+  ) {
     self.loop = loop
+    self.port = port
     self.key = key
     self.relayPort = relayPort
     self.directory = directory
@@ -48,8 +52,8 @@ final class SettingsSender {
   private func send() {
     timer = nil
     let (directory, relayPort) = (directory(), relayPort())
-    // Sockets of a moment: what is sent to them is never read. A device behind a firewall takes what comes from this port alone; if
-    // another program has it, those without one still get theirs.
+    // A device behind a firewall takes what comes from this port alone; if another program has it, those without one still get theirs, by
+    // sockets of a moment.
     var sockets: [IPAddress.Family: DatagramPort] = [:]
     for id in ledger.take(Self.batch) {
       guard let device = directory.devices[id], var grant = LoginGrant(directory, device), let address = grant.addresses.first else {
@@ -58,7 +62,8 @@ final class SettingsSender {
       grant.relayPort = relayPort
       let family = address.family
       if sockets[family] == nil {
-        sockets[family] = (try? DatagramPort(nil, family, port: SettingsPush.port)) ?? (try? DatagramPort(nil, family, port: 0))
+        sockets[family] = port[family] ?? (try? DatagramPort(nil, family, port: SettingsPush.port))
+          ?? (try? DatagramPort(nil, family, port: 0))
       }
       let label = SettingsPush.label(gateway: grant.gatewayKey, device: device.publicKey.bytes)
       // Rising, whatever the clock does meanwhile.

@@ -6,13 +6,11 @@
 package struct SettingsPush: Hashable, Sendable {
   /// The UDP port, at the device's first address and at the gateway's.
   package static let port: UInt16 = 20_900
-  package static let sealLength = 32
   /// The most bytes of a datagram.
-  package static let limit = 2 + LoginFrame.limit + sealLength
-  private static let kind: UInt8 = 0x86
+  package static let limit = SealedDatagram.limit
+  package static let kind: UInt8 = 0x86
 
-  /// Computes the seal of bytes; `nil`: there is no key.
-  package typealias Seal = ([UInt8]) -> [UInt8]?
+  package typealias Seal = SealedDatagram.Seal
 
   /// Above that of each push before: the gateway's time in microseconds since 1970.
   package let number: UInt64
@@ -25,23 +23,15 @@ package struct SettingsPush: Hashable, Sendable {
 
   package var frame: LoginFrame { grant.frame(Self.kind, number: number) }
 
-  package func datagram(_ seal: Seal) -> [UInt8]? {
-    let bytes = frame.bytes
-    return seal(bytes).map { bytes + $0 }
-  }
+  package func datagram(_ seal: Seal) -> [UInt8]? { SealedDatagram.bytes(frame, seal) }
 
   /// Reads a datagram. Nothing of it is parsed before its seal is the right one.
   package init?(_ datagram: [UInt8], _ seal: Seal) {
-    guard datagram.count <= Self.limit, datagram.count > Self.sealLength + 2 else { return nil }
-    let body = Array(datagram.dropLast(Self.sealLength))
-    guard let right = seal(body), right.count == Self.sealLength,
-      zip(right, datagram.suffix(Self.sealLength)).reduce(0, { $0 | ($1.0 ^ $1.1) }) == 0
-    else { return nil }
+    guard let body = SealedDatagram.body(of: datagram, seal) else { return nil }
     do throws(LoginFrameError) {
-      guard Int(body[0]) << 8 | Int(body[1]) == body.count - 2 else { return nil }
       let frame = try LoginFrame(body: body.dropFirst(2))
       guard frame.kind == Self.kind else { return nil }
-      number = try frame.value(13, 8...8).reduce(0) { $0 << 8 | UInt64($1) }
+      number = UInt64(bigEndianBytes: try frame.value(13, 8...8))
       grant = try LoginGrant(frame)
     } catch { return nil }
   }

@@ -34,10 +34,11 @@ struct Evaluate: ParsableCommand {
       throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
     }
     let transport = `protocol` ?? (destination.port == nil ? .icmp : .tcp)
-    let (lines, passes) = directory.evaluate(
-      found, to: destination.address, transport, port: destination.port, at: Timestamp.now.seconds)
-    write(lines)
-    if !passes { throw ExitStatus.refused }
+    let evaluation = PacketEvaluation(
+      directory, found, to: destination.address, transport, port: destination.port, at: Timestamp.now.seconds,
+      path: { HostRoutes().path(from: $0, to: destination.address, in: directory) })
+    write(evaluation.lines)
+    if !evaluation.passes { throw ExitStatus.refused }
   }
 }
 

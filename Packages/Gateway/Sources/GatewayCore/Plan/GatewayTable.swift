@@ -19,6 +19,8 @@ package struct GatewayTable: Hashable, Sendable {
   package init(link: String) { self.link = link }
 
   package static let name = "inet roamward_gateway"
+  /// The UDP port of questions, and the lengths that theirs have (with the header of 8 bytes).
+  package static let questions = (port: 20_900, lengths: "71, 83")
   package static let removal = "add table \(name)\ndelete table \(name)\n"
 
   package init(_ directory: Directory, link: String, at now: Int64) {
@@ -135,7 +137,10 @@ extension GatewayTable {
     lines += block(
       "chain input",
       [
-        "type filter hook input priority filter; policy accept;", "iifname \"\(link)\" ct direction original jump judge",
+        "type filter hook input priority filter; policy accept;",
+        // Questions of devices about their packets: no other lengths, and no flood.
+        "iifname \"\(link)\" udp dport \(Self.questions.port) udp length { \(Self.questions.lengths) } limit rate 100/second burst 100 packets accept",
+        "iifname \"\(link)\" ct direction original jump judge",
         "iifname \"\(link)\" ct state invalid,untracked drop",
       ])
     if !translated.isEmpty {

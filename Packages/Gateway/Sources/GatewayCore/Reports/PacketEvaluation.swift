@@ -1,34 +1,96 @@
 package import NetworkTypes
 
-extension Directory {
-  /// What becomes of a device's packet, from the client to the other side: every place that can stop it, in the order of its way.
-  package func evaluate(
-    _ device: Device, to destination: IPAddress, _ transport: Transport, port: UInt16?, at now: Int64
-  ) -> (lines: [String], passes: Bool) {
-    var lines: [String] = []
-    var passes = true
-    func judge(_ place: String, _ isOpen: Bool, _ text: String) {
-      lines.append("\(isOpen ? "pass" : "STOP")  \(place): \(text)")
-      if !isOpen { passes = false }
-    }
-    let settings = pushedSettings(of: device)
-    let routes = settings.routes ?? sortedPools.map(\.prefix)
+/// What becomes of a device's packet, from the client to the other side: every step of its way that can stop it, in order.
+package struct PacketEvaluation: Hashable, Sendable {
+  package enum Place: String, Hashable, Sendable {
+    /// The routes of the client.
+    case client
+    case lease, user, access
+    /// The device that has the destination's address.
+    case device
+    /// The gateway's machine.
+    case forwarding, route
+  }
+
+  package struct Step: Hashable, Sendable {
+    package let place: Place
+    package let isOpen: Bool
+    package let text: String
+  }
+
+  package private(set) var steps: [Step] = []
+  /// The rule that decides; `nil`: none matches.
+  package private(set) var rule: GatewayName?
+  /// The packet's source address.
+  package private(set) var source: IPAddress?
+  /// `nil`: not asked for.
+  package private(set) var path: HostPath?
+  /// Whether it leaves with the gateway's own address.
+  package private(set) var isTranslated = false
+
+  package var firstStop: Place? { steps.first { !$0.isOpen }?.place }
+  package var passes: Bool { firstStop == nil }
+
+  package var lines: [String] {
+    steps.map { "\($0.isOpen ? "pass" : "STOP")  \($0.place): \($0.text)" }
+      + (isTranslated ? ["note  masquerade: it leaves with the gateway's own address"] : [])
+  }
+
+  /// `path`: what the gateway's machine does with a packet from this source address; `nil`: not known.
+  package init(
+    _ directory: Directory, _ device: Device, to destination: IPAddress, _ transport: Transport, port: UInt16?, at now: Int64,
+    path: (_ source: IPAddress) -> HostPath? = { _ in nil }
+  ) {
+    let settings = directory.pushedSettings(of: device)
+    let routes = settings.routes ?? directory.sortedPools.map(\.prefix)
     let route = routes.filter { $0.contains(destination) }.max { $0.length < $1.length }
-    judge("client", route != nil, route.map { "sends \($0) into the tunnel" } ?? "its routes do not contain \(destination)")
-    let own = addresses(of: device.id).filter { $0.family == destination.family }
+    judge(.client, route != nil, route.map { "sends \($0) into the tunnel" } ?? "its routes do not contain \(destination)")
+    let own = directory.addresses(of: device.id).filter { $0.family == destination.family }
+    source = own.first
     judge(
-      "lease", !own.isEmpty,
-      own.first.map { "source address \($0)" } ?? "the device has no address of this family (no pool of it)")
-    if let user = users[device.user] {
-      judge("user", user.isActive(at: now), user.isLocked ? "\(user.name) is locked" : user.isActive(at: now) ? "active" : "expired")
+      .lease, source != nil,
+      source.map { "source address \($0)" } ?? "the device has no address of this family (no pool of it)")
+    if let user = directory.users[device.user] {
+      judge(.user, user.isActive(at: now), user.isLocked ? "\(user.name) is locked" : user.isActive(at: now) ? "active" : "expired")
     }
     let decision = AccessDecision(
-      AccessQuestion(user: device.user, destination: destination, transport: transport, port: port), in: self)
-    judge("access", decision.isAllowed, text(of: decision))
-    if let pool = sortedPools.first(where: { pool in own.contains { pool.prefix.contains($0) } }) {
-      let isInside = sortedPools.contains { $0.prefix.contains(destination) }
-      if pool.isTranslated, !isInside { lines.append("note  masquerade: it leaves with the gateway's own address") }
+      AccessQuestion(user: device.user, destination: destination, transport: transport, port: port), in: directory)
+    rule = decision.rule?.name
+    judge(.access, decision.isAllowed, directory.text(of: decision))
+    let pool = directory.sortedPools.first { $0.prefix.contains(destination) }
+    if let pool, pool.gateway?.address != destination {
+      let isLeased = directory.lease(of: destination)?.device != nil
+      judge(.device, isLeased, isLeased ? "a device has \(destination)" : "no device has \(destination)")
     }
-    return (lines, passes)
+    self.path = source.flatMap(path)
+    if let path = self.path { judge(path, to: destination) }
+    guard pool == nil, self.path?.isLocal != true else { return }
+    isTranslated = directory.sortedPools.contains { pool in pool.isTranslated && own.contains { pool.prefix.contains($0) } }
   }
+
+  private mutating func judge(_ place: Place, _ isOpen: Bool, _ text: String) {
+    steps.append(Step(place: place, isOpen: isOpen, text: text))
+  }
+
+  private mutating func judge(_ path: HostPath, to destination: IPAddress) {
+    switch path {
+    case .local: judge(.route, true, "\(destination) is the gateway's own")
+    case .leaves(let link, let nextHop?): judge(.route, true, "by \(nextHop) on \(link)")
+    case .leaves(let link, nil): judge(.route, true, "on \(link)")
+    case .notForwarded: judge(.forwarding, false, "the gateway's machine forwards no packets of this family")
+    case .noRoute(let reason): judge(.route, false, "the gateway's machine has no route to \(destination) (\(reason))")
+    }
+  }
+}
+
+/// What the kernel of the gateway's machine does with a device's packet that the rules allow.
+package enum HostPath: Hashable, Sendable {
+  /// It is for the machine itself.
+  case local
+  /// It leaves by this link, to this router; `nil`: the destination is on the link.
+  case leaves(link: String, nextHop: IPAddress?)
+  case notForwarded
+  case noRoute(String)
+
+  var isLocal: Bool { self == .local }
 }

@@ -1,0 +1,41 @@
+internal import Glibc
+package import NetworkTypes
+import Wire
+
+/// What the kernel does with a packet, by its own look-up of rules and routes.
+package enum RouteAnswer: Hashable, Sendable {
+  /// It is for this machine.
+  case local
+  /// It leaves by this link, to this router; `nil`: the destination is on the link.
+  case leaves(link: String, gateway: IPAddress?)
+  /// No route, with the kernel's reason.
+  case none(String)
+  /// There is no such link.
+  case unknownLink
+}
+
+extension KernelReader {
+  /// The route of a packet of this machine; with `from`, of one that has come by this link.
+  package func route(to destination: IPAddress, from: (source: IPAddress, link: String)? = nil) throws(NetlinkError) -> RouteAnswer {
+    let names = try socket.readLinks().names
+    var coming: (IPAddress, UInt32)?
+    if let from {
+      guard let link = names.first(where: { $0.value == from.link }) else { return .unknownLink }
+      coming = (from.source, link.key)
+    }
+    var found: RouteLookup?
+    do throws(NetlinkError) {
+      try socket.dump("look up the route to \(destination)", { $0.lookUpRoute(to: destination, from: coming, sequence: $1) }) {
+        found = found ?? RouteLookup($0)
+      }
+    } catch {
+      // What routes, rules and the check of the way back (rp_filter) make of a look-up.
+      guard [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EXDEV].contains(error.code) else { throw error }
+      return .none(error.reason)
+    }
+    guard let found else { return .none("the kernel gives no answer") }
+    if found.isLocal { return .local }
+    guard found.leaves, let link = found.link.flatMap({ names[$0] }) else { return .none("a route makes it unreachable") }
+    return .leaves(link: link, gateway: found.gateway)
+  }
+}

@@ -1,0 +1,87 @@
+import ControlClient
+import ControlProtocol
+import JSON
+import KernelNetwork
+import NetworkTypes
+import ProviderProtocol
+import RoamwardCore
+
+extension Explain {
+  /// Follows a packet on both sides of its tunnel (docs/decisions/0067-both-ends-explain-a-packet.md).
+  func explain(_ destination: PacketDestination) throws {
+    let set = try policies.load()
+    let snapshot = try facts.snapshot()
+    let machine = try facts.sources.machine()
+    let desired = try facts.preview(of: set, on: snapshot, machine: machine).desired
+    var packet = PacketExplanation(destination)
+    let tunnel = packet.follow(desired, Evaluator(networks: set.networks).decide(set, on: snapshot), of: set)
+    if packet.stop == nil {
+      if let tunnel {
+        if packet.take(facts.agent, tunnel) { packet.ask(facts.agent, tunnel) }
+      } else {
+        packet.compare(nil)
+      }
+    }
+    write(json ? packet.json.text(indented: true) + "\n" : packet.text)
+    if packet.verdict != .pass { throw ExitStatus.refused }
+  }
+}
+
+extension PacketExplanation {
+  /// Whether the tunnel carries packets now.
+  fileprivate mutating func take(_ agent: AgentOptions, _ tunnel: String) -> Bool {
+    guard let report = try? ControlClient(path: agent.socket).status(within: .seconds(2)) else {
+      add(tunnel, .unknown, "no agent is running that could say whether it is connected")
+      return false
+    }
+    guard let status = report.tunnels.first(where: { $0.name == tunnel }), status.state == "connected" else {
+      add(tunnel, .stop, "\(report.tunnels.first { $0.name == tunnel }.map { "\($0.state): \($0.reason)" } ?? "unknown to the agent")")
+      return false
+    }
+    add(tunnel, .pass, "connected")
+    return compare(status.link)
+  }
+
+  /// What the kernel itself does now; `link`: what the plan says, `nil`: outside.
+  @discardableResult fileprivate mutating func compare(_ link: String?) -> Bool {
+    guard let answer = try? KernelReader().route(to: destination.address) else { return true }
+    switch answer {
+    case .leaves(let other, _) where link != nil && other != link:
+      add("kernel", .stop, "sends it by \(other) now, not by \(link ?? ""); `roamward diff` says more")
+    case .leaves(let other, let router):
+      if link == nil { add("kernel", .pass, "by \(router.map { "\($0) on " } ?? "")\(other)") }
+    case .local: add("kernel", .pass, "an address of this machine")
+    case .none(let reason): add("kernel", .stop, "no route (\(reason))")
+    case .unknownLink: break
+    }
+    return stop == nil
+  }
+
+  /// Asks the other end, by the tunnel's provider: the message `explain` of docs/provider-protocol.md.
+  fileprivate mutating func ask(_ agent: AgentOptions, _ tunnel: String) {
+    let value: JSON = [
+      "address": .string(destination.address.description), "protocol": .string(destination.transport),
+      "port": destination.port.map { .integer(Int64($0)) } ?? .null,
+    ]
+    do throws(ControlClient.Failure) {
+      let content = MessageContent.typed("explain", value).json
+      let steps = try ControlClient(path: agent.socket).ask(.message(tunnel: tunnel, content: content), within: .seconds(6))
+      for step in steps["content"]?["value"]?["steps"]?.array ?? [] {
+        add(
+          step["place"]?.string ?? "", step["verdict"]?.string.flatMap { Verdict(rawValue: $0) } ?? .unknown, step["text"]?.string ?? "")
+      }
+    } catch {
+      add("other end of \(tunnel)", .unknown, "\(error)")
+    }
+  }
+
+  fileprivate var json: JSON {
+    [
+      "version": 1, "address": .string(destination.address.description), "protocol": .string(destination.transport),
+      "port": destination.port.map { .integer(Int64($0)) } ?? .null, "verdict": .string(verdict.rawValue),
+      "stopped-at": stop.map { .string($0.place) } ?? .null,
+      "steps": .array(
+        steps.map { ["place": .string($0.place), "verdict": .string($0.verdict.rawValue), "text": .string($0.text)] }),
+    ]
+  }
+}
