@@ -98,6 +98,7 @@ let package = Package(
     .executable(name: "roamward-gateway-store", targets: ["roamward-gateway-store"]),
     .executable(name: "roamward-gateway-oidc", targets: ["roamward-gateway-oidc"]),
     .executable(name: "roamward-gateway-web", targets: ["roamward-gateway-web"]),
+    .executable(name: "roamward-gateway-pam", targets: ["roamward-gateway-pam"]),
     .executable(name: "roamward-desktop", targets: ["roamward-desktop"]),
     // For other packages: the WireGuard protocol, and the values that its interface speaks of (Packages/WireGuard/README.md).
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
@@ -252,6 +253,14 @@ let package = Package(
     .executableTarget(
       name: "roamward-gateway-oidc", dependencies: ["CWipingHeap", "GatewayOpenID", "ProcessConfinement"],
       path: "Packages/Gateway/Sources/roamward-gateway-oidc", swiftSettings: strict),
+    // Checks of passwords by PAM: its modules, which read services' bytes.
+    .systemLibrary(name: "CPAM", path: "Packages/Gateway/Sources/CPAM", providers: [.apt(["libpam0g-dev"])]),
+    gateway(
+      "GatewayPAM",
+      uses: ["CPAM", "GatewayCore", "GatewayLogin", "LinuxIO", "LoginProtocol", "NetworkTypes", "ProcessConfinement"]),
+    .executableTarget(
+      name: "roamward-gateway-pam", dependencies: ["CWipingHeap", "GatewayPAM", "ProcessConfinement"],
+      path: "Packages/Gateway/Sources/roamward-gateway-pam", swiftSettings: strict),
     gateway("GatewayStore", uses: ["CSQLite", "CSodium", "GatewayCore", "KernelModel", "NetworkTypes"]),
     // What reads a server's bytes for the gateway's store.
     gateway(
@@ -303,14 +312,16 @@ let package = Package(
       "GatewayServeTests",
       uses: [
         "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
-        "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-store", "roamward-gateway-web", "roamward-wireguard",
+        "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-pam", "roamward-gateway-store", "roamward-gateway-web",
+        "roamward-wireguard",
       ],
       resources: [
-        "agree.py", "browser.py", "flow.py", "gateway.bash", "grants.bash", "login.bash", "login.py", "openid.bash", "page.bash", "pair.bash",
-        "postgresql.bash", "relay.py", "scene.bash", "shared.bash",
+        "agree.py", "browser.py", "directory.bash", "flow.py", "gateway.bash", "grants.bash", "login.bash", "login.py", "openid.bash",
+        "page.bash", "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash", "shared.bash",
       ]),
     gatewayTests(
-      "GatewayAuthTests", uses: ["CConfined", "GatewayAuth", "GatewayOpenID", "GatewayPostgreSQL", "GatewayWeb", "ProcessConfinement"]),
+      "GatewayAuthTests",
+      uses: ["CConfined", "GatewayAuth", "GatewayOpenID", "GatewayPAM", "GatewayPostgreSQL", "GatewayWeb", "ProcessConfinement"]),
     gatewayTests(
       "OpenIDConnectTests",
       uses: [

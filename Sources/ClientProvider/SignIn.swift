@@ -15,6 +15,9 @@ final class SignIn {
   /// Where gateways take logins too if they relay packets: the one port that every network lets pass.
   private static let otherPort: UInt16 = 443
 
+  /// More than a gateway asks.
+  private static let promptLimit = 16
+
   private let host: ProviderHost
   private let options: ClientOptions
   private let publicKey: [UInt8]
@@ -25,6 +28,7 @@ final class SignIn {
   private var question: UInt32 = 0
   private var hasChangedPassword = false
   private var hasBegunOpenID = false
+  private var prompts = 0
   /// Which connection the callbacks are for.
   private var attempt = 0
   /// The failure at the policy's port, while the other one is tried.
@@ -181,6 +185,7 @@ final class SignIn {
     switch message {
     case .welcome(_, let methods): prove(by: methods)
     case .more(let method, let text): answer(method, text)
+    case .prompt(let text, _): prompt(text)
     case .visit(let page): visit(page)
     case .done(let grant):
       close()
@@ -240,7 +245,20 @@ final class SignIn {
         guard case .agreed = $0 else { return self?.unanswered($0) ?? () }
         self?.send(.answer(.banner, []))
       }
-    case .password, .token, .openID: fail("unsupported", "the gateway asks for a second \(method); update this client", .nobody)
+    case .password, .token, .openID, .prompt: fail("unsupported", "the gateway asks for a second \(method); update this client", .nobody)
+    }
+  }
+
+  /// A question of the service that checks the gateway's passwords. It may be for a code or another secret: it is asked as one, also where
+  /// the service would show the answer.
+  private func prompt(_ text: String) {
+    link?.limit?.cancel()
+    if question != 0 { host.withdraw(question) }
+    question = 0
+    prompts += 1
+    guard prompts <= Self.promptLimit else { return fail("format", "the gateway \(options.server) asks too much", .nobody) }
+    ask(.code, text.isEmpty ? "Answer for \(options.server)" : "\(text)\nAnswer for \(options.server)") { [weak self] in
+      self?.send(.answer(.prompt, $0))
     }
   }
 

@@ -24,8 +24,10 @@ package struct SystemCallFilter {
     /// Allows the call if all tests match; at most two.
     package static func allow(_ call: String, where tests: Test...) -> Rule { Rule(call: call, tests: tests, error: 0) }
 
-    /// Rejects the call with this errno value.
-    package static func answer(_ call: String, _ error: Int32) -> Rule { Rule(call: call, tests: [], error: error) }
+    /// Rejects the call with this errno value, if all tests match; at most two.
+    package static func answer(_ call: String, _ error: Int32, where tests: Test...) -> Rule {
+      Rule(call: call, tests: tests, error: error)
+    }
   }
 
   private let rules: [cconfinement_rule]

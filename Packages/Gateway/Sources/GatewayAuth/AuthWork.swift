@@ -136,7 +136,8 @@ extension AuthWork {
     // It has begun.
     case .start: loop.stop()
     case .listener: if let passed { listen(at: passed) }
-    case .offer(let methods): desk.offers = methods
+    case .offer(let methods, let isSlow): (desk.offers, desk.isSlow) = (methods, isSlow)
+    case .remote(let number): passOn(number)
     case .credential(let number, let hash, let account, let refusal): judge(number, hash, account, refusal)
     case .answer(let number, let answer): self.answer(answer, for: number)
     }
@@ -174,6 +175,7 @@ extension AuthWork {
       case .send(let message): if !client.connection.send(message.frame.bytes) { client.isEnding = true }
       case .checkPassword(let name, let password): check(name, password, number)
       case .checkToken(let token): ask(.token(number: number, hash: Self.sha256(token)))
+      case .answerPrompt(let value): ask(.promptAnswer(number: number, value: value))
       case .signIn: ask(.signIn(number: number, source: client.address))
       case .checkCode(_, let code): ask(.code(number: number, code: code))
       case .setPassword(_, let password): hash(password, number)
@@ -202,6 +204,12 @@ extension AuthWork {
     passwords[number] = password
     guard let name else { return judge(number, "", nil, .unknownName) }
     ask(.credential(number: number, name: name))
+  }
+
+  /// Has the gateway check the password by PAM.
+  private func passOn(_ number: UInt32) {
+    guard let password = passwords.removeValue(forKey: number), let client = clients[number] else { return }
+    ask(.password(number: number, password: password, source: client.address))
   }
 
   /// Verifies the password, against a hash that no password has if there is none.
@@ -334,7 +342,7 @@ extension AuthRequest {
   var number: UInt32? {
     switch self {
     case .credential(let number, _), .token(let number, _), .code(let number, _), .setPassword(let number, _),
-      .bind(let number, _, _, _, _), .signIn(let number, _):
+      .bind(let number, _, _, _, _), .signIn(let number, _), .password(let number, _, _), .promptAnswer(let number, _):
       number
     case .hello, .note, .ended: nil
     }

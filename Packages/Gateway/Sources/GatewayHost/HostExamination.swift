@@ -82,6 +82,7 @@ package struct HostExamination {
     condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
     condition.openIDProblems = OpenIDExamination.problems(folder, view.directory)
+    condition.pamProblems = PAMExamination.problems(folder)
     condition.notForwarded = view.directory.families.filter { !Forwarding.isOn($0) }
     guard condition.hasRightKey, view.directory.site != nil else { return condition }
     let state = try desired()

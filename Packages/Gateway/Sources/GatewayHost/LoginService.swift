@@ -39,6 +39,7 @@ final class LoginService {
   private let openID: OpenIDService
   private var openIDSettings: OpenIDSettings?
   private var openIDTrouble: String?
+  private let pam: PAMLogins
   /// The failure that was logged last, and its minute: strangers would fill the journal while the provider is away.
   private var loggedFailure: (text: String, minute: Int64) = ("", 0)
   /// The sign-ins of conversations, by the service's numbers.
@@ -66,11 +67,13 @@ final class LoginService {
     self.changed = changed
     self.log = log
     openID = OpenIDService(on: loop, log: log)
+    pam = PAMLogins(on: loop, log: log)
   }
 
   /// Starts or stops as the state folder says.
   func refresh() {
     refreshOpenID()
+    if pam.refresh(folder) { offer() }
     let wanted = (try? folder.loginIdentity()) ?? nil
     let port = folder.relayPort()
     if let wanted, wanted == identity, port == relayPort, process != nil || restart != nil { return }
@@ -85,6 +88,7 @@ final class LoginService {
     conversations = [:]
     signIns = [:]
     openID.stop("logins end")
+    pam.stop()
     process?.end()
     process = nil
     listeners = []
@@ -143,7 +147,10 @@ final class LoginService {
     case .ended(let number):
       conversations[number] = nil
       if let flow = signIns.removeValue(forKey: number) { openID.cancel(flow) }
+      pam.end(number)
     case .signIn(let number, let source): signIn(number, source)
+    case .password(let number, let password, let source): check(password: password, number, source)
+    case .promptAnswer(let number, let value): if !pam.answer(value, number) { answer(number, .unavailable) }
     }
   }
 }
@@ -154,6 +161,10 @@ extension LoginService {
     let directory = directory()
     // One name a conversation.
     guard !isAway(), conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
+    let ownPassword = directory.user(named: name).flatMap { directory.credential(of: $0.id) }?.password ?? ""
+    if pam.settings != nil, ownPassword.isEmpty {
+      return pam.await(name, number) ? send(.remote(number: number)) : answer(number, .unavailable)
+    }
     guard let user = directory.user(named: name) else {
       return send(.credential(number: number, hash: "", account: nil, refusal: .unknownName))
     }
@@ -171,6 +182,13 @@ extension LoginService {
   }
 
   private var banner: [LoginAccount.Question] { folder.loginBanner().map { [.banner($0)] } ?? [] }
+
+  /// Together with what a service has to say to the person, as far as it fits.
+  private func banner(with notes: String) -> [LoginAccount.Question] {
+    guard !notes.isEmpty else { return banner }
+    guard let own = folder.loginBanner() else { return [.banner(notes)] }
+    return [.banner("\(PAMReport.printable(notes, limit: max(0, GatewayMessage.textLimit - own.utf8.count - 1)))\n\(own)")]
+  }
 
   private func findToken(_ number: UInt32, _ hash: [UInt8]) {
     let (directory, now) = (directory(), Timestamp.now.seconds)
@@ -267,7 +285,9 @@ extension LoginService {
     offer()
   }
 
-  private func offer() { send(.offer([.password, .token] + (openIDSettings == nil ? [] : [.openID]))) }
+  private func offer() {
+    send(.offer([.password, .token] + (openIDSettings == nil ? [] : [.openID]), isSlow: pam.settings != nil))
+  }
 
   private func signIn(_ number: UInt32, _ source: IPAddress) {
     guard !isAway(), let settings = openIDSettings, conversations[number] == nil, signIns[number] == nil,
@@ -288,12 +308,16 @@ extension LoginService {
       answer(number, .refused(.denied))
     case .expired: answer(number, .expired)
     case .failed(_, let text):
-      let failure = (text: text, minute: Timestamp.now.seconds / 60)
-      if failure != loggedFailure { log("logins: \(text)") }
-      loggedFailure = failure
+      logFailure(text)
       answer(number, .unavailable)
     case .hello, .page, .checked: answer(number, .unavailable)
     }
+  }
+
+  private func logFailure(_ text: String) {
+    let failure = (text: text, minute: Timestamp.now.seconds / 60)
+    if failure != loggedFailure { log("logins: \(text)") }
+    loggedFailure = failure
   }
 
   /// Who is signed in at the provider is known; whether that person may log in here is decided now.
@@ -306,11 +330,8 @@ extension LoginService {
     let groups = settings.groups.enumerated().map { ($0.element.group, identity.groups.contains(UInt8(clamping: $0.offset))) }
     let person = SignedInPerson(
       subject: "\(settings.issuer) \(identity.subject)", name: name, groups: Dictionary(groups) { first, _ in first })
-    switch directory().refusal(of: person, creating: settings.createsUsers, at: Timestamp.now.seconds) {
-    case .unknownName: return refuse(.unknownName)
-    case .lockedUser: return refuse(.lockedUser)
-    case .otherPerson: return refuse(.otherPerson)
-    case nil: break
+    if let refusal = directory().refusal(of: person, creating: settings.createsUsers, at: Timestamp.now.seconds) {
+      return refuse(LoginRefusal(refusal))
     }
     let banner = banner
     change(number, refused: .refused(.unknownName)) { work throws(GatewayError) in
@@ -318,6 +339,55 @@ extension LoginService {
       // The provider stands for the password, and not for a code that an administrator has asked for here.
       let hasCode = work.directory.credential(of: user.id)?.codeSecret.isEmpty == false
       return .account(LoginAccount(user: user.id, questions: (hasCode ? [.code] : []) + banner))
+    }
+  }
+}
+
+// Checks of passwords by PAM.
+extension LoginService {
+  private func check(password: [UInt8], _ number: UInt32, _ source: IPAddress) {
+    guard conversations[number] == nil else { return answer(number, .unavailable) }
+    let refusal = pam.begin(password, number, from: source) { [weak self] in self?.take($0, of: $1, $2, number) }
+    if let refusal { answer(number, refusal) }
+  }
+
+  private func take(_ report: PAMReport, of name: GatewayName, _ settings: PAMSettings, _ number: UInt32) {
+    switch report {
+    case .prompt(let text, let echo): answer(number, .prompt(text: text, echo: echo))
+    case .refused(let refusal): answer(number, .refused(refusal))
+    case .unavailable(let text):
+      logFailure("the PAM service \(settings.service): \(text)")
+      answer(number, .unavailable)
+    case .accepted(let notes): accept(name, settings, notes, number)
+    case .hello: break
+    }
+  }
+
+  /// The password is right; whether that person may log in here is decided now, after the same time for every name.
+  private func accept(_ name: GatewayName, _ settings: PAMSettings, _ notes: String, _ number: UInt32) {
+    let person = SignedInPerson(subject: settings.subject(of: name), name: name)
+    let directory = directory()
+    if let refusal = directory.refusal(of: person, creating: settings.createsUsers, at: Timestamp.now.seconds) {
+      return answer(number, .refused(LoginRefusal(refusal)))
+    }
+    // A password of the gateway's own was set meanwhile.
+    let user = directory.user(of: person)
+    if let user, directory.credential(of: user.id)?.password.isEmpty == false { return answer(number, .refused(.otherPerson)) }
+    let texts = banner(with: notes)
+    change(number, refused: .refused(.unknownName)) { work throws(GatewayError) in
+      let user = try work.signIn(person, creating: settings.createsUsers)
+      let hasCode = work.directory.credential(of: user.id)?.codeSecret.isEmpty == false
+      return .account(LoginAccount(user: user.id, questions: (hasCode ? [.code] : []) + texts))
+    }
+  }
+}
+
+extension LoginRefusal {
+  init(_ refusal: SignInRefusal) {
+    switch refusal {
+    case .unknownName: self = .unknownName
+    case .lockedUser: self = .lockedUser
+    case .otherPerson: self = .otherPerson
     }
   }
 }

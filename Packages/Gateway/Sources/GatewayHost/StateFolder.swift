@@ -8,8 +8,8 @@ package import KeyMemory
 package import LinuxIO
 internal import NetworkTypes
 
-/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `banner`, `relay`, `page`, `changed`, `followed`,
-/// `firewall`, `lock`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
+/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `pam`, `banner`, `relay`, `page`, `changed`,
+/// `followed`, `firewall`, `lock`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
 /// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
@@ -105,6 +105,14 @@ package struct StateFolder: Hashable, Sendable {
   package func openIDSettings() throws -> OpenIDSettings? {
     guard access(openIDPath, F_OK) == 0 else { return nil }
     return try OpenIDSettings(parsing: String(decoding: try TextFile.read(openIDPath, limit: 65_536), as: UTF8.self))
+  }
+
+  package var pamPath: String { "\(path)/pam" }
+
+  /// Whose passwords a PAM service checks; `nil`: nobody's. Throws `GatewayError` for settings that are none.
+  package func pamSettings() throws -> PAMSettings? {
+    guard access(pamPath, F_OK) == 0 else { return nil }
+    return try PAMSettings(parsing: String(decoding: try TextFile.read(pamPath, limit: 4096), as: UTF8.self))
   }
 
   /// The text that everybody accepts at a login; `nil`: there is none.

@@ -19,6 +19,10 @@ package enum AuthRequest: Hashable, Sendable {
   case ended(number: UInt32)
   /// A sign-in at the OpenID provider.
   case signIn(number: UInt32, source: IPAddress)
+  /// The password of the name that was asked for, which the gateway has checked by PAM.
+  case password(number: UInt32, password: [UInt8], source: IPAddress)
+  /// The answer to a question of that check.
+  case promptAnswer(number: UInt32, value: [UInt8])
 
   package var frame: LoginFrame {
     switch self {
@@ -47,6 +51,11 @@ package enum AuthRequest: Hashable, Sendable {
       var frame = LoginFrame(9, number, [])
       frame.add(5, source.bytes)
       return frame
+    case .password(let number, let password, let source):
+      var frame = LoginFrame(10, number, password)
+      frame.add(5, source.bytes)
+      return frame
+    case .promptAnswer(let number, let value): return LoginFrame(11, number, value)
     }
   }
 
@@ -66,6 +75,10 @@ package enum AuthRequest: Hashable, Sendable {
       self = .note(refusal, name: try frame.text(2, 0...ClientMessage.nameLimit), source: try frame.address(3))
     case 8: self = .ended(number: try frame.number())
     case 9: self = .signIn(number: try frame.number(), source: try frame.address(5))
+    case 10:
+      self = .password(
+        number: try frame.number(), password: try frame.value(2, 1...ClientMessage.secretLimit), source: try frame.address(5))
+    case 11: self = .promptAnswer(number: try frame.number(), value: try frame.value(2, 0...ClientMessage.secretLimit))
     default: throw .kind
     }
   }
@@ -78,8 +91,10 @@ package enum AuthReply: Hashable, Sendable {
   case start(identity: String, relayTo: UInt16?)
   /// A further listening socket, which comes with it.
   case listener
-  /// The methods to begin a login with, from now on.
-  case offer([LoginMethod])
+  /// The methods to begin a login with, from now on. `isSlow`: a service of the network checks passwords.
+  case offer([LoginMethod], isSlow: Bool)
+  /// The password of this name is checked by PAM, or the name is unknown: both look the same.
+  case remote(number: UInt32)
   /// A name's account, whose password hash may be empty; `refusal`: it may not log in, whatever the password.
   case credential(number: UInt32, hash: String, account: LoginAccount?, refusal: LoginRefusal?)
   case answer(number: UInt32, LoginAnswer)
@@ -92,10 +107,12 @@ package enum AuthReply: Hashable, Sendable {
       if let port { frame.add(2, [UInt8(port >> 8), UInt8(port & 255)]) }
       return frame
     case .listener: return LoginFrame(14)
-    case .offer(let methods):
+    case .offer(let methods, let isSlow):
       var frame = LoginFrame(11)
       frame.add(1, methods.map(\.rawValue))
+      if isSlow { frame.add(2, []) }
       return frame
+    case .remote(let number): return LoginFrame(15, number, [])
     case .credential(let number, let hash, let account, let refusal):
       var frame = LoginFrame(2, number, hash)
       account.map { frame.add($0) }
@@ -120,6 +137,7 @@ package enum AuthReply: Hashable, Sendable {
     case .busy: return LoginFrame(10, number, [])
     case .visit(let page): return LoginFrame(12, number, GatewayMessage.visit(page).frame.bytes)
     case .expired: return LoginFrame(13, number, [])
+    case .prompt(let text, let echo): return LoginFrame(16, number, GatewayMessage.prompt(text: text, echo: echo).frame.bytes)
     }
   }
 
@@ -138,7 +156,8 @@ package enum AuthReply: Hashable, Sendable {
       self = .credential(
         number: try frame.number(), hash: try frame.text(2, 0...127), account: frame[3] == nil ? nil : try frame.account(), refusal: refusal
       )
-    case 11: self = .offer(try frame.value(1, 0...64).compactMap { LoginMethod(rawValue: $0) })
+    case 11: self = .offer(try frame.value(1, 0...64).compactMap { LoginMethod(rawValue: $0) }, isSlow: frame[2] != nil)
+    case 15: self = .remote(number: try frame.number())
     default: self = .answer(number: try frame.number(), try Self.answer(frame))
     }
   }
@@ -161,6 +180,10 @@ package enum AuthReply: Hashable, Sendable {
       }
       return .visit(page)
     case 13: return .expired
+    case 16:
+      let body = try frame.value(2, 3...LoginFrame.limit + 2).dropFirst(2)
+      guard case .prompt(let text, let echo) = try GatewayMessage(LoginFrame(body: body)) else { throw .field }
+      return .prompt(text: text, echo: echo)
     default: throw .kind
     }
   }

@@ -42,8 +42,12 @@ package enum LoginRefusal: UInt8, Hashable, Sendable, CaseIterable {
   case wrongToken = 6
   /// The person said no at the OpenID provider.
   case denied = 7
-  /// The name belongs to another person at the OpenID provider.
+  /// The name belongs to another person at the OpenID provider, or is checked by another service.
   case otherPerson = 8
+  /// The account has ended at the service that checks passwords, or may not be used now.
+  case expiredAccount = 9
+  /// The password has to be changed there first.
+  case expiredPassword = 10
 }
 
 /// What a conversation asks of the program around it.
@@ -52,6 +56,8 @@ package enum LoginEffect: Hashable, Sendable {
   /// Checks the password. `name`: `nil` if nobody can have it; the time is the same.
   case checkPassword(name: GatewayName?, password: [UInt8])
   case checkToken([UInt8])
+  /// The answer to a question of the service that checks the password.
+  case answerPrompt([UInt8])
   /// Begins a sign-in at the OpenID provider.
   case signIn
   case checkCode(user: Int64, code: [UInt8])
@@ -71,6 +77,8 @@ package enum LoginAnswer: Hashable, Sendable {
   case account(LoginAccount)
   /// The page for the person.
   case visit(SignInPage)
+  /// The service that checks the password has a question.
+  case prompt(text: String, echo: Bool)
   /// The person took too long at the OpenID provider.
   case expired
   /// The code is right, or the new password is stored.
@@ -90,10 +98,12 @@ package enum LoginAnswer: Hashable, Sendable {
 /// The gateway's side of one login: frames and answers in, effects out. It has no clock and no sockets.
 ///
 /// What tells whether a name, a password, a code or a token is right leaves at whole multiples of `grain` after the question, whatever it
-/// says: so the time of a check does not show.
+/// says: so the time of a check does not show. Where a service of the network checks passwords, a refused one waits for a multiple of
+/// `slowGrain`: such services take longer, and say no later than yes.
 package struct LoginConversation: Sendable {
   package static let version: UInt8 = 1
   package static let grain = Duration.milliseconds(250)
+  package static let slowGrain = Duration.seconds(3)
   /// For the next message of a client.
   package static let patience = Duration.seconds(120)
   /// For the first messages, up to the first factor.
@@ -106,7 +116,9 @@ package struct LoginConversation: Sendable {
   private enum State {
     case greeting
     case identifying(LoginHello)
-    case checkingPassword(LoginHello, name: String, since: Moment)
+    case checkingPassword(LoginHello, name: String, since: Moment, factors: [LoginMethod])
+    /// The service that checks the password has asked something.
+    case prompting(LoginHello, name: String)
     case checkingToken(LoginHello, since: Moment)
     /// The OpenID provider is asked for a code; then the person is with it.
     case awaitingPage(LoginHello)
@@ -122,6 +134,7 @@ package struct LoginConversation: Sendable {
 
   private enum Next {
     case ask(Session)
+    case prompt(LoginHello, name: String)
     case close
   }
 
@@ -140,10 +153,15 @@ package struct LoginConversation: Sendable {
   private let address: IPAddress
   /// The methods to begin with.
   private let offers: [LoginMethod]
+  /// Of refused passwords.
+  private let passwordGrain: Duration
 
-  package init(from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token]) {
+  package init(
+    from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token], passwordGrain: Duration = Self.grain
+  ) {
     self.address = address
     self.offers = offers
+    self.passwordGrain = passwordGrain
     limit = now + Self.firstPatience
   }
 
@@ -152,7 +170,7 @@ package struct LoginConversation: Sendable {
   package var isWaiting: Bool {
     switch state {
     case .checkingPassword, .checkingToken, .awaitingPage, .visiting, .checkingCode, .settingPassword, .binding: true
-    case .greeting, .identifying, .asking, .held, .closed: false
+    case .greeting, .identifying, .prompting, .asking, .held, .closed: false
     }
   }
 
@@ -176,7 +194,7 @@ extension LoginConversation {
       return [.relay(versions: versions)]
     case (.identifying(let hello), .password(let user, let password)):
       if let wait = limits.begin(user, from: address, at: now) { return pause(wait, at: now) }
-      state = .checkingPassword(hello, name: user, since: now)
+      state = .checkingPassword(hello, name: user, since: now, factors: [.password])
       return [.checkPassword(name: GatewayName(user), password: password)]
     case (.identifying(let hello), .token(let token)):
       if let wait = limits.begin(nil, from: address, at: now) { return pause(wait, at: now) }
@@ -187,6 +205,9 @@ extension LoginConversation {
       state = .awaitingPage(hello)
       limit = now + Self.providerPatience
       return [.signIn]
+    case (.prompting(let hello, let name), .answer(.prompt, let value)):
+      state = .checkingPassword(hello, name: name, since: now, factors: [.password, .prompt])
+      return [.answerPrompt(value)]
     case (.asking(let session), .answer(let method, let value)): return take(value, method, of: session, &limits, at: now)
     default: return fail(.format)
     }
@@ -227,9 +248,12 @@ extension LoginConversation {
 extension LoginConversation {
   package mutating func receive(_ answer: LoginAnswer, _ limits: inout LoginLimits, at now: Moment) -> [LoginEffect] {
     switch (state, answer) {
-    case (.checkingPassword(let hello, let name, let since), .account(let account)):
+    case (.checkingPassword(let hello, let name, let since, let factors), .account(let account)):
       limits.succeed(name, from: address)
-      return identified(Session(hello: hello, account: account, name: name, factors: [.password]), since: since, at: now)
+      return identified(Session(hello: hello, account: account, name: name, factors: factors), since: since, at: now)
+    case (.checkingPassword(let hello, let name, let since, _), .prompt(let text, let echo)):
+      guard hello.methods.contains(.prompt) else { return hold(.failed(.unsupported, retryAfter: 0), since, now, .close) }
+      return hold(.prompt(text: text, echo: echo), since, now, .prompt(hello, name: name))
     case (.checkingToken(let hello, let since), .account(let account)):
       limits.succeed(nil, from: address)
       return identified(Session(hello: hello, account: account, name: nil, factors: [.token]), since: since, at: now)
@@ -243,7 +267,8 @@ extension LoginConversation {
     // The gateway has noted it: it knows the name.
     case (.visiting, .refused): return hold(.failed(.wrong, retryAfter: 0), now, now, .close)
     case (.visiting, .expired): return fail(.timeout)
-    case (.checkingPassword(_, let name, let since), .refused(let refusal)): return refuse(refusal, name, since: since, at: now)
+    case (.checkingPassword(_, let name, let since, _), .refused(let refusal)):
+      return refuse(refusal, name, since: since, at: now, grain: passwordGrain)
     case (.checkingToken(_, let since), .refused(let refusal)): return refuse(refusal, "", since: since, at: now)
     case (.checkingCode(let session, let since), .refused(let refusal)):
       return refuse(refusal, session.name ?? "", since: since, at: now)
@@ -273,7 +298,7 @@ extension LoginConversation {
 
   private func withdraw(_ limits: inout LoginLimits) {
     switch state {
-    case .checkingPassword(_, let name, _): limits.withdraw(name, from: address)
+    case .checkingPassword(_, let name, _, _): limits.withdraw(name, from: address)
     case .checkingToken, .awaitingPage, .visiting: limits.withdraw(nil, from: address)
     case .checkingCode(let session, _): limits.withdraw(session.name, from: address)
     default: break
@@ -316,11 +341,17 @@ extension LoginConversation {
       state = .asking(session)
       limit = now + Self.patience
       return [.send(message)]
+    case .prompt(let hello, let name):
+      state = .prompting(hello, name: name)
+      limit = now + Self.patience
+      return [.send(message)]
     }
   }
 
-  private mutating func refuse(_ refusal: LoginRefusal, _ name: String, since: Moment, at now: Moment) -> [LoginEffect] {
-    [.note(refusal, name: name)] + hold(.failed(.wrong, retryAfter: 0), since, now, .close)
+  private mutating func refuse(
+    _ refusal: LoginRefusal, _ name: String, since: Moment, at now: Moment, grain: Duration = Self.grain
+  ) -> [LoginEffect] {
+    [.note(refusal, name: name)] + hold(.failed(.wrong, retryAfter: 0), since, now, .close, grain: grain)
   }
 
   /// Not noted: the failures before it are, and further attempts would fill the audit log.
@@ -333,13 +364,15 @@ extension LoginConversation {
     return [.send(.failed(failure, retryAfter: retryAfter)), .close]
   }
 
-  private mutating func hold(_ message: GatewayMessage, _ since: Moment, _ now: Moment, _ next: Next) -> [LoginEffect] {
-    state = .held(message, until: Self.release(after: since, now), then: next)
+  private mutating func hold(
+    _ message: GatewayMessage, _ since: Moment, _ now: Moment, _ next: Next, grain: Duration = Self.grain
+  ) -> [LoginEffect] {
+    state = .held(message, until: Self.release(after: since, now, grain: grain), then: next)
     return []
   }
 
   /// The first multiple of `grain` after `since` that has not passed.
-  static func release(after since: Moment, _ now: Moment) -> Moment {
+  static func release(after since: Moment, _ now: Moment, grain: Duration = Self.grain) -> Moment {
     var end = since + grain
     while end < now { end = end + grain }
     return end

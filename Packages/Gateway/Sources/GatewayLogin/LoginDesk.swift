@@ -18,6 +18,8 @@ package struct LoginDesk: Sendable {
   package private(set) var limits = LoginLimits()
   /// The methods that new conversations begin with.
   package var offers: [LoginMethod] = [.password, .token]
+  /// Whether a service of the network checks passwords, for new conversations: refused ones take longer then.
+  package var isSlow = false
 
   package init() {}
 
@@ -28,7 +30,9 @@ package struct LoginDesk: Sendable {
   package mutating func open(_ number: UInt32, from address: IPAddress, at now: Moment) -> Bool {
     let place = LoginLimits.place(of: address)
     guard clients.count < Self.capacity, places[place, default: 0] < Self.capacityOfPlace else { return false }
-    clients[number] = Client(conversation: LoginConversation(from: address, at: now, offers: offers), place: place)
+    let grain = isSlow ? LoginConversation.slowGrain : LoginConversation.grain
+    clients[number] = Client(
+      conversation: LoginConversation(from: address, at: now, offers: offers, passwordGrain: grain), place: place)
     places[place, default: 0] += 1
     return true
   }

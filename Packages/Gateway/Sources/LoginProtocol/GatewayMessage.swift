@@ -6,6 +6,8 @@ package enum GatewayMessage: Hashable, Sendable {
   case welcome(version: UInt8, methods: [LoginMethod])
   /// A question, with a text for the person.
   case more(LoginMethod, text: String)
+  /// A question of the service that checks the password. `echo`: whether the answer may be seen as it is typed.
+  case prompt(text: String, echo: Bool)
   /// A page at which the person enters a code. No answer follows: the gateway learns the rest from the OpenID provider.
   case visit(SignInPage)
   case done(LoginGrant)
@@ -36,6 +38,12 @@ package enum GatewayMessage: Hashable, Sendable {
       frame.add(1, [method.rawValue])
       frame.add(2, text)
       return frame
+    case .prompt(let text, let echo):
+      var frame = LoginFrame(Kind.more)
+      frame.add(1, [LoginMethod.prompt.rawValue])
+      frame.add(2, text)
+      frame.add(3, [echo ? 1 : 0])
+      return frame
     case .visit(let page): return page.frame(Kind.more)
     case .done(let grant): return grant.frame(Kind.done)
     case .failed(let failure, let seconds):
@@ -60,7 +68,8 @@ package enum GatewayMessage: Hashable, Sendable {
         self = .visit(try SignInPage(frame))
         return
       }
-      self = .more(method, text: try frame.text(2, 0...Self.textLimit))
+      let text = try frame.text(2, 0...Self.textLimit)
+      self = method == .prompt ? .prompt(text: text, echo: try frame.value(3, 1...1)[0] == 1) : .more(method, text: text)
     case Kind.done: self = .done(try LoginGrant(frame))
     case Kind.failed:
       guard let failure = LoginFailure(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }

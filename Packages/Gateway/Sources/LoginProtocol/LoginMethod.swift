@@ -1,5 +1,4 @@
-/// A way to prove who one is, or a question on the way. A client says in its hello which ones it can do. Numbers 7 and 8 are kept for
-/// PAM and FIDO2.
+/// A way to prove who one is, or a question on the way. A client says in its hello which ones it can do. Number 8 is kept for FIDO2.
 package enum LoginMethod: UInt8, Hashable, Sendable, CaseIterable {
   /// A name and a password.
   case password = 1
@@ -13,6 +12,8 @@ package enum LoginMethod: UInt8, Hashable, Sendable, CaseIterable {
   case newPassword = 5
   /// A sign-in at an OpenID provider, where the person enters a code (RFC 8628).
   case openID = 6
+  /// A question of the service that checks the password (PAM).
+  case prompt = 7
 }
 
 /// Why a login was refused, as the client is told. A wrong password, an unknown name and a locked user are the same one.

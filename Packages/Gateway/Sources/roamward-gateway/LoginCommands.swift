@@ -12,7 +12,7 @@ import NetworkTypes
 struct Logins: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "login", abstract: "Let users add devices by logging in.",
-    subcommands: [Enable.self, Disable.self, Show.self, OpenID.self],
+    subcommands: [Enable.self, Disable.self, Show.self, OpenID.self, PAM.self],
     defaultSubcommand: Show.self)
 
   struct Enable: ParsableCommand {

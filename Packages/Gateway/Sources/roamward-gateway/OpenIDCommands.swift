@@ -87,8 +87,11 @@ struct OpenID: ParsableCommand {
 
 struct UserIdentity: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "identity", abstract: "Show or forget which person at the OpenID provider a user is.",
-    discussion: "The first person who logs in there under the name becomes the user. No other person can log in under it.")
+    commandName: "identity", abstract: "Show or forget which person elsewhere a user is.",
+    discussion: """
+      The first person who logs in under the name becomes the user: at an OpenID provider, or with a password that PAM checks. No other \
+      person can log in under it.
+      """)
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "Forget the person.") var remove = false
   @OptionGroup var state: StateOptions
@@ -101,6 +104,6 @@ struct UserIdentity: ParsableCommand {
     guard let user = try state.directory().user(named: name) else {
       throw GatewayError("there is no user \(name)", help: "`roamward-gateway user list` lists the users")
     }
-    write("\(user.subject ?? "no person has logged in at an OpenID provider as \(name)")\n")
+    write("\(user.subject ?? "no person has logged in at an OpenID provider or by PAM as \(name)")\n")
   }
 }

@@ -1,6 +1,7 @@
 import CConfined
 import GatewayAuth
 import GatewayOpenID
+import GatewayPAM
 import GatewayPostgreSQL
 import GatewayWeb
 import Glibc
@@ -65,6 +66,26 @@ struct AuthConfinementTests {
     let confined = cconfined_try(number) { AuthConfinementTests.openIDFilter?.load() ?? EINVAL }
     let expected =
       name.hasPrefix("the numbers of") ? Int32(CCONFINED_KILLED) : Self.connecting.contains(name) ? Int32(CCONFINED_DONE) : EPERM
+    #expect(confined == expected, "\(name): \(confined)")
+  }
+
+  private static let pamFilter = try? SystemCallFilter(PAMFilter.rules(process: 0))
+
+  /// What modules need: files to read, their own code, and sockets to their services. No file in memory exists there.
+  private static let asking: Set<String> = [
+    "a UDP socket", "a UDP socket of IPv6", "a TCP socket", "a unix socket", "connect", "bind", "sendmsg to another address",
+    "sendto another address", "sendmmsg to another address", "openat", "readlink", "statx", "fstatat",
+    "mmap of a file in memory, to be executed",
+  ]
+
+  @Test("so does the process that runs modules of PAM", arguments: 0..<cconfined_count())
+  func attemptAtModules(number: Int32) throws {
+    _ = try #require(Self.pamFilter)
+    let name = String(cString: cconfined_name(number))
+    let confined = cconfined_try(number) { AuthConfinementTests.pamFilter?.load() ?? EINVAL }
+    let expected =
+      name.hasPrefix("the numbers of")
+      ? Int32(CCONFINED_KILLED) : Self.asking.contains(name) ? 0 : name == "a netlink socket" ? EAFNOSUPPORT : EPERM
     #expect(confined == expected, "\(name): \(confined)")
   }
 

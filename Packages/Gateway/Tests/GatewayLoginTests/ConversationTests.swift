@@ -129,6 +129,68 @@ import Testing
     #expect(talk.say(.answer(.code, [1])) == [.checkCode(user: 4, code: [1])])
   }
 
+  @Test("a service that checks the password may ask more; the answers go to it") func prompts() throws {
+    var talk = try Talk()
+    _ = talk.say(.hello(hello))
+    _ = talk.say(right)
+    #expect(talk.answer(.prompt(text: "Token?", echo: false)) == [])
+    #expect(try talk.wait() == [.send(.prompt(text: "Token?", echo: false))])
+    #expect(talk.conversation.deadline == talk.now + LoginConversation.patience)
+    #expect(talk.say(.answer(.prompt, [49])) == [.answerPrompt([49])])
+    #expect(talk.conversation.deadline == nil)
+    #expect(talk.answer(.prompt(text: "Another?", echo: true)) == [])
+    _ = try talk.wait()
+    #expect(talk.say(.answer(.prompt, [50])) == [.answerPrompt([50])])
+    let account = LoginAccount(user: 4)
+    #expect(talk.answer(.account(account)) == [.bind(account, hello, factors: [.password, .prompt])])
+    #expect(talk.limits.count == 0)
+    // What comes before a question, or to another one, is no answer.
+    for method in LoginMethod.allCases {
+      var talk = try Talk()
+      _ = talk.say(.hello(hello))
+      #expect(talk.say(.answer(method, [])) == [.send(.failed(.format, retryAfter: 0)), .close])
+      talk = try Talk()
+      _ = talk.say(.hello(hello))
+      _ = talk.say(right)
+      _ = talk.answer(.prompt(text: "", echo: false))
+      _ = try talk.wait()
+      if method != .prompt { #expect(talk.say(.answer(method, [])) == [.send(.failed(.format, retryAfter: 0)), .close]) }
+    }
+    // Clients that cannot ask are told so; a person who does not answer has tried.
+    talk = try Talk()
+    _ = talk.say(.hello(LoginHello(methods: [.password], device: "d", publicKey: key)))
+    _ = talk.say(right)
+    _ = talk.answer(.prompt(text: "Token?", echo: false))
+    #expect(try talk.wait() == [.send(.failed(.unsupported, retryAfter: 0)), .close])
+    talk = try Talk()
+    _ = talk.say(.hello(hello))
+    _ = talk.say(right)
+    _ = talk.answer(.prompt(text: "Token?", echo: false))
+    _ = try talk.wait()
+    #expect(try talk.wait() == [.send(.failed(.timeout, retryAfter: 0)), .close])
+    #expect(talk.limits.count > 0)
+  }
+
+  @Test("where a service checks passwords, all refused ones take as long, and right ones do not") func slow() throws {
+    var times: Set<Moment> = []
+    // Of a password of the gateway's own, and of a service that says no after a second.
+    for (refusal, seconds) in [(LoginRefusal.wrongPassword, 0.07), (.unknownName, 1.02), (.expiredAccount, 2.9), (.lockedUser, 0.3)] {
+      var talk = try Talk(isSlow: true)
+      _ = talk.say(.hello(hello))
+      _ = talk.say(right)
+      talk.now = .seconds(1000 + seconds)
+      #expect(talk.answer(.refused(refusal)) == [.note(refusal, name: "Alice")])
+      #expect(try talk.wait() == [.send(.failed(.wrong, retryAfter: 0)), .close])
+      times.insert(talk.now)
+    }
+    #expect(times == [.seconds(1003)])
+    var talk = try Talk(isSlow: true)
+    _ = talk.say(.hello(hello))
+    _ = talk.say(right)
+    #expect(talk.answer(.account(LoginAccount(user: 4, questions: [.code]))) == [])
+    #expect(talk.conversation.deadline == .seconds(1000.25))
+  }
+
   @Test("refusals of a sign-in are the same, and nothing but a sign-in that is offered begins one") func openIDRefusals() throws {
     func begun() throws -> Talk {
       var talk = try Talk(offers: [.openID])
@@ -184,7 +246,7 @@ import Testing
     func note(_ number: UInt32, _ effects: [LoginEffect]) {
       for effect in effects {
         switch effect {
-        case .checkPassword, .checkToken, .checkCode, .setPassword, .signIn: asked[number] = effect
+        case .checkPassword, .answerPrompt, .checkToken, .checkCode, .setPassword, .signIn: asked[number] = effect
         case .bind(let account, _, let factors):
           asked[number] = effect
           #expect(account.questions.isEmpty && !factors.isEmpty)
@@ -239,7 +301,8 @@ import Testing
     if random.chance(0.05) { return random.chance(0.5) ? .unavailable : .busy }
     switch effect {
     case .signIn where random.chance(0.3): return .visit(page)
-    case .checkPassword, .checkToken, .signIn:
+    case .checkPassword where random.chance(0.2), .answerPrompt where random.chance(0.3): return .prompt(text: "Code?", echo: false)
+    case .checkPassword, .answerPrompt, .checkToken, .signIn:
       if random.chance(0.4) { return .refused(random.pick(LoginRefusal.allCases)) }
       let questions = [LoginAccount.Question.code, .newPassword, .banner("b")].filter { _ in random.chance(0.4) }
       wanted[number] = questions

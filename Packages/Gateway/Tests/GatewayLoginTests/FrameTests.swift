@@ -77,6 +77,7 @@ import Testing
       .code(number: 1, code: [0x31]), .setPassword(number: 1, hash: "$argon2id$"),
       .bind(number: 1, device: name, publicKey: key, factors: [.password, .code], source: from),
       .note(.lockedUser, name: "Älice", source: from), .ended(number: 9), .signIn(number: 3, source: from),
+      .password(number: 4, password: [1, 0, 2], source: from), .promptAnswer(number: 4, value: []),
     ]
     for request in requests { #expect(try AuthRequest(LoginFrame(body: request.frame.bytes.dropFirst(2))) == request) }
     let account = LoginAccount(user: 1 << 40, token: 5, questions: [.code, .newPassword, .banner("Hm")])
@@ -85,8 +86,11 @@ import Testing
       .credential(number: 3, hash: "", account: nil, refusal: .unknownName),
       .credential(number: 3, hash: "$", account: account, refusal: nil), .answer(number: 1, .account(LoginAccount(user: 1))),
       .answer(number: 1, .accepted), .answer(number: 1, .refused(.wrongCode)), .answer(number: 1, .unsuitable("no")),
-      .answer(number: 1, .bound(grant)), .answer(number: 1, .bound(SiteListTests.grant)), .answer(number: 1, .unbound), .answer(number: 1, .unavailable), .answer(number: 1, .busy),
-      .offer([.password, .openID]), .answer(number: 1, .visit(page)),
+      .answer(number: 1, .bound(grant)), .answer(number: 1, .bound(SiteListTests.grant)), .answer(number: 1, .unbound),
+      .answer(number: 1, .unavailable), .answer(number: 1, .busy),
+      .offer([.password, .openID], isSlow: false), .offer([.password], isSlow: true), .remote(number: 2),
+      .answer(number: 1, .prompt(text: "Token?", echo: true)), .answer(number: 1, .prompt(text: "", echo: false)),
+      .answer(number: 1, .visit(page)),
       .answer(number: 1, .expired),
     ]
     for reply in replies { #expect(try AuthReply(LoginFrame(body: reply.frame.bytes.dropFirst(2))) == reply) }

@@ -35,8 +35,12 @@ struct Talk {
   var limits = LoginLimits()
   var now = Moment.seconds(1000)
 
-  init(from text: String = "192.0.2.7", _ limits: LoginLimits = LoginLimits(), offers: [LoginMethod] = [.password, .token]) throws {
-    conversation = LoginConversation(from: try address(text), at: .seconds(1000), offers: offers)
+  init(
+    from text: String = "192.0.2.7", _ limits: LoginLimits = LoginLimits(), offers: [LoginMethod] = [.password, .token],
+    isSlow: Bool = false
+  ) throws {
+    let grain = isSlow ? LoginConversation.slowGrain : LoginConversation.grain
+    conversation = LoginConversation(from: try address(text), at: .seconds(1000), offers: offers, passwordGrain: grain)
     self.limits = limits
   }
 

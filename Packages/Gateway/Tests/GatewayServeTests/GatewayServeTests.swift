@@ -5,6 +5,13 @@ import Testing
 private let folder = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
 private let script = folder + "/gateway.bash"
 
+/// Packages that `scripts/setup --vm` unpacks beside the machine's own: installed, they would take part in its logins.
+private let unpacked: String = {
+  let home = getenv("HOME").map { String(cString: $0) } ?? "/root"
+  let cache = getenv("XDG_CACHE_HOME").map { String(cString: $0) } ?? home + "/.cache"
+  return cache + "/roamward-vm/unpacked"
+}()
+
 private let canRun: Bool =
   geteuid() == 0 && canMakeNamespaces && access("/dev/net/tun", R_OK | W_OK) == 0
   && (try? shell("command -v wireguard-go wg wg-quick ip nft busybox unshare")) != nil
@@ -49,6 +56,38 @@ struct GatewayServeTests {
       environment: [
         "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "PROVIDER": tests + "/OpenIDConnectTests/issuer.py",
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+      ], limit: .seconds(240))
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  @Test(
+    "passwords are checked by PAM in a process without power; a module that hangs, crashes or asks touches one login; pam_unix is refused",
+    .enabled(
+      if: access("/usr/include/security/pam_modules.h", R_OK) == 0 && (try? shell("command -v cc python3 ip pgrep setpriv")) != nil,
+      "needs cc, libpam0g-dev, python3, ip, pgrep and setpriv"),
+    .timeLimit(.minutes(5)))
+  func pam() throws {
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/pam.bash"],
+      environment: [
+        "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "MODULE": folder + "/pam_scene.c",
+        "UNIT": folder + "/../../../../examples/roamward-gateway.service", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+      ], limit: .seconds(240))
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  @Test(
+    "passwords are those of an LDAP server (slapd, nslcd), and of a RADIUS server (freeradius), also while they are away",
+    .enabled(
+      if: (try? shell("command -v slapd freeradius python3 ip setpriv")) != nil
+        && ["nslcd", "libpam-ldapd", "libpam-radius-auth"].allSatisfy { access("\(unpacked)/\($0)", X_OK) == 0 },
+      "needs slapd, freeradius, python3, ip and setpriv; scripts/setup --vm unpacks nslcd, libpam-ldapd and libpam-radius-auth"),
+    .timeLimit(.minutes(5)))
+  func directory() throws {
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/directory.bash"],
+      environment: [
+        "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "UNPACKED": unpacked, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
       ], limit: .seconds(240))
     #expect(outcome.code == 0, "\(outcome.output)")
   }

@@ -55,7 +55,7 @@ class Gateway:
         return kind, fields
 
     def hello(self, key, device):
-        methods = bytes([1, 2, 3, 4, 5, 6])
+        methods = bytes([1, 2, 3, 4, 5, 6, 7])
         self.send(1, (1, b"\x01\x01"), (2, methods), (3, device.encode()), (4, base64.b64decode(key)))
         return self.receive()
 

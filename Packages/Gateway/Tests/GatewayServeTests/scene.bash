@@ -43,3 +43,18 @@ join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
 # shellcheck disable=SC2034
 wrong="84 1=b'\x01' 2=b'\x00\x00'"
 key() { head -c 32 /dev/urandom | base64; }
+
+# Gives the scene services, modules and users of its own: /etc and the folder of PAM's modules are copies in mounts. The user of
+# roamward-gateway-pam exists, with the number 990.
+own_machine() {
+  local modules
+  modules=$(echo /lib/*-linux-gnu/security)
+  cp -a /etc etc
+  cp -a "$modules" security
+  mount --bind etc /etc
+  mount --bind security "$modules"
+  sed -i '/^roamward-pam:/d' /etc/passwd /etc/group
+  echo 'roamward-pam:x:990:990::/nonexistent:/usr/sbin/nologin' >>/etc/passwd
+  echo 'roamward-pam:x:990:' >>/etc/group
+  chmod 644 /etc/passwd /etc/group
+}

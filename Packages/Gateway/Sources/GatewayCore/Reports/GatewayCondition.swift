@@ -14,6 +14,8 @@ package struct GatewayCondition: Hashable, Sendable {
   package var isServing = false
   /// What is wrong with sign-ins at an OpenID provider, each with its cure.
   package var openIDProblems: [String] = []
+  /// What is wrong with checks of passwords by PAM, each with its cure.
+  package var pamProblems: [String] = []
   /// Whether the private key is there, and the one that clients know.
   package var hasRightKey = true
   /// Families whose packets the kernel does not forward.
@@ -67,7 +69,7 @@ package struct GatewayCondition: Hashable, Sendable {
         "connections by masquerade (pool \(translated.joined(separator: ", "))) break when \(partners.joined(separator: ", ")) takes over"
           + "\n  help: run conntrackd on both gateways, as docs/gateway.md shows, or route the pools")
     }
-    found += openIDProblems
+    found += openIDProblems + pamProblems
     if isServing {
       for family in notForwarded {
         found.append(

@@ -1,0 +1,43 @@
+internal import GatewayCore
+internal import GatewayLogin
+internal import LinuxIO
+internal import NetworkTypes
+internal import SystemdIO
+
+/// What is wrong with checks by PAM: the settings, the service's files, and the service itself, which is asked for a name that nobody has.
+enum PAMExamination {
+  /// The problems, each with its cure; none also if there are no settings.
+  static func problems(_ folder: StateFolder) -> [String] {
+    do {
+      guard let settings = try folder.pamSettings() else { return [] }
+      var problems: [String] = []
+      if try folder.loginIdentity() == nil { problems.append("pam: there are no logins\n  help: roamward-gateway login enable") }
+      try PAMFiles.check(settings)
+      if let fault = try ask(settings) {
+        problems.append("pam: the service \(settings.service) cannot be used: \(fault)\n  help: see its modules' messages in the journal")
+      }
+      return problems
+    } catch { return ["\(error)"] }
+  }
+
+  /// What is wrong with the service; `nil`: nothing. The process has its own time limit.
+  private static func ask(_ settings: PAMSettings) throws -> String? {
+    guard let name = GatewayName("roamward-doctor"), let source = IPAddress("127.0.0.1") else { return nil }
+    let loop = try EventLoop()
+    let service = PAMService(on: loop)
+    var generator = SystemRandomNumberGenerator()
+    let password = (0..<24).map { _ in UInt8.random(in: 0x61...0x7a, using: &generator) }
+    var fault: String?
+    let number = try service.begin(settings, name, password, from: source) { report in
+      switch report {
+      case .accepted: fault = "it accepts any name with any password"
+      case .unavailable(let text): fault = text
+      case .hello, .prompt, .refused: break
+      }
+      loop.stop()
+    }
+    guard number != nil else { return nil }
+    _ = try withExtendedLifetime(service) { try loop.run() }
+    return fault
+  }
+}

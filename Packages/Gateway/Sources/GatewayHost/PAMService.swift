@@ -1,0 +1,163 @@
+package import GatewayCore
+package import GatewayLogin
+internal import Glibc
+internal import LinuxIO
+internal import LoginProtocol
+internal import NetworkTypes
+internal import SystemdIO
+
+/// The gateway's side of checks by PAM: `roamward-gateway-pam` makes one check, and ends. So a module that hangs or crashes, or keeps
+/// something, touches one login.
+final class PAMService {
+  static let program = "roamward-gateway-pam"
+  /// Whom it becomes: a user of its own, which may be given files with secrets of modules.
+  static let user = "roamward-pam"
+
+  private let loop: EventLoop
+  private var checks: [UInt32: Check] = [:]
+  private var lastNumber: UInt32 = 0
+
+  private final class Check {
+    let process: WorkerProcess
+    let limit: Duration
+    let then: (PAMReport) -> Void
+    var prompts = 0
+    /// Ends it; none while the person is asked.
+    var alarm: EventSource?
+    var order: PAMOrder?
+
+    init(_ process: WorkerProcess, _ order: PAMOrder, limit: Duration, then: @escaping (PAMReport) -> Void) {
+      self.process = process
+      self.order = order
+      self.limit = limit
+      self.then = then
+    }
+  }
+
+  init(on loop: EventLoop) { self.loop = loop }
+
+  /// Begins a check. `then` is called later: with prompts, and then with the result. Returns the number for `answer` and `cancel`; `nil`:
+  /// too many are under way.
+  func begin(
+    _ settings: PAMSettings, _ user: GatewayName, _ password: [UInt8], from source: IPAddress, then: @escaping (PAMReport) -> Void
+  ) throws(SystemError) -> UInt32? {
+    guard checks.count < PAMLimits.checks else { return nil }
+    repeat { lastNumber &+= 1 } while checks[lastNumber] != nil
+    let number = lastNumber
+    let process = try WorkerProcess(
+      Self.program, user: Self.user, on: loop, take: { [weak self] in self?.take(try PAMReport($0), number) },
+      failed: { [weak self] in self?.end(number, .unavailable($0)) })
+    let order = PAMOrder.check(service: settings.service, user: user, password: password, source: source)
+    checks[number] = Check(process, order, limit: .seconds(settings.seconds), then: then)
+    setAlarm(number)
+    return number
+  }
+
+  /// The person's answer to a prompt.
+  func answer(_ value: [UInt8], _ number: UInt32) {
+    guard let check = checks[number], check.alarm == nil else { return }
+    setAlarm(number)
+    send(.answer(value), number)
+  }
+
+  func cancel(_ number: UInt32) { checks.removeValue(forKey: number)?.process.end() }
+
+  /// Ends all checks, and tells nothing of them.
+  func stop() {
+    for number in Array(checks.keys) { cancel(number) }
+  }
+
+  private func setAlarm(_ number: UInt32) {
+    guard let check = checks[number] else { return }
+    check.alarm = try? loop.at(.now + check.limit) { [weak self] in
+      self?.end(number, .unavailable("the service has not answered for \(check.limit.components.seconds) s"))
+    }
+  }
+
+  private func send(_ order: PAMOrder, _ number: UInt32) {
+    do throws(SystemError) { try checks[number]?.process.send(order.frame) } catch { end(number, .unavailable("\(error)")) }
+  }
+
+  private func take(_ report: PAMReport, _ number: UInt32) {
+    guard let check = checks[number] else { return }
+    switch report {
+    case .hello(nil):
+      // Only once it is confined.
+      guard let order = check.order else { return }
+      check.order = nil
+      send(order, number)
+    case .hello(let trouble?): end(number, .unavailable("\(Self.program): \(trouble)"))
+    case .prompt:
+      check.prompts += 1
+      guard check.prompts <= PAMLimits.prompts, check.alarm != nil else {
+        return end(number, .unavailable("\(Self.program) asks too much"))
+      }
+      check.alarm = nil
+      check.then(report)
+    case .accepted, .refused, .unavailable: end(number, report)
+    }
+  }
+
+  private func end(_ number: UInt32, _ report: PAMReport) {
+    guard let check = checks.removeValue(forKey: number) else { return }
+    check.process.end()
+    check.then(report)
+  }
+}
+
+/// The files of a PAM service.
+package enum PAMFiles {
+  /// Throws what is wrong with the service, with file, line, reason and cure.
+  package static func check(_ settings: PAMSettings) throws(GatewayError) {
+    if let fault = settings.fault { throw fault }
+    var files: [String] = []
+    let stack = try PAMStack(service: settings.service) { name in
+      let file = text(of: name)
+      if let file { files.append(file.path) }
+      return file
+    }
+    for path in files where !canRead(path) {
+      throw GatewayError(
+        "pam: the user \(PAMService.user), which runs the modules, cannot read \(path)", help: "chmod 644 \(path)")
+    }
+    if let fault = stack.fault(exists: { hasModule($0) }) { throw fault }
+    for (place, path) in stack.radiusFiles where !canRead(path) {
+      throw GatewayError(
+        "pam: \(place): the user \(PAMService.user), which runs the module, cannot read \(path)",
+        help: "chgrp \(PAMService.user) \(path) && chmod 640 \(path)")
+    }
+  }
+
+  private static let folders = ["/etc/pam.d", "/usr/lib/pam.d"]
+
+  /// A name, or an absolute path.
+  private static func text(of name: String) -> (path: String, text: String)? {
+    for path in name.hasPrefix("/") ? [name] : folders.map({ "\($0)/\(name)" }) {
+      if let bytes = try? TextFile.read(path, limit: 65_536) { return (path, String(decoding: bytes, as: UTF8.self)) }
+    }
+    return nil
+  }
+
+  #if arch(x86_64)
+    private static let architecture = "x86_64-linux-gnu"
+  #elseif arch(arm64)
+    private static let architecture = "aarch64-linux-gnu"
+  #else
+    private static let architecture = "none"
+  #endif
+
+  private static func hasModule(_ name: String) -> Bool {
+    if name.hasPrefix("/") { return access(name, R_OK) == 0 }
+    let folders = ["/lib/\(architecture)", "/usr/lib/\(architecture)", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+    return folders.contains { access("\($0)/security/\(name)", R_OK) == 0 }
+  }
+
+  /// Whether that user can read the file, by its mode.
+  private static func canRead(_ path: String) -> Bool {
+    var information = stat()
+    guard stat(path, &information) == 0, let account = getpwnam(PAMService.user) ?? getpwnam("nobody") else { return false }
+    let (user, group, mode) = (account.pointee.pw_uid, account.pointee.pw_gid, information.st_mode)
+    if information.st_uid == user { return mode & 0o400 != 0 }
+    return information.st_gid == group ? mode & 0o040 != 0 : mode & 0o004 != 0
+  }
+}

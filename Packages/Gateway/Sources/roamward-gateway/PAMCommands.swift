@@ -1,0 +1,56 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import GatewayLogin
+import LinuxIO
+
+struct PAM: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pam", abstract: "Let a PAM service check passwords.", subcommands: [Enable.self, Disable.self, Show.self],
+    defaultSubcommand: Show.self)
+
+  struct Enable: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Check passwords of users that have none here by PAM.",
+      discussion: """
+        The modules run without privileges: those that ask LDAP (by nslcd), RADIUS or SSSD work, those that need root are refused. Run \
+        again, it replaces all settings. `roamward-gateway doctor` asks the service whether it works.
+        """)
+    @Option(help: ArgumentHelp("The service: a file in /etc/pam.d.", valueName: "name")) var service: String
+    @Flag(help: "Add users at their first login.") var createUsers = false
+    @Option(help: "Seconds that a check may take, 1 to 15.") var timeout = 15
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      var settings = PAMSettings(service: service)
+      settings.createsUsers = createUsers
+      settings.seconds = timeout
+      try PAMFiles.check(settings)
+      _ = try state.directory(.users([]))
+      try TextFile.replace(state.folder.pamPath, with: Array(settings.text.utf8), mode: 0o600)
+      state.folder.announceChange()
+    }
+  }
+
+  struct Disable: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Check passwords by PAM no longer; devices stay.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      try TextFile.remove(state.folder.pamPath)
+      state.folder.announceChange()
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show the settings.")
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      guard let settings = try state.folder.pamSettings() else {
+        return write("no PAM service; `roamward-gateway login pam enable` sets one\n")
+      }
+      write(settings.text)
+    }
+  }
+}
