@@ -536,7 +536,8 @@ let package = Package(
     tests(
       "ArchitectureTests",
       uses: [
-        "JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-gateway", "roamward-gateway-web", "roamward-wireguard",
+        "JSON", "LinuxIO", "TestSupport", "roamward", "roamward-desktop", "roamward-gateway", "roamward-gateway-pam",
+        "roamward-gateway-web", "roamward-wireguard",
         "roamwardd",
       ]),
     tests("StatusDisplayTests", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore", "StatusDisplay"]),

@@ -28,10 +28,17 @@ import Testing
       "roamwardd", ["RoamwardCore", "WireGuardControl"], ["WireGuardEngine", "WireGuardDataPath"],
       ["libgomp", "libb2", "libseccomp", "libnftables"]
     ),
-    // Neither clients' bytes, nor an OpenID provider's, nor those of a database's server.
+    // Modules of PAM run in it.
     (
-      "roamward-gateway", ["GatewayCore", "GatewayHost"], ["GatewayAuth", "GatewayOpenID", "OpenIDConnect", "GatewayPostgreSQL"],
-      ["libcurl", "libcares", "libpq"]
+      "roamward-gateway-pam", ["GatewayPAM", "GatewayLogin"],
+      ["GatewayHost", "GatewayStore", "GatewayCredentials", "GatewayAuth", "KernelNetwork", "SystemdIO"],
+      ["libsystemd", "libnl", "libnftables", "libpq", "libsqlite3", "libjansson", "libqrencode", "libcurl", "libssl"]
+    ),
+    // Neither clients' bytes, nor an OpenID provider's, nor those of a database's server, nor modules of PAM.
+    (
+      "roamward-gateway", ["GatewayCore", "GatewayHost"],
+      ["GatewayAuth", "GatewayOpenID", "OpenIDConnect", "GatewayPAM", "GatewayPostgreSQL"],
+      ["libcurl", "libcares", "libpam", "libpq"]
     ),
   ]
 

@@ -122,6 +122,35 @@ struct ClientTests {
     #expect(host.log.contains { $0.text.contains("the password was changed") })
   }
 
+  @Test("questions of the service that checks the password are put to the person, each as a secret; not without end") func prompts() throws
+  {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": [112, 119]])
+    var gateway = try greeted(host)
+    #expect(gateway.messages().count == 1)
+    for (text, echo) in [("Colour?", true), ("Token?", false)] {
+      gateway.say(.prompt(text: text, echo: echo))
+      #expect(host.questions.map(\.question) == [Question(kind: .code, prompt: "\(text)\nAnswer for 203.0.113.10:51820")])
+      host.advance(by: .seconds(100))
+      host.answer(try #require(host.questions.first?.id), .secret(Array(text.utf8)))
+      #expect(gateway.messages() == [.answer(.prompt, Array(text.utf8))])
+    }
+    gateway.say(.done(grant))
+    host.advance(by: .seconds(1))
+    #expect(host.state == .connected && host.violations.isEmpty)
+    host.stop()
+    host.kept = []
+    host.start(options, credentials: ["password": [112, 119]])
+    gateway = try greeted(host)
+    for _ in 0..<16 {
+      gateway.say(.prompt(text: "More?", echo: false))
+      host.answer(try #require(host.questions.first?.id), .secret([110]))
+    }
+    gateway.say(.prompt(text: "More?", echo: false))
+    #expect(failure(host)?.code == "format" && host.questions.isEmpty)
+  }
+
   /// A start without a name, up to the page of the OpenID provider.
   private func visiting(_ host: Host) throws -> MemoryGateway {
     host.start(["server": "203.0.113.10:51820", "pin": .string(MemoryGateway.pin), "device": "laptop"])

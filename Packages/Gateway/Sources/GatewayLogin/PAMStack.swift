@@ -127,7 +127,9 @@ package struct PAMStack: Hashable, Sendable {
         case "[" where word.isEmpty && !depth: (depth, word) = (true, "[")
         case "]" where depth: (depth, word) = (false, word + "]")
         case " ", "\t", "\r":
-          if depth { word.append(character) } else if !word.isEmpty {
+          if depth {
+            word.append(character)
+          } else if !word.isEmpty {
             found.append(word)
             word = ""
           }

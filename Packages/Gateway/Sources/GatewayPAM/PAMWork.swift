@@ -78,7 +78,9 @@ extension PAMWork {
   ) -> PAMReport {
     let flags = Int32(bitPattern: PAM_DISALLOW_NULL_AUTHTOK)
     var found: OpaquePointer?
-    guard pam_start(service, user, structure, &found) == PAM_SUCCESS, let handle = found else { return .unavailable("libpam does not start") }
+    guard pam_start(service, user, structure, &found) == PAM_SUCCESS, let handle = found else {
+      return .unavailable("libpam does not start")
+    }
     var result = roamward_pam_without_pause(handle)
     if result == PAM_SUCCESS { result = source.description.withCString { pam_set_item(handle, PAM_RHOST, $0) } }
     if result == PAM_SUCCESS { result = pam_authenticate(handle, flags) }

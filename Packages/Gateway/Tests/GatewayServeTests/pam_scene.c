@@ -46,10 +46,12 @@ static const char *escape(void) {
   if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) return "empty code by mmap";
   void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED || mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0) return "code by mprotect";
-  if (socket(AF_NETLINK, SOCK_RAW, 0) >= 0 || socket(AF_PACKET, SOCK_RAW, 0) >= 0 || socket(AF_INET, SOCK_RAW, 1) >= 0) return "a raw socket";
+  if (socket(AF_NETLINK, SOCK_RAW, 0) >= 0 || socket(AF_PACKET, SOCK_RAW, 0) >= 0 || socket(AF_INET, SOCK_RAW, 1) >= 0)
+    return "a raw socket";
   int server = socket(AF_INET, SOCK_STREAM, 0);
   if (server < 0 || listen(server, 1) == 0) return "a server";
-  if (syscall(SYS_memfd_create, "x", 0) >= 0 || syscall(SYS_unshare, 0x10000000) == 0 || syscall(SYS_bpf, 0, 0, 0) >= 0) return "a new kernel object";
+  if (syscall(SYS_memfd_create, "x", 0) >= 0 || syscall(SYS_unshare, 0x10000000) == 0 || syscall(SYS_bpf, 0, 0, 0) >= 0)
+    return "a new kernel object";
   return NULL;
 }
 
