@@ -203,7 +203,7 @@ struct GatewayClientScenes {
       packet 10.96.8.2:443 | tail -n 1
       serving=$(pgrep -f "roamward-gateway serve --state $scene/company")
       kill -STOP $serving
-      packet 10.96.8.2:443 | tail -n 2 | grep -o 'the gateway did not answer within 2 s\|not known to the end'
+      packet 10.96.8.2:443 | tail -n 2 | grep -o 'the gateway did not answer within 2 s\\|not known to the end'
       kill -CONT $serving
       stop_agent
       """)

@@ -58,7 +58,8 @@ final class PAMLogins {
   func begin(
     _ password: [UInt8], _ number: UInt32, from source: IPAddress, then: @escaping (PAMReport, GatewayName, PAMSettings) -> Void
   ) -> LoginAnswer? {
-    guard let settings, let name = names[number], checks[number] == nil else { return .unavailable }
+    // One password a conversation.
+    guard let settings, let name = names.removeValue(forKey: number), checks[number] == nil else { return .unavailable }
     do throws(SystemError) {
       let check = try service.begin(settings, name, password, from: source) { [weak self] report in
         if case .prompt = report {} else { self?.checks[number] = nil }

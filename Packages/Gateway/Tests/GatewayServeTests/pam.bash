@@ -90,7 +90,7 @@ for name in crash away rename; do until_so "$name is a failure" grep -q "^84 1=b
 
 # What is wrong looks the same, at the same time, for names of both kinds; the audit log has the reason.
 cases=('alice wrong' 'unknown right' 'locked right' 'expired right' 'renew right' 'nobody right' 'own wrong')
-until_so 'all clients have ended' bash -c "! pgrep -f '$LOGIN'"
+until_so 'all clients have ended' bash -c '! pgrep -x python3'
 for number in "${!cases[@]}"; do
   # shellcheck disable=SC2086
   login ${cases[number]} >"wrong$number.out" &
