@@ -104,7 +104,9 @@ package struct EngineReading: Equatable, Sendable {
 
   /// The lines of a peer follow its key.
   private mutating func take(_ peer: Peer) {
-    if peer.hasPackets { (handshake, received, sent) = (peer.handshake, peer.received, peer.sent) } else if !peer.key.isEmpty {
+    if peer.hasPackets {
+      (handshake, received, sent) = (peer.handshake, peer.received, peer.sent)
+    } else if !peer.key.isEmpty {
       others[peer.key] = peer.handshake
     }
   }

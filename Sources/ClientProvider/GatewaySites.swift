@@ -181,7 +181,9 @@ extension GatewayClient {
     .array(
       (memory?.login?.grant.sites ?? []).map { site in
         let trip = sites.roundTrip(of: site.key).map { Int64($0 / .microseconds(1)) }
-        return ["name": .string(site.name), "answers": .bool(!sites.isMissing(site.key)), "round-trip-us": trip.map { .integer($0) } ?? .null]
+        return [
+          "name": .string(site.name), "answers": .bool(!sites.isMissing(site.key)), "round-trip-us": trip.map { .integer($0) } ?? .null,
+        ]
       })
   }
 }

@@ -42,10 +42,11 @@ extension GatewayClient {
 
   /// Looks at the engine, again and again.
   private func look(_ number: Int) {
+    let due = [seeking.ways.deadline, siteDeadline].compactMap { $0 }.min()
     let pause =
       seeking.ways.isAwaiting || seeking.ways.way == nil
       ? GatewayPatience.look
-      : min(watch.pause, max(.milliseconds(10), [seeking.ways.deadline, siteDeadline].compactMap { $0 }.map { $0 - host.now }.min() ?? watch.pause))
+      : min(watch.pause, max(.milliseconds(10), due.map { $0 - host.now } ?? watch.pause))
     host.after(pause) { [weak self] in
       guard let self, seeking.number == number else { return }
       engine.read { [weak self] reading in

@@ -75,7 +75,9 @@ package struct SiteMachine: Sendable {
 
   /// The gateway that the policy names, if it is another one.
   package var wanted: Key? {
-    guard case .named(let name) = preference, let key = candidates.first(where: { $0.name == name })?.key, key != present else { return nil }
+    guard case .named(let name) = preference, let key = candidates.first(where: { $0.name == name })?.key, key != present else {
+      return nil
+    }
     return key
   }
 
@@ -90,7 +92,11 @@ package struct SiteMachine: Sendable {
     records = records.filter { keys.contains($0.key) }
     if let key = better?.key, !keys.contains(key) { better = nil }
     self.present = present
-    if !isMeasuring { (nextRound, better) = (nil, nil) } else if since != nil, nextRound == nil { nextRound = now + Self.firstPause }
+    if !isMeasuring {
+      (nextRound, better) = (nil, nil)
+    } else if since != nil, nextRound == nil {
+      nextRound = now + Self.firstPause
+    }
   }
 
   /// The present gateway is connected by UDP.

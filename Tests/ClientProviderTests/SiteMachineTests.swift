@@ -36,7 +36,9 @@ import Testing
         if keys.isEmpty { continue }
         rounds += 1
         var trips: [[UInt8]: Duration] = [:]
-        for index in SiteMachineTests.candidates.indices where keys.contains(SiteMachineTests.key(index)) { trips[SiteMachineTests.key(index)] = trip(index, now) }
+        for index in SiteMachineTests.candidates.indices where keys.contains(SiteMachineTests.key(index)) {
+          trips[SiteMachineTests.key(index)] = trip(index, now)
+        }
         now = now + SiteMachine.patience
         if let next = machine.finish(trips, at: now) ?? (isDead ? machine.died(at: now) : nil) { move(to: next) }
       }

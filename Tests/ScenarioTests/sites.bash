@@ -64,6 +64,7 @@ two_sites() {
     site paris login enable
     site lyon login enable
   ) >"$scene/sites.setup" 2>&1 || { cat "$scene/sites.setup"; return 1; }
+  # shellcheck disable=SC2034 # of the policy
   pin=$(site paris login show | grep -o 'sha256//[A-Za-z0-9+/=]*')
   serve_site paris
   serve_site lyon

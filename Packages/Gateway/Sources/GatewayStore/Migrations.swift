@@ -43,7 +43,8 @@ enum Migrations {
     // Several gateways, each with pools of its own. The present one has all of them.
     [
       "ALTER TABLE site ADD COLUMN name TEXT NOT NULL DEFAULT 'main'", "ALTER TABLE site ADD COLUMN pin BYTEA",
-      "ALTER TABLE site ADD COLUMN relay_port BIGINT", "ALTER TABLE pools ADD COLUMN site_id BIGINT", "UPDATE pools SET site_id = (SELECT min(id) FROM site)",
+      "ALTER TABLE site ADD COLUMN relay_port BIGINT", "ALTER TABLE pools ADD COLUMN site_id BIGINT",
+      "UPDATE pools SET site_id = (SELECT min(id) FROM site)",
     ],
     [
       // Which gateways use the store, and where each device was last connected: for the other gateway of a pair. Neither is announced.

@@ -154,7 +154,7 @@ struct Pools: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try state.change { work throws(GatewayError) in 
+      try state.change { work throws(GatewayError) in
         try work.addPool(name, prefix.value, isTranslated: nat, isEverywhere: everywhere)
       }
       // A running gateway may not be able to: its unit has /proc/sys read-only.

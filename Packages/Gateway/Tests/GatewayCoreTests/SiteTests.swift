@@ -56,7 +56,8 @@ import Testing
       #expect(state.addresses.map(\.description) == ["\(first).1/24"] && state.table.translated.map(\.description) == [second])
       #expect(Set(state.table.sources.keys.map(\.description)) == ["\(first).2", "\(first).3"])
       #expect(directory.inconsistencies == [])
-      #expect(directory.siteList.first == "* \(viewpoint == paris ? "main" : "lyon")  192.0.2.\(viewpoint == paris ? 1 : 2):51820  \(second)")
+      #expect(
+        directory.siteList.first == "* \(viewpoint == paris ? "main" : "lyon")  192.0.2.\(viewpoint == paris ? 1 : 2):51820  \(second)")
     }
   }
 

@@ -38,6 +38,19 @@ if command -v sqlite3 >/dev/null; then cmp <(dump back.db) <(dump one/gateway.db
 ! gateway two init --endpoint 192.0.2.9 >/dev/null || true
 ! gateway two store use "$target" 2>refused.log || fail 'another gateway takes the store'
 grep -q 'another key' refused.log || fail "no reason: $(<refused.log)"
+# With a name of its own it joins as a further gateway, with its own key and pools; every device gets an address of them.
+! gateway two init --endpoint 192.0.2.9 --store "$target" 2>refused.log || fail 'a gateway without a name joins'
+grep -q -- '--site' refused.log || fail "no reason: $(<refused.log)"
+gateway two init --endpoint 192.0.2.9 --site lyon --store "$target" | grep -q '10.77.1.0/24  at lyon  masquerade  1 leased' ||
+  fail "the further gateway has no pool: $(gateway two pool list)"
+[[ $(gateway one site list | cut -d ' ' -f 1-4 | xargs) == '* main 192.0.2.1:51820 lyon' ]] || fail "sites: $(gateway one site list)"
+[[ $(gateway two device list) == 'alice/phone  10.77.1.2, fd'* && $(gateway one device list) == 'alice/phone  10.77.0.2, fd77::2' ]] ||
+  fail "addresses: $(gateway two device list)"
+gateway one site rename main paris
+! gateway one site remove paris 2>/dev/null || fail 'a gateway removes itself'
+gateway one site remove lyon
+[[ $(gateway one pool list | wc -l) == 2 && $(gateway one store check) == 'no problems found' ]] || fail 'a removed gateway leaves something'
+
 rm -r two
 mkdir two
 cp one/private.key two/

@@ -10,7 +10,8 @@ extension Administration {
     put(
       .site(
         Site(
-          id: present?.id ?? newID(), name: name, endpoint: endpoint, publicKey: publicKey, link: link, offer: present?.offer ?? Site.Offer())))
+          id: present?.id ?? newID(), name: name, endpoint: endpoint, publicKey: publicKey, link: link,
+          offer: present?.offer ?? Site.Offer())))
     record("site set", endpoint, "link \(link)")
   }
 

@@ -49,7 +49,8 @@ extension Directory {
     return sortedSites.map { site in
       let relay = site.offer.relayPort.map { "  relay TCP port \($0)" } ?? ""
       let prefixes = pools(at: site).map(\.prefix.description)
-      return "\(site.id == own ? "*" : " ") \(site.name)  \(site.endpoint)  \(prefixes.isEmpty ? "no pool" : prefixes.joined(separator: ", "))"
+      return
+        "\(site.id == own ? "*" : " ") \(site.name)  \(site.endpoint)  \(prefixes.isEmpty ? "no pool" : prefixes.joined(separator: ", "))"
         + relay
     }
   }
