@@ -71,8 +71,8 @@ package final class GatewayServer {
       guard let last = (try? replica?.load()) ?? nil else { throw error }
       view = last
     }
-    guard let site = view.directory.site else { throw GatewayError.notInitialised }
-    guard key.publicKey == site.publicKey else {
+    if view.directory.sites.isEmpty { throw GatewayError.notInitialised }
+    guard key.publicKey == view.directory.site?.publicKey else {
       throw StartFailure(description: "\(folder.keyPath) is not the key that clients know; put the right one back")
     }
     guard Privileges.canChangeNetwork else { throw StartFailure(description: "the gateway needs CAP_NET_ADMIN; run it as root") }
@@ -204,7 +204,7 @@ package final class GatewayServer {
   private func converge(isComplete: Bool = true) {
     // Until the kernel was seen as wanted.
     engine = nil
-    guard let site = view.directory.site else { return trouble("the store has no gateway any more; nothing is changed") }
+    guard let site = view.directory.site else { return trouble("the store does not have this gateway any more; nothing is changed") }
     let present = kernel.engine(of: site.link.description)
     let served = isStale ? view.directory.withoutDevices : view.directory
     guard let state = GatewayState(served, privateKey: key, engine: present, at: Timestamp.now.seconds) else { return }

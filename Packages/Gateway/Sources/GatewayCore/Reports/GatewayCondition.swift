@@ -41,7 +41,7 @@ package struct GatewayCondition: Hashable, Sendable {
 
   /// The problems, each with its cure; none: all checks passed.
   package var problems: [String] {
-    guard directory.site != nil else { return [GatewayError.notInitialised.description] }
+    if directory.sites.isEmpty { return [GatewayError.notInitialised.description] }
     var found = away.map { ["\($0)\n  help: check the server; logins and changes are unavailable until it is back"] } ?? []
     found += storeProblems.map { "\($0)\n  help: restore the store from a copy that `roamward-gateway backup` made" }
     if !hasRightKey { found.append("the private key is missing, or not the one that clients know\n  help: restore private.key") }

@@ -27,7 +27,9 @@ package struct GatewayStatus: Hashable, Sendable {
   private static let sessionLife: Int64 = 180
 
   package var lines: [String] {
-    guard let site = directory.site else { return ["gateway: not initialised"] }
+    guard let site = directory.site else {
+      return [directory.sites.isEmpty ? "gateway: not initialised" : "gateway: its key is none that the store has"]
+    }
     let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
     let connected = directory.devices.values.filter { isConnected(peers[$0.publicKey]) }.count
     let serving = isServing ? "serving" : "not serving; start it with `systemctl start roamward-gateway`"

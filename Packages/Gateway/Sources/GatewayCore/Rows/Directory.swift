@@ -135,10 +135,11 @@ package struct Directory: Hashable, Sendable {
 
 // The gateway that reads, and the others.
 extension Directory {
-  /// The gateway itself: the one with the key of `viewpoint`. Where the key is not known, or belongs to none of them, the only one.
+  /// The gateway itself: the one with the key of `viewpoint`, or the first one where no key is known. `nil`: there is none of this key, so
+  /// that a gateway that was removed does not take another one's place.
   package var site: Site? {
-    if let own = viewpoint.flatMap({ key in sites.values.first { $0.publicKey == key } }) { return own }
-    return sites.count == 1 || viewpoint == nil ? sites.values.min { $0.id < $1.id } : nil
+    guard let viewpoint else { return sites.values.min { $0.id < $1.id } }
+    return sites.values.first { $0.publicKey == viewpoint }
   }
 
   /// The gateways by name, this one first.
