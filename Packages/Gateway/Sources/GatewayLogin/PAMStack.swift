@@ -164,7 +164,7 @@ extension PAMStack {
       if let (_, reason) = Self.impossible.first(where: { $0.names.contains(module.baseName) }) {
         return GatewayError(
           "pam: \(module.place): \(module.baseName) \(reason)",
-          help: "use a service whose modules ask the network (pam_ldap by nslcd, pam_radius_auth, pam_sss); it needs a file of its own")
+          help: "use a service whose modules ask the network (pam_ldap by nslcd, pam_radius_auth); it needs a file of its own")
       }
       guard module.isOptional || exists(module.name) else {
         return GatewayError(

@@ -13,7 +13,7 @@ struct PAM: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Check passwords of users that have none here by PAM.",
       discussion: """
-        The modules run without privileges: those that ask LDAP (by nslcd), RADIUS or SSSD work, those that need root are refused. Run \
+        The modules run without privileges: those that ask LDAP (by nslcd) or RADIUS work, those that need root are refused. Run \
         again, it replaces all settings. `roamward-gateway doctor` asks the service whether it works.
         """)
     @Option(help: ArgumentHelp("The service: a file in /etc/pam.d.", valueName: "name")) var service: String

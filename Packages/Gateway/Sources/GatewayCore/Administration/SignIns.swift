@@ -1,6 +1,6 @@
-/// A person as an OpenID provider has told of, in the words of this gateway.
+/// A person as an OpenID provider or a PAM service has told of, in the words of this gateway.
 package struct SignedInPerson: Hashable, Sendable {
-  /// `ISSUER SUBJECT`: the only words that stay the same (OpenID Connect Core 1.0, 5.7).
+  /// `ISSUER SUBJECT`, the only words that stay the same (OpenID Connect Core 1.0, 5.7); or `pam SERVICE NAME`.
   package var subject: String
   package var name: GatewayName
   /// The groups whose members the provider decides on, each with whether this person is one.

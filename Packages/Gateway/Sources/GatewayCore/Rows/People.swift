@@ -6,7 +6,8 @@ package struct User: Row {
   package var isLocked: Bool
   /// The end of the account, in seconds since 1970; `nil`: none.
   package var until: Int64?
-  /// The person at an OpenID provider who has this name: `ISSUER SUBJECT`; `nil`: no one has signed in there under it.
+  /// Who has this name elsewhere: at an OpenID provider `ISSUER SUBJECT`, by PAM `pam SERVICE NAME`; `nil`: no one has logged in there
+  /// under it.
   package var subject: String?
 
   package init(id: Int64, name: GatewayName, isLocked: Bool = false, until: Int64? = nil, subject: String? = nil) {
