@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -56,6 +57,30 @@ static int limit(__rlimit_resource_t resource, uint64_t value) {
 int cconfinement_limit(uint64_t descriptors, uint64_t memory) {
   if (limit(RLIMIT_NOFILE, descriptors) < 0 || limit(RLIMIT_DATA, memory) < 0) return -1;
   return limit(RLIMIT_FSIZE, 0);
+}
+
+int cconfinement_read_below(const char *const *folders, size_t count) {
+  long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  // EPERM: a filter of the service manager that does not know it.
+  if (version < 0) return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -1;
+  // The rights of the first version: to execute, write, read, list, remove and make.
+  struct landlock_ruleset_attr handled = {.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1};
+  int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0);
+  if (rules < 0) return -1;
+  int result = 0;
+  for (size_t i = 0; result == 0 && i < count; i++) {
+    int folder = open(folders[i], O_PATH | O_CLOEXEC | O_DIRECTORY);
+    if (folder < 0) continue;
+    struct landlock_path_beneath_attr below = {
+        .allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+        .parent_fd = folder,
+    };
+    result = (int)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
+    close(folder);
+  }
+  if (result == 0) result = (int)syscall(SYS_landlock_restrict_self, rules, 0);
+  close(rules);
+  return result;
 }
 
 int cconfinement_call(const char *name) { return seccomp_syscall_resolve_name(name); }

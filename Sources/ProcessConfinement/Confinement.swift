@@ -25,6 +25,16 @@ package enum Confinement {
     guard cconfinement_end_with_parent() == 0 else { throw .last("end with the parent") }
   }
 
+  /// Leaves of all files those below these folders, to be read, where the kernel has Landlock. Call it after `giveUpPrivileges`, on the
+  /// only thread.
+  package static func readFiles(below folders: [String]) throws(SystemError) {
+    let paths = folders.map { strdup($0) }
+    defer { for path in paths { free(path) } }
+    let pointers = paths.map { UnsafePointer<CChar>($0) }
+    let result = pointers.withUnsafeBufferPointer { cconfinement_read_below($0.baseAddress, $0.count) }
+    guard result == 0 else { throw .last("confine the reading of files") }
+  }
+
   /// Limits the number of open descriptors and the bytes of anonymous memory. No file can grow.
   package static func limit(descriptors: Int, memory: Int) throws(SystemError) {
     guard cconfinement_limit(UInt64(descriptors), UInt64(memory)) == 0 else { throw .last("limit resources") }

@@ -24,6 +24,10 @@ int cconfinement_end_with_parent(void);
 /// Irrevocable limits: open descriptors, bytes of anonymous memory (RLIMIT_DATA); and no file grows. 0, or -1 with errno.
 int cconfinement_limit(uint64_t descriptors, uint64_t memory);
 
+/// Leaves of all files those below these folders, to be read (landlock(7)), on this thread and those that it starts. Folders that do not
+/// exist are left out. 0, also where the kernel has no Landlock, or -1 with errno. Call it after `cconfinement_forbid_privileges`.
+int cconfinement_read_below(const char *const *folders, size_t count);
+
 enum { CCONFINEMENT_TESTS = 2 };
 
 /// The required value of an argument, by its number from 0: `(argument & mask) == value`.

@@ -121,6 +121,10 @@ package enum PAMFiles {
         "pam: the user \(PAMService.user), which runs the modules, cannot read \(path)", help: "chmod 644 \(path)")
     }
     if let fault = stack.fault(exists: { hasModule($0) }) { throw fault }
+    let named = files.map { (settings.service, $0) } + stack.radiusFiles
+    for (place, path) in named where !PAMLimits.folders.contains(where: { path.hasPrefix($0 + "/") }) {
+      throw GatewayError("pam: \(place): modules can read no file such as \(path)", help: "move it below /etc")
+    }
     for (place, path) in stack.radiusFiles where !canRead(path) {
       throw GatewayError(
         "pam: \(place): the user \(PAMService.user), which runs the module, cannot read \(path)",

@@ -11,6 +11,8 @@ package enum PAMLimits {
   /// Of a text for the person, and of all of them together, in bytes.
   package static let text = 512
   package static let notes = 512
+  /// What modules can read: their settings, their code, sockets and devices. Not the homes, and not the state of other programs.
+  package static let folders = ["/etc", "/usr", "/lib", "/lib64", "/run", "/dev"]
 }
 
 /// What `roamward-gateway` orders of `roamward-gateway-pam`, which makes one check.

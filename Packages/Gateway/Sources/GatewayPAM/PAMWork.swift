@@ -44,6 +44,7 @@ package final class PAMWork {
   private static func confine(withParent: Bool) throws(SystemError) {
     try Confinement.giveUpPrivileges(becoming: user)
     if withParent { try Confinement.endWithParent() }
+    try Confinement.readFiles(below: PAMLimits.folders)
     let filter = try PAMFilter.filter()
     try Confinement.limit(descriptors: descriptors, memory: memory)
     let result = filter.load()

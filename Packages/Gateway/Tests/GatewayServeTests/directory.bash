@@ -159,6 +159,10 @@ chmod 600 /etc/pam_radius_auth.conf
 ! gateway login pam enable --service radius 2>mistake.out || fail 'a file that its user cannot read is taken'
 grep -q 'help: chgrp roamward-pam /etc/pam_radius_auth.conf && chmod 640 /etc/pam_radius_auth.conf' mistake.out || fail 'no cure is told'
 chgrp roamward-pam /etc/pam_radius_auth.conf && chmod 640 /etc/pam_radius_auth.conf
+printf 'auth required pam_radius_auth.so conf=/var/radius.conf\naccount required pam_permit.so\n' >/etc/pam.d/elsewhere
+chmod 644 /etc/pam.d/elsewhere
+! gateway login pam enable --service elsewhere 2>mistake.out || fail 'a file that modules cannot read is taken'
+grep -q 'pam: /etc/pam.d/elsewhere:1: modules can read no file such as /var/radius.conf' mistake.out || fail 'the file is not told'
 gateway user identity alice --remove
 gateway login pam enable --service radius --create-users --timeout 8
 until_so 'the doctor finds nothing with RADIUS' gateway doctor

@@ -19,6 +19,8 @@ cc -shared -fPIC -Wall -Werror -o pam_scene.so "$MODULE" -lpam
 install -m 644 pam_scene.so security/
 printf 'auth required pam_scene.so\naccount required pam_scene.so\n' >/etc/pam.d/roamward
 chmod 644 /etc/pam.d/roamward
+if python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(444, None, 0, 1) <= 0)'; then : >/etc/has-landlock; fi
+[[ -r /var/lib/dpkg/status ]] || fail 'there is no file that a module may not read'
 ip link set lo up
 gateway init --endpoint 127.0.0.1 --pool 10.77.0.0/24 >/dev/null
 for name in alice asker away crash endless escape expired hang informed locked noise renew rename; do gateway user add "$name"; done

@@ -38,6 +38,8 @@ static const char *escape(void) {
   if (open("/tmp/escaped", O_WRONLY | O_CREAT, 0600) >= 0) return "a file that is written";
   if (open("/run/work/state/gateway.db", O_RDONLY) >= 0) return "the store";
   if (open("/etc/shadow", O_RDONLY) >= 0) return "shadow";
+  // The scene tells whether this kernel confines the reading.
+  if (access("/etc/has-landlock", F_OK) == 0 && open("/var/lib/dpkg/status", O_RDONLY) >= 0) return "the state of another program";
   if (mkdir("/tmp/escaped", 0700) == 0 || unlink("/etc/pam.d/roamward") == 0 || chmod("/etc/pam.d", 0777) == 0) return "a changed folder";
   if (setuid(0) == 0 || seteuid(0) == 0) return "root";
   if (kill(getppid(), 0) == 0 || kill(-1, 0) == 0) return "a signal";
