@@ -32,6 +32,9 @@ package final class GatewayServer {
   private var sender: SettingsSender?
   private var publisher = SitePublisher()
   private var pair: PairService?
+  private var pairTrouble: String?
+  /// The link's device at the last comparison.
+  private var device: WireGuardState?
   /// What the gateway starts with while the store's server is away.
   private let replica: StoreReplica?
   /// Whether the store could not be read at the last attempt.
@@ -148,11 +151,11 @@ package final class GatewayServer {
       if onTime || !(change.map(apply) ?? false) { converge() }
       if pushed != .devices([]) { sender?.note(pushed) }
       keep(update)
-      if onTime { try pair?.exchange() }
+      if onTime { exchangeWithPair() }
     } catch {
       isAway = true
       trouble(isStale ? "\(error); all sessions end, as `store stale-after` says" : "\(error); the gateway goes on with what it has read")
-      converge(isComplete: false)
+      converge()
     }
     logins?.refresh()
     page?.refresh()
@@ -160,6 +163,14 @@ package final class GatewayServer {
     if onTime || timer == nil {
       timer = try? loop.at(.now + (server == nil ? Self.period : Self.serverPeriod)) { [weak self] in self?.refresh(onTime: true) }
     }
+  }
+
+  /// The gateway serves as well without this.
+  private func exchangeWithPair() {
+    var trouble: String?
+    do throws(StoreError) { try pair?.exchange(device) } catch { trouble = "\(error)" }
+    if let trouble, trouble != pairTrouble { log("the other gateway is not told of devices: \(trouble)") }
+    pairTrouble = trouble
   }
 
   /// Whether what was read is older than it may be: nobody may connect then.
@@ -201,7 +212,7 @@ package final class GatewayServer {
     } catch { log("\(error)") }
   }
 
-  private func converge(isComplete: Bool = true) {
+  private func converge() {
     // Until the kernel was seen as wanted.
     engine = nil
     guard let site = view.directory.site else { return trouble("the store does not have this gateway any more; nothing is changed") }
@@ -217,12 +228,14 @@ package final class GatewayServer {
       }
       let closed = turnOnForwarding()
       let (plan, device) = try kernel.examine(for: state)
+      self.device = device
       sender?.look(at: device)
       if let conflict = plan.conflict { return trouble(conflict) }
       kernel.apply(plan) { [weak self] in self?.converge() }
       port?.open(on: state.link, view.directory.families)
       if plan.steps.isEmpty { engine = present }
-      if isComplete { trouble(closed) }
+      // The trouble of a store that is away stays.
+      if !isAway { trouble(closed) }
     } catch { trouble("\(error)") }
   }
 

@@ -50,15 +50,15 @@ final class PairService {
     return (link, device)
   }
 
-  /// Every few seconds, with a store that answers.
-  func exchange() throws(StoreError) {
+  /// Every few seconds, with a store that answers. `device`: the link's, as it is.
+  func exchange(_ device: WireGuardState?) throws(StoreError) {
     guard let site = site() else { return }
     if nextNote <= .now {
       try store.note(
         GatewayStore.Partner(id: id, publicKey: site.publicKey, host: StateFolder.hostName, seen: Timestamp.now.seconds))
       nextNote = .now + Self.noteInterval
     }
-    guard let (link, device) = present() else { return }
+    guard let device else { return }
     let (endpoints, version) = try store.endpoints(after: seen)
     ledger.learn(endpoints)
     seen = version
@@ -67,7 +67,7 @@ final class PairService {
       try store.note(notes)
       ledger.learn(notes)
     }
-    setEndpoints(of: device, link)
+    setEndpoints(of: device, site.link.description)
   }
 
   private func setEndpoints(of device: WireGuardState, _ link: String) {
@@ -78,9 +78,11 @@ final class PairService {
   /// This gateway has the address that clients connect to now: it begins a session with each device that had one with another gateway.
   func takeOver() {
     // The store may be away too: what is known is enough.
-    do throws(StoreError) { try exchange() } catch { log("\(error)") }
     guard let (link, device) = present() else { return }
-    setEndpoints(of: device, link)
+    do throws(StoreError) { try exchange(device) } catch {
+      log("\(error)")
+      setEndpoints(of: device, link)
+    }
     let moved = ledger.moved(in: device.peers, at: Timestamp.now.seconds)
     log("take-over: sessions with \(moved.all.count) devices")
     kernel.forgetSessions(of: moved.outdated, ledger.missing(in: device.peers), of: device, key, link: link)

@@ -18,6 +18,7 @@ build() {
 separate() { [[ $(readlink "/proc/${holder[$1]}/ns/mnt") != "$(readlink /proc/self/ns/mnt)" && $(<"/proc/${holder[$1]}/comm") == sleep ]]; }
 serve() {
   (exec nsenter --target="${holder[$1]}" --net --mount "$ROAMWARD_BIN/roamward-gateway" serve --state "/run/work/$1") >"$1.log" 2>&1 &
+  # shellcheck disable=SC2034 # read by scenes
   serving[$1]=$!
 }
 sql() { as_postgres "$programs/psql" --quiet --tuples-only --no-align --host=/run/server --username=gateway gateway --command "$1"; }

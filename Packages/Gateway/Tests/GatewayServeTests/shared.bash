@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two gateways with one key, and one store on a server of PostgreSQL, each in a network namespace.
+# Two gateways with one key, and one store on a server of PostgreSQL, each in a network namespace. $LOGIN is a client that logs in.
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/postgresql.bash
@@ -102,6 +102,9 @@ gateway one user unlock alice
 until_so 'both have all devices' has_peers two 41
 
 # The server is killed: everybody stays.
+gateway one user password alice <<<'correct horse'
+read -r _ _ _ _ pin < <(gateway one login enable)
+until_so 'the gateway takes logins' grep -q 'logins: at TCP port' one.log
 kill_server
 until_so 'the trouble is told' grep -q 'store: ' two.log
 gateway two status >status.log || fail "no status without the store: $(<status.log)"
@@ -113,6 +116,10 @@ has_peers one 41 || fail 'peers are lost with the server'
 has_peers two 41 || fail 'peers are lost with the server'
 kill -0 "${serving[one]}" "${serving[two]}" || fail 'a gateway has ended with the server'
 
+# Nobody logs in meanwhile, whether the name and the password are right or not: the gateway says when to try again.
+answer() { at one python3 "$LOGIN" 127.0.0.1 51820 "$pin" "$(key)" laptop "$@" | tail -n 1; }
+is_unavailable() { [[ $(answer "$@") == "84 1=b'\x06' 2=b'\x00\x0f'"* ]]; }
+
 # A machine that starts meanwhile: link, rules and engine are gone, and come from the replica, which its owner alone may read.
 [[ $(stat -c %a one/replica.db) == 600 ]] || fail "other users may read the replica: $(stat -c %a one/replica.db)"
 [[ $(sqlite one/replica.db 'SELECT count(*) FROM credentials') == 0 ]] || fail 'passwords are in the replica'
@@ -123,8 +130,11 @@ gateway one cleanup >/dev/null
 gateway one forward
 serve one
 until_so 'a gateway that starts without its store has its peers' has_peers one 41
-at one nft list map inet roamward_gateway sources_v4 | grep -q 10.77.0.2 || fail 'nor is there access'
+at one nft list map inet roamward_gateway sources_v4 | grep 10.77.0.2 >/dev/null || fail 'nor is there access'
 gateway one status | head -n 1 | grep -q 'the gateway goes on with that' || fail 'status is silent'
+until_so 'a login is unavailable' is_unavailable alice 'correct horse'
+is_unavailable nobody 'wrong horse' || fail "an unknown name gets another answer: $(answer nobody 'wrong horse')"
+is_unavailable token rw1-wrong || fail "a token gets another answer: $(answer token rw1-wrong)"
 ! gateway one user lock alice 2>changed.log || fail 'a change is made without the store'
 # An old view ends sessions, where that is wanted.
 gateway one store stale-after 1h
@@ -137,6 +147,7 @@ gateway one store stale-after off
 until_so 'and come back when that is off' has_peers one 41
 server
 until_so 'the trouble is over' grep -q 'no trouble any more' one.log
+[[ $(answer alice 'wrong horse') == "$wrong "* ]] || fail "logins do not go on: $(answer alice 'wrong horse')"
 until_so 'the trouble is over' grep -q 'no trouble any more' two.log
 gateway one user lock alice
 until_so 'changes are followed again' has_peers two 0

@@ -7,7 +7,7 @@ import Testing
 
 /// What a gateway keeps for the time without its store's server, and what the gateways of a pair tell one another.
 @Suite struct ReplicaTests {
-  private func key(_ number: UInt8) -> WireGuardKey { WireGuardKey(bytes: [UInt8](repeating: number, count: 32))! }
+  private func key(_ number: UInt8) throws -> WireGuardKey { try #require(WireGuardKey(bytes: [UInt8](repeating: number, count: 32))) }
 
   @Test("a replica has the last view without secrets, and the server replaces all of it when it is back")
   func replica() throws {
@@ -46,30 +46,32 @@ import Testing
     #expect(try other.load()?.directory.users == view.directory.users)
   }
 
-  @Test("what gateways note of themselves and of devices is read by the others, and an older handshake replaces nothing",
+  @Test(
+    "what gateways note of themselves and of devices is read by the others, and an older handshake replaces nothing",
     arguments: GatewayStoreTests.Kind.all)
   func notes(kind: GatewayStoreTests.Kind) throws {
     let database = try GatewayStoreTests.Database(kind)
     let one = try GatewayStore(try database.open(), creating: true)
     let two = try GatewayStore(try database.open())
     for (id, time) in [("a", 1_000), ("b", 2_000), ("a", 3_000)] as [(String, Int64)] {
-      try one.note(GatewayStore.Partner(id: id, publicKey: key(1), host: "host-\(id)", seen: time))
+      try one.note(GatewayStore.Partner(id: id, publicKey: try key(1), host: "host-\(id)", seen: time))
     }
     #expect(try two.partners().map(\.seen) == [3_000, 2_000])
     // Nothing of it is a change of the store.
     #expect(try two.load().version == 0)
-    func last(_ number: UInt8, _ place: Int, _ handshake: Int64, _ gateway: String) -> LastEndpoint {
-      LastEndpoint(publicKey: key(number), endpoint: Endpoint("192.0.2.\(place):1")!, handshake: handshake, gateway: gateway)
+    func last(_ number: UInt8, _ place: Int, _ handshake: Int64, _ gateway: String) throws -> LastEndpoint {
+      LastEndpoint(
+        publicKey: try key(number), endpoint: try #require(Endpoint("192.0.2.\(place):1")), handshake: handshake, gateway: gateway)
     }
-    try one.note([last(1, 1, 100, "a"), last(2, 2, 100, "a")])
+    try one.note([try last(1, 1, 100, "a"), try last(2, 2, 100, "a")])
     let first = try two.endpoints(after: 0)
-    #expect(Set(first.endpoints) == [last(1, 1, 100, "a"), last(2, 2, 100, "a")])
-    try two.note([last(1, 9, 90, "b"), last(2, 3, 110, "b")])
+    #expect(Set(first.endpoints) == [try last(1, 1, 100, "a"), try last(2, 2, 100, "a")])
+    try two.note([try last(1, 9, 90, "b"), try last(2, 3, 110, "b")])
     let next = try one.endpoints(after: first.version)
-    #expect(next.endpoints == [last(2, 3, 110, "b")])
+    #expect(next.endpoints == [try last(2, 3, 110, "b")])
     #expect(try one.endpoints(after: next.version).endpoints.isEmpty)
     // After a month without a word, a gateway and an endpoint are forgotten.
-    try one.note(GatewayStore.Partner(id: "a", publicKey: key(1), host: "host-a", seen: 10_000_000))
+    try one.note(GatewayStore.Partner(id: "a", publicKey: try key(1), host: "host-a", seen: 10_000_000))
     #expect(try two.partners().map(\.id) == ["a"] && two.endpoints(after: 0).endpoints.isEmpty)
   }
 }

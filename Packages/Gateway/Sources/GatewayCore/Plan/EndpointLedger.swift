@@ -17,8 +17,8 @@ package struct LastEndpoint: Hashable, Sendable {
   }
 }
 
-/// What a gateway of a pair knows of devices' endpoints: its own, which it notes in the store, and those that the other one has noted. So it
-/// can begin a session when it takes over, and need not wait for the device's.
+/// What a gateway of a pair knows of devices' endpoints: its own, which it notes in the store, and those that the other one has noted. So
+/// it can begin a session when it takes over, and need not wait for the device's.
 package struct EndpointLedger {
   private let gateway: String
   private var known: [WireGuardKey: LastEndpoint] = [:]

@@ -152,8 +152,8 @@ extension GatewayTable {
     return (lines + ["}"]).joined(separator: "\n") + "\n"
   }
 
-  /// A connection that another gateway, or this one before a restart of its machine, has judged at its first packet, and that goes on with a
-  /// packet to the device: connection tracking then takes its server for the one that began it. It is judged as if the device had, by the
+  /// A connection that another gateway, or this one before a restart of its machine, has judged at its first packet, and that goes on with
+  /// a packet to the device: connection tracking then takes its server for the one that began it. It is judged as if the device had, by the
   /// reply's addresses. Nothing begins so: a first packet of TCP has SYN.
   private var returning: [String] {
     if routed.isEmpty { return [] }
