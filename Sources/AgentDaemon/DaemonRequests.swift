@@ -74,9 +74,23 @@ extension Daemon {
     switch request {
     case .message(let tunnel, let content): agent.message(tunnel, content, then: done)
     case .guard(let program): begin(program, from: caller, done)
+    case .release(let release):
+      guard let tunnel = release.signIn else { return false }
+      noteRelease(release, caller)
+      agent.openSignIn(of: tunnel, release, then: done)
     default: return false
     }
     return true
+  }
+
+  private func noteRelease(_ release: ReleaseRequest, _ caller: Caller) {
+    let window = release.signIn.map { "window for the sign-in of \(escaped($0))" } ?? "portal window"
+    let what = !release.isPortal ? "completely" : release.programs.map { "\(window) for programs in \($0)" } ?? window
+    logger.warning(
+      "kill switch suspended by hand",
+      metadata: [
+        "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(caller.user)", "pid": "\(caller.process)",
+      ])
   }
 
   private func begin(_ program: GuardRequest, from caller: Caller, _ reply: @escaping (Reply) -> Void) {
@@ -118,12 +132,7 @@ extension Daemon {
       case .override(let tunnel, let override): try agent.override(tunnel, override)
       case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):
-        let what = !release.isPortal ? "completely" : release.programs.map { "portal window for programs in \($0)" } ?? "portal window"
-        logger.warning(
-          "kill switch suspended by hand",
-          metadata: [
-            "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(caller.user)", "pid": "\(caller.process)",
-          ])
+        noteRelease(release, caller)
         try agent.release(release)
       case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
       case .reload: reloadPolicies()

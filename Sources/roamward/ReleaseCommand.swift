@@ -16,30 +16,41 @@ struct Release: ParsableCommand {
       limits the window to the control group of one process; `systemd-run --user --scope firefox` starts a browser in its own control \
       group.
 
+      --sign-in does the same for the page that a tunnel's provider shows (`roamward status`): only the web server of that page and those \
+      of --host are open, and only until the person has signed in.
+
       The journal records the caller. If no agent is running, the firewall table is removed, as `roamwardd --release` does.
       """)
 
   @OptionGroup var agent: AgentOptions
   @Flag(help: "Open only the web and DNS, for a captive portal.") var portal = false
+  @Option(help: ArgumentHelp("Open only the page of this tunnel's sign-in.", valueName: "tunnel"), completion: .tunnels) var signIn:
+    String?
+  @Option(help: ArgumentHelp("With --sign-in: open this server too; repeatable.", valueName: "name")) var host: [String] = []
   @Option(help: ArgumentHelp("With --portal: only for this process's control group.", valueName: "pid")) var only: Int32?
   @Option(name: .customLong("for"), help: ArgumentHelp("Suspend for this long: 5m, 1h.", valueName: "duration")) var duration: String?
   @Option(help: ArgumentHelp("Suspend until network-change (default) or resume.", valueName: "end")) var until: OverrideOptions.End?
   @Option(help: ArgumentHelp("Set the reason that `status` shows.", valueName: "text")) var reason: String?
 
   func validate() throws {
-    if only != nil, !portal { throw ValidationError("--only limits a portal window; add --portal") }
+    if signIn != nil, portal || only == nil { throw ValidationError("--sign-in needs --only, and excludes --portal") }
+    if !host.isEmpty, signIn == nil { throw ValidationError("--host names a server of a sign-in; add --sign-in") }
+    if only != nil, !portal, signIn == nil { throw ValidationError("--only limits a portal window; add --portal") }
     if duration != nil, until != nil { throw ValidationError("--for and --until exclude each other; use one of them") }
     if let duration, (seconds(duration) ?? 0) < 1 { throw ValidationError("--for takes a duration of at least a second: 5m, 1h") }
   }
 
   func run() throws {
-    if !agent.isAnswering, !portal, duration == nil, until == nil { return try releaseWithoutAgent() }
+    if !agent.isAnswering, !portal, signIn == nil, duration == nil, until == nil { return try releaseWithoutAgent() }
     let length = duration.flatMap(seconds)
     let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
     let programs = try only.map(ownControlGroup)
-    _ = try agent.ask(.release(ReleaseRequest(isPortal: portal, programs: programs, until: end, reason: reason)))
-    let what = portal ? " for the web and DNS" + (programs.map { " of the programs in \($0)" } ?? "") : ""
-    write("kill switch suspended\(what); `roamward resume` re-enables it\n")
+    let request = ReleaseRequest(
+      isPortal: portal || signIn != nil, programs: programs, signIn: signIn, hosts: host.isEmpty ? nil : host, until: end, reason: reason)
+    _ = try agent.ask(.release(request))
+    let what = signIn.map { "the page of \($0)" } ?? (portal ? "the web and DNS" : nil)
+    let whose = what.map { " for \($0)" + (programs.map { " of the programs in \($0)" } ?? "") } ?? ""
+    write("kill switch suspended\(whose); `roamward resume` re-enables it\n")
   }
 
   /// Removes the table; no agent is running that would restore it.

@@ -108,6 +108,24 @@ import Testing
         "socket cgroupv2 level 2 \"unified/system.slice/roamwardd.service\" " + dns,
       ])
     #expect(try rules(window, in: "forward") == [])
+    // For a sign-in: to its web servers and to the network's name servers alone, also at the last check.
+    let site = GuardedEndpoint(address: Sample.address("203.0.113.90"), port: 8443)
+    let signIn = PortalWindow(programs: browser, resolvers: [resolver], sites: [site])
+    var fit = UnderlayFit(Sample.network(Sample.wifi("Cafe")))
+    func lines() throws -> [String] {
+      let table = try #require(FirewallTable(of: [setup()], on: fit, portal: signIn))
+      return table.transaction.split(separator: "\n").map { String($0.drop { $0 == " " }) }
+    }
+    fit.nameServers = [Sample.address("198.51.100.1")]
+    let (page, names) = ("ip daddr 203.0.113.90 tcp dport 8443 accept", "ip daddr 198.51.100.1 \(dns)")
+    let open = try lines()
+    #expect(open.filter { $0.contains("8443") || $0.contains("198.51.100.1 meta") }.count == 5)
+    #expect([own + names, own + page, page, names].allSatisfy(open.contains))
+    #expect(!open.contains(dns) && !open.contains(own + dns) && !open.contains { $0.contains("80, 443") })
+    // Where the servers of a local resolver are not known, it may ask all.
+    fit.nameServers = [Sample.address("127.0.0.53")]
+    let local = try lines()
+    #expect(!local.contains(own + dns) && local.contains { $0.contains("systemd-resolved") && $0.hasSuffix(dns) })
   }
 
   @Test(

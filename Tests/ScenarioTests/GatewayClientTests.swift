@@ -263,6 +263,70 @@ struct GatewayClientScenes {
     #expect(seen.lines == ["[detected]", "[no other connection]", "[dev office]", "[0 outside, 1 login]", "0"])
   }
 
+  @Test("under a kill switch, a browser alone reaches the page of the sign-in and nothing else, until the person has signed in")
+  func signInPage() throws {
+    let seen = try scene(words: ["browser.bash"]).run(
+      """
+      provider=$tests/../../Packages/Gateway/Tests/OpenIDConnectTests/issuer.py
+      printf '127.0.0.1 localhost\n203.0.113.90 login.example\n' >hosts
+      mount --bind hosts /etc/hosts
+      on internet ip address add 203.0.113.90/32 dev lo
+      mkdir provider
+      on internet python3 "$provider" "$PWD/provider" 203.0.113.90 </dev/null >provider.log 2>&1 & issuing=$!
+      trap 'kill $issuing; leave_group' EXIT
+      within 10 test -s provider/port
+      issuer=https://login.example:$(cat provider/port)/person
+      company_gateway
+      (umask 077; printf 's3cret/+ä\n' >openid-secret)
+      company login openid enable --client-id roamward --issuer "$issuer" --authority-file "$PWD/provider/tls.pem" \
+        --secret-file "$PWD/openid-secret" >/dev/null
+      on cafe nft 'table inet watch { chain c { type filter hook prerouting priority -300;
+        iifname "lan0" ip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 51821 accept;
+        iifname "lan0" ip daddr 203.0.113.90 tcp dport != 80 accept;
+        iifname "lan0" meta l4proto { tcp, udp, icmp } counter; }; }'
+      go cafe
+      client_policy '' '' <<<'    kill-switch: "on"'
+      printf '    routes: { include: [default] }\n' >>"$policies/office.yaml"
+      get() { curl --silent --max-time 2 --cacert provider/tls.pem --output /dev/null --write-out '%{http_code}' "$@" || true; }
+      get http://203.0.113.80/ >/dev/null
+      ((0 < $(clear))) && say detected
+      start_agent
+      open_browser
+      roamward release --sign-in office --only $browser 2>&1 | head -n 1 || true
+      roamward up office >/dev/null
+      within 30 field_is office 'questions[0].kind' url
+      page=$(field office 'questions[0].url')
+      before=$(clear)
+      say "before: $(in_browser bash -c "$(declare -f get); get $page")"
+      roamward release --sign-in office --only $browser | sed 's|/[^ ;]*|GROUP|'
+      roamward status | head -n 1 | sed 's|/[^ ;]*|GROUP|; s|:[0-9]* outside|:PORT outside|'
+      babble & babbler=$!
+      trap 'kill $issuing $babbler; leave_group' EXIT
+      say "others: $(get "$page"), $(get http://203.0.113.80/)"
+      say "browser elsewhere: $(in_browser bash -c "$(declare -f get); get http://203.0.113.80/; get http://203.0.113.90/")"
+      in_browser busybox nslookup www.example 203.0.113.53 >/dev/null 2>&1 || say "no other name server"
+      say "browser: $(in_browser bash -c "$(declare -f get); get $issuer/.well-known/openid-configuration")"
+      say "$(($(clear) - before)) others"
+      in_browser busybox nslookup www.example 198.51.100.1 2>&1 | grep -o '203.0.113.80'
+      in_browser curl --silent --cacert provider/tls.pem "$issuer/approve?code=${page#*code=}&sub=1&name=alice" >/dev/null
+      within 30 field_is office state connected
+      within 30 situation_is guarded
+      not eval 'nft list table inet roamward | grep cgroupv2.*login' && say closed
+      kill $babbler
+      company sessions | grep -o 'alice/laptop .* by openID'
+      stop_agent
+      """, limit: 120)
+    #expect(
+      seen.lines.map { $0.replacing(/alice.laptop .* by/, with: "alice/laptop by") } == [
+        "[detected]", "roamward: office shows no page at which a person signs in; `roamward status` says what it waits for",
+        "[before: 000]", "kill switch suspended for the page of office of the programs in GROUP; `roamward resume` re-enables it",
+        "kill switch: window for the sign-in of office open: 203.0.113.90:PORT outside the tunnel for the programs in GROUP only; "
+          + "`roamward resume` closes it",
+        "[others: 000, 000]", "[browser elsewhere: 000000]", "[no other name server]", "[browser: 200]", "[0 others]", "203.0.113.80",
+        "[closed]", "alice/laptop by openID", "0",
+      ])
+  }
+
   @Test("where UDP is blocked it connects by TCP, and returns to UDP when that works again, in the same connections")
   func blockedUDP() throws {
     let seen = try scene().run(

@@ -15,19 +15,9 @@ struct PortalTests {
       for address in 203.0.113.80/32 2001:db8::80/128; do ip -n cafe address del $address dev lo; done
       for family in -4 -6; do ip -n cafe $family rule del pref 10; done
     }
-    situation_is() { [[ $(roamward status --json | jq -r .firewall.situation) == "$1" ]]; }
     # What a tunnel and its portal could leave something in, without counts, and the address that the kernel makes up for a link.
     looks() { { nft -s list ruleset; ip rule; ip -6 rule; ip route show table all; cat $laptop/resolv.conf; } | grep -v 'fe80::.* dev corp'; }
 
-    # A control group of version 2, as `systemd-run --scope` makes one, and a browser in it.
-    [[ -e /sys/fs/cgroup/cgroup.procs || -e /sys/fs/cgroup/unified/cgroup.procs ]] || mount -t cgroup2 none /sys/fs/cgroup
-    groups=/sys/fs/cgroup; [[ -e $groups/cgroup.procs ]] || groups+=/unified
-    group=$groups/${scene##*/}
-    mkdir -p $group
-    leave_group() { while read -r process; do kill -KILL $process; done <$group/cgroup.procs; within 5 rmdir $group; }
-    trap leave_group EXIT
-    in_browser() { bash -c 'echo $BASHPID >$0/cgroup.procs; exec "$@"' $group "$@"; }
-    open_browser() { bash -c 'echo $BASHPID >$0/cgroup.procs; exec sleep 1000' $group & browser=$!; disown $browser; within 5 grep -q . $group/cgroup.procs; }
     page() { curl --silent --max-time 2 http://203.0.113.80/ || echo nothing; }
     browser_page() { in_browser curl --silent --max-time 2 http://203.0.113.80/ || echo nothing; }
 
@@ -35,7 +25,7 @@ struct PortalTests {
 
   @Test("is reached by one browser alone; nothing else leaves, the tunnel comes up by itself, and nothing remains, time after time")
   func oneBrowser() throws {
-    let scene = try leakScene(guarded)
+    let scene = try leakScene(guarded, "browser.bash")
     let seen = try scene.run(
       words + """
         watch_places
@@ -79,7 +69,7 @@ struct PortalTests {
 
   @Test("the window closes when its browser does; none opens to the whole machine, or to nobody")
   func closes() throws {
-    let scene = try leakScene(guarded)
+    let scene = try leakScene(guarded, "browser.bash")
     let seen = try scene.run(
       words + """
         go cafe

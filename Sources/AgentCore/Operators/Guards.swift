@@ -34,7 +34,7 @@ extension Agent {
   }
 
   /// Asks for the name servers of the network, which no policy may need, and waits until the sources have answered.
-  private func awaitNameServers(then body: @escaping () -> Void) {
+  func awaitNameServers(then body: @escaping () -> Void) {
     whenNameServersKnown.append(body)
     reconciler.change { $0.awaitsNameServers = true }
     reconciler.lookAgain()
@@ -170,9 +170,14 @@ extension AgentState {
 }
 
 /// An endpoint as the request writes it: an address or a name, with or without a port.
-private struct WantedEndpoint {
+struct WantedEndpoint {
   let host: Endpoint.Host
   let port: UInt16?
+
+  init(_ host: Endpoint.Host, port: UInt16?) {
+    self.host = host
+    self.port = port
+  }
 
   var isName: Bool { if case .name = host { true } else { false } }
 
@@ -193,7 +198,7 @@ private struct WantedEndpoint {
 }
 
 /// The endpoints of a guard while their names are resolved.
-private final class GuardedNames {
+final class GuardedNames {
   private let wanted: [WantedEndpoint]
   private var found: [GuardedEndpoint] = []
   private var lookups: [Cancellation] = []

@@ -104,7 +104,9 @@ extension Agent {
   package var policyDependencies: [String] { state.policies.loaded.dependencies }
 
   /// Suspends the kill switch for a limited time, fully or for a portal.
-  package func release(_ request: ReleaseRequest) throws(RequestError) {
+  package func release(_ request: ReleaseRequest) throws(RequestError) { try release(request, signIn: nil) }
+
+  func release(_ request: ReleaseRequest, signIn: FirewallRelease.SignIn?) throws(RequestError) {
     var programs: ControlGroup?
     if let name = request.programs {
       guard let group = platform.machine.controlGroup(name) else {
@@ -120,7 +122,8 @@ extension Agent {
       case .time(let duration): .time(now + duration)
       }
     if request.isPortal { lifetime = .time(min(lifetime.end ?? .distantFuture, now + FirewallRelease.longestPortal)) }
-    let release = FirewallRelease(since: now, lifetime: lifetime, isPortal: request.isPortal, programs: programs, reason: request.reason)
+    let release = FirewallRelease(
+      since: now, lifetime: lifetime, isPortal: request.isPortal, programs: programs, signIn: signIn, reason: request.reason)
     reconciler.change { $0.killSwitch.machine.open(release) }
     reconciler.pass()
   }

@@ -131,7 +131,8 @@ extension AgentState {
   /// The facts that policies and overrides need; an override that ends with the network identifies networks by their gateways.
   private var neededFacts: Set<FactKind> {
     let isHeld = decisions.overrides.values.contains { if case .network = $0.lifetime { true } else { false } }
-    return set.neededFacts.union(isHeld ? [.gatewayMAC] : []).union(awaitsNameServers ? [.dnsServers] : [])
+    return set.neededFacts.union(isHeld ? [.gatewayMAC] : [])
+      .union(awaitsNameServers || killSwitch.machine.portal?.signIn != nil ? [.dnsServers] : [])
       .union(tunnels.ordered.contains { $0.policyInForce.bringsServers } ? [.searchDomains, .dnsServers] : [])
   }
 
@@ -200,7 +201,8 @@ extension AgentState {
     }
     return FirewallStatus(
       situation: release.isPortal ? .portal : .released, guards: guards, blocking: release.isPortal ? blocking : [],
-      until: release.lifetime.end, programs: release.programs?.name, reason: release.reason, lifetime: release.lifetime.word)
+      until: release.lifetime.end, programs: release.programs?.name, signIn: release.signIn?.tunnel,
+      sites: release.signIn?.sites.map(\.description) ?? [], reason: release.reason, lifetime: release.lifetime.word)
   }
 
   /// Tunnels whose kill switch is active.
@@ -212,9 +214,18 @@ extension AgentState {
       + programGuards.filter(\.links.isEmpty).map(\.guarded.description)
   }
 
-  /// The programs that a portal window is for have ended, or every tunnel is up.
+  /// Whether the start that showed the page goes on: its question may be answered, and the person still on the page.
+  private func isSigningIn(_ tunnel: String) -> Bool {
+    switch tunnels[tunnel]?.machine.state {
+    case .preparing, .awaitingPeer, .applying, .called: true
+    default: false
+    }
+  }
+
+  /// The programs that a portal window is for have ended, the sign-in is over, or every tunnel is up.
   var isPortalNeedless: Bool {
     guard let portal = killSwitch.machine.portal else { return false }
+    if let signIn = portal.signIn, !isSigningIn(signIn.tunnel) { return true }
     let haveEnded = portal.programs.map { controlGroup($0.name) == nil } ?? false
     return haveEnded || !(guards.isEmpty && programGuards.isEmpty) && blocking.isEmpty
   }

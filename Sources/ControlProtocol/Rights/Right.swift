@@ -1,3 +1,5 @@
+internal import JSON
+
 /// The permission that a request needs.
 package enum Right: String, Equatable, Sendable, CaseIterable {
   /// Read states and the network: every user.
@@ -52,6 +54,8 @@ extension Request {
     case .resume, .answer: .override
     case .release(let request): request.isPortal ? .portal : .suspend
     case .apply, .confirm, .revert, .reload: .apply
+    // What becomes of a packet of this machine: it changes nothing.
+    case .message(_, let content) where content["type"] == "explain": .override
     case .guard, .message: .administer
     }
   }

@@ -26,13 +26,16 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
   package let until: Timestamp?
   /// The control group of the only programs that a portal window is for.
   package let programs: String?
+  /// The tunnel whose sign-in a portal window is for, and the only web servers that it opens; empty: all.
+  package let signIn: String?
+  package let sites: [String]
   package let reason: String?
   /// The kind of lifetime of a suspension.
   package let lifetime: Lifetime.Word?
 
   package init(
     situation: Situation = .open, guards: [String] = [], blocking: [String] = [], until: Timestamp? = nil, programs: String? = nil,
-    reason: String? = nil, lifetime: Lifetime.Word? = nil
+    signIn: String? = nil, sites: [String] = [], reason: String? = nil, lifetime: Lifetime.Word? = nil
   ) {
     self.lifetime = lifetime
     self.situation = situation
@@ -40,6 +43,8 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
     self.blocking = blocking
     self.until = until
     self.programs = programs
+    self.signIn = signIn
+    self.sites = sites
     self.reason = reason
     code =
       switch situation {
@@ -53,7 +58,8 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
   package var isBlocking: Bool { situation == .guarded && !blocking.isEmpty }
 
   private enum CodingKeys: String, DescribedKey {
-    case situation, code, guards, blocking, until, programs, reason, lifetime
+    case situation, code, guards, blocking, until, programs, sites, reason, lifetime
+    case signIn = "sign-in"
 
     var about: String {
       switch self {
@@ -65,6 +71,8 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
       case .blocking: "Those of them that are not up: what they include does not flow."
       case .until: "Time at which a suspension ends; null: no time limit."
       case .programs: "The control group of the only programs that a captive portal is open to."
+      case .signIn: "The tunnel whose sign-in the window is for; null: it is for a captive portal."
+      case .sites: "The only web servers that a window for a sign-in opens."
       case .reason: "The reason that a person gave for a suspension."
       case .lifetime: "The event that ends a suspension."
       }
@@ -79,6 +87,10 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
     case .released: return "kill switch: suspended\(why), no traffic is blocked; `roamward resume` re-enables it"
     case .portal:
       let whose = programs.map { " for the programs in \($0) only" } ?? ""
+      if let signIn {
+        return "kill switch: window for the sign-in of \(signIn) open\(why): \(sites.joined(separator: ", ")) outside the tunnel\(whose); "
+          + "`roamward resume` closes it"
+      }
       return "kill switch: portal window open\(why), the web and DNS flow outside the tunnel\(whose); `roamward resume` closes it"
     case .guarded:
       if blocking.isEmpty { return nil }

@@ -115,7 +115,8 @@ extension FirewallTable: CustomStringConvertible {
       parts.append("nothing but the tunnels' own packets goes to \(gateways.map(\.description).joined(separator: ", ")) outside")
     }
     if let portal {
-      parts.append("the web and DNS are open for a portal" + (portal.programs.map { ", to programs in \($0.name)" } ?? ""))
+      let sites = portal.sites.map { "\($0.map(\.description).joined(separator: ", ")) and DNS are open for a sign-in" }
+      parts.append((sites ?? "the web and DNS are open for a portal") + (portal.programs.map { ", to programs in \($0.name)" } ?? ""))
     }
     let addresses = insides.flatMap(\.addresses)
     if !addresses.isEmpty { parts.append("\(addresses.map(\.description).joined(separator: ", ")) only from inside the tunnel") }

@@ -171,10 +171,19 @@ extension FirewallTable {
   /// The situation "portal", for these programs; `nil`: for all.
   private func portalRules(of programs: ControlGroup?) -> [String] {
     guard let portal else { return [] }
-    let dns = "meta l4proto { tcp, udp } th dport 53 accept"
-    let web = "tcp dport { 80, 443 } accept"
-    guard let programs else { return [dns, web] }
-    return ["\(programs.match) \(dns)", "\(programs.match) \(web)"] + portal.resolvers.map { "\($0.match) \(dns)" }
+    var dns = ["meta l4proto { tcp, udp } th dport 53 accept"]
+    var web = ["tcp dport { 80, 443 } accept"]
+    if let sites = portal.sites {
+      func to(_ address: IPAddress, _ rest: String) -> String { "\(word(address.family)) daddr \(address) \(rest) accept" }
+      // They are not known if no source of this host tells them.
+      if !portal.nameServers.isEmpty { dns = portal.nameServers.map { to($0, "meta l4proto { tcp, udp } th dport 53") } }
+      web = sites.map { to($0.address, "tcp dport \($0.port ?? 443)") }
+    }
+    guard let programs else { return dns + web }
+    // If a resolver of this machine is all that is known, the servers that it asks are not.
+    let resolved = portal.nameServers.contains { $0.isLoopback } ? ["meta l4proto { tcp, udp } th dport 53 accept"] : dns
+    return (dns + web).map { "\(programs.match) \($0)" }
+      + portal.resolvers.flatMap { resolver in resolved.map { "\(resolver.match) \($0)" } }
   }
 
   /// 5 and 6, with the exceptions of 6.

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// The programs that may reach the web and DNS past a kill switch for a while, so that a person can sign in to a network.
 package struct PortalWindow: Hashable, Sendable {
   /// The control group that the window is open for, for instance a browser's; `nil`: every program of this machine.
@@ -11,9 +13,15 @@ package struct PortalWindow: Hashable, Sendable {
     "/system.slice/\($0).service"
   }
 
-  package init(programs: ControlGroup? = nil, resolvers: [ControlGroup] = []) {
+  /// The only web servers, for a sign-in; `nil`: all. With them, DNS goes to `nameServers` alone.
+  package var sites: [GuardedEndpoint]?
+  /// The network's own name servers.
+  package var nameServers: [IPAddress] = []
+
+  package init(programs: ControlGroup? = nil, resolvers: [ControlGroup] = [], sites: [GuardedEndpoint]? = nil) {
     self.programs = programs
     self.resolvers = resolvers
+    self.sites = sites
   }
 }
 

@@ -13,6 +13,7 @@ extension FirewallTable {
         prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix, on: underlay) }
       },
       allowsLAN: guarding.allSatisfy { $0.lan != .block }, portal: portal)
+    self.portal?.nameServers = portal?.sites == nil ? [] : underlay.nameServers
     attached = underlay.attachedPrefixes
     // Those of an inner tunnel are reached through the outer one, which is no way outside.
     gateways = tunnels.filter { $0.level.hasRoutes && $0.policy.routes?.isEnforced ?? false && $0.policy.through == nil }

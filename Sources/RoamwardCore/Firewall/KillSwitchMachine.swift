@@ -105,7 +105,9 @@ extension KillSwitchMachine {
   /// The window of a suspension for a captive portal; `nil`: there is none. `controlGroup` finds a control group by its name.
   package func portalWindow(_ controlGroup: (String) -> ControlGroup?) -> PortalWindow? {
     portal.map { portal in
-      PortalWindow(programs: portal.programs, resolvers: portal.programs == nil ? [] : PortalWindow.resolverGroups.compactMap(controlGroup))
+      PortalWindow(
+        programs: portal.programs, resolvers: portal.programs == nil ? [] : PortalWindow.resolverGroups.compactMap(controlGroup),
+        sites: portal.signIn?.sites)
     }
   }
 }

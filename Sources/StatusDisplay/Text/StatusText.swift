@@ -19,9 +19,13 @@ package struct StatusText {
     policyTrouble + agentState + summary + network + sections
   }
 
+  private func text(of tunnel: StatusReport.Tunnel) -> TunnelText {
+    TunnelText(tunnel: tunnel, isBlocked: report.firewall.isBlocking, time: time, localTime: localTime)
+  }
+
   /// The lines of one tunnel; `nil`: no policy describes it.
   package func lines(ofTunnel name: String) -> [StyledLine]? {
-    report.tunnels.first { $0.name == name }.map { TunnelText(tunnel: $0, time: time, localTime: localTime).lines }
+    report.tunnels.first { $0.name == name }.map { text(of: $0).lines }
   }
 
   private var policyTrouble: [StyledLine] {
@@ -96,7 +100,7 @@ package struct StatusText {
   /// Each tunnel, those with a failure first; then guards, probes and notes.
   private var sections: [StyledLine] {
     let tunnels = report.tunnels.filter(\.isFailing) + report.tunnels.filter { !$0.isFailing }
-    var lines = tunnels.flatMap { [StyledLine()] + TunnelText(tunnel: $0, time: time, localTime: localTime).lines }
+    var lines = tunnels.flatMap { [StyledLine()] + text(of: $0).lines }
     let isSuspended = report.firewall.situation == .released
     for program in report.guards { lines += [StyledLine()] + program.lines(at: time, isSuspended: isSuspended) }
     if !report.probes.isEmpty {

@@ -5,6 +5,8 @@ internal import RoamwardCore
 /// The section of one tunnel in a status: its state, what is wrong with it, and its network.
 struct TunnelText {
   let tunnel: StatusReport.Tunnel
+  /// Whether the kill switch blocks everything outside, and no window is open.
+  var isBlocked = false
   let time: Timestamp
   let localTime: (Timestamp) -> String
 
@@ -30,7 +32,13 @@ struct TunnelText {
 
   private var trouble: [StyledLine] {
     (tunnel.failure.map { [line("failure", $0, .bad)] } ?? [])
-      + tunnel.questions.map { line("asks", "\($0.prompt); `roamward answer \(tunnel.name)`", .busy) }
+      + tunnel.questions.map { line("asks", "\($0.prompt); `roamward answer \(tunnel.name)`\(window($0))", .busy) }
+  }
+
+  /// How a browser of this machine reaches the page while the kill switch blocks it.
+  private func window(_ question: StatusReport.Question) -> String {
+    guard isBlocked, question.kind == "url" else { return "" }
+    return "; blocked by the kill switch: first `roamward release --sign-in \(tunnel.name) --only PID`, with the browser's process"
   }
 
   private var reasons: [StyledLine] {

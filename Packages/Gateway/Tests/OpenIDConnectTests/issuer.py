@@ -1,6 +1,6 @@
 """An OpenID provider for tests, on loopback, with the device authorization grant (RFC 8628), and with every lie of a bad one.
 
-issuer.py FOLDER
+issuer.py FOLDER [ADDRESS]
 Makes its keys and its certificate in FOLDER (tls.pem), writes its port into FOLDER/port, and serves until it is killed. The first part of
 a path is what the provider does: https://127.0.0.1:PORT/ok is a good one. At PORT/person/…, a person is needed: GET /person/approve or
 /person/deny with ?code=, and for approve with &sub=, &name= and &groups=.
@@ -242,7 +242,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 make_keys()
-server = Server(("127.0.0.1", 0), Handler)
+server = Server((sys.argv[2] if len(sys.argv) > 2 else "127.0.0.1", 0), Handler)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(path("tls.pem"), path("tls.key"))
 server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
