@@ -37,13 +37,19 @@ package struct DatagramPort {
         let count = recvfrom(file.number, &bytes, limit, Int32(MSG_DONTWAIT), generic, &length)
         guard count >= 0 else { return (count, nil) }
         if Int32(generic.pointee.sa_family) == AF_INET {
-          return (count, pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-            withUnsafeBytes(of: $0.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
-          })
+          return (
+            count,
+            pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+              withUnsafeBytes(of: $0.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
+            }
+          )
         }
-        return (count, pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
-          withUnsafeBytes(of: $0.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
-        })
+        return (
+          count,
+          pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+            withUnsafeBytes(of: $0.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
+          }
+        )
       }
     }
     guard let address = from.address else { return nil }

@@ -24,8 +24,7 @@ struct Release: ParsableCommand {
 
   @OptionGroup var agent: AgentOptions
   @Flag(help: "Open only the web and DNS, for a captive portal.") var portal = false
-  @Option(help: ArgumentHelp("Open only the page of this tunnel's sign-in.", valueName: "tunnel"), completion: .tunnels) var signIn:
-    String?
+  @Option(help: ArgumentHelp("Open only the page of this tunnel's sign-in.", valueName: "tunnel"), completion: .tunnels) var signIn: String?
   @Option(help: ArgumentHelp("With --sign-in: open this server too; repeatable.", valueName: "name")) var host: [String] = []
   @Option(help: ArgumentHelp("With --portal: only for this process's control group.", valueName: "pid")) var only: Int32?
   @Option(name: .customLong("for"), help: ArgumentHelp("Suspend for this long: 5m, 1h.", valueName: "duration")) var duration: String?

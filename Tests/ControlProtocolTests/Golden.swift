@@ -11,7 +11,7 @@ enum Golden {
 
   static let firewall = FirewallStatus(
     situation: .portal, guards: ["corp"], blocking: ["corp"], until: noon + .seconds(300), programs: "/user.slice/portal.scope",
-    reason: "hotel", lifetime: .time)
+    signIn: "corp", sites: ["203.0.113.90:443"], reason: "hotel", lifetime: .time)
 
   static let corp: StatusReport.Tunnel = {
     var corp = corpWithoutNetwork

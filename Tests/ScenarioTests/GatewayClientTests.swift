@@ -313,6 +313,7 @@ struct GatewayClientScenes {
       within 30 situation_is guarded
       not eval 'nft list table inet roamward | grep cgroupv2.*login' && say closed
       kill $babbler
+      trap 'kill $issuing; leave_group' EXIT
       company sessions | grep -o 'alice/laptop .* by openID'
       stop_agent
       """, limit: 120)

@@ -40,7 +40,7 @@ package struct StandingOrders: Equatable, Sendable {
     if [.portal, .released].contains(firewall.situation), let lifetime = lifetime(firewall.lifetime, firewall.until) {
       release = FirewallRelease(
         since: report.time, lifetime: lifetime, isPortal: firewall.situation == .portal, programs: firewall.programs.flatMap(controlGroup),
-        signIn: firewall.signIn.map { FirewallRelease.SignIn($0, at: firewall.sites.compactMap { GuardedEndpoint($0) }) },
+        signIn: firewall.signIn.map { FirewallRelease.SignIn($0, at: (firewall.sites ?? []).compactMap { GuardedEndpoint($0) }) },
         reason: firewall.reason)
     }
     killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), release: release)

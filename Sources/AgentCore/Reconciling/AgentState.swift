@@ -202,7 +202,7 @@ extension AgentState {
     return FirewallStatus(
       situation: release.isPortal ? .portal : .released, guards: guards, blocking: release.isPortal ? blocking : [],
       until: release.lifetime.end, programs: release.programs?.name, signIn: release.signIn?.tunnel,
-      sites: release.signIn?.sites.map(\.description) ?? [], reason: release.reason, lifetime: release.lifetime.word)
+      sites: release.signIn?.sites.map(\.description), reason: release.reason, lifetime: release.lifetime.word)
   }
 
   /// Tunnels whose kill switch is active.

@@ -26,16 +26,16 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
   package let until: Timestamp?
   /// The control group of the only programs that a portal window is for.
   package let programs: String?
-  /// The tunnel whose sign-in a portal window is for, and the only web servers that it opens; empty: all.
+  /// The tunnel whose sign-in a portal window is for, and the only web servers that it opens; `nil`: all.
   package let signIn: String?
-  package let sites: [String]
+  package let sites: [String]?
   package let reason: String?
   /// The kind of lifetime of a suspension.
   package let lifetime: Lifetime.Word?
 
   package init(
     situation: Situation = .open, guards: [String] = [], blocking: [String] = [], until: Timestamp? = nil, programs: String? = nil,
-    signIn: String? = nil, sites: [String] = [], reason: String? = nil, lifetime: Lifetime.Word? = nil
+    signIn: String? = nil, sites: [String]? = nil, reason: String? = nil, lifetime: Lifetime.Word? = nil
   ) {
     self.lifetime = lifetime
     self.situation = situation
@@ -72,7 +72,7 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
       case .until: "Time at which a suspension ends; null: no time limit."
       case .programs: "The control group of the only programs that a captive portal is open to."
       case .signIn: "The tunnel whose sign-in the window is for; null: it is for a captive portal."
-      case .sites: "The only web servers that a window for a sign-in opens."
+      case .sites: "The only web servers that a window for a sign-in opens; null: all."
       case .reason: "The reason that a person gave for a suspension."
       case .lifetime: "The event that ends a suspension."
       }
@@ -88,7 +88,8 @@ package struct FirewallStatus: Hashable, Sendable, Codable {
     case .portal:
       let whose = programs.map { " for the programs in \($0) only" } ?? ""
       if let signIn {
-        return "kill switch: window for the sign-in of \(signIn) open\(why): \(sites.joined(separator: ", ")) outside the tunnel\(whose); "
+        let sites = (sites ?? []).joined(separator: ", ")
+        return "kill switch: window for the sign-in of \(signIn) open\(why): \(sites) outside the tunnel\(whose); "
           + "`roamward resume` closes it"
       }
       return "kill switch: portal window open\(why), the web and DNS flow outside the tunnel\(whose); `roamward resume` closes it"

@@ -80,7 +80,8 @@ package struct PacketExplanation: Sendable {
       add("routes", .pass, "into the tunnel \(tunnel), by \(prefix)")
       return tunnel
     case .unreachable(let prefix): add("routes", .stop, "a route of a tunnel makes \(prefix) unreachable")
-    case .blocked(let tunnels): add("kill switch", .stop, "that of \(tunnels.joined(separator: ", ")) blocks it; `roamward status` says more")
+    case .blocked(let tunnels):
+      add("kill switch", .stop, "that of \(tunnels.joined(separator: ", ")) blocks it; `roamward status` says more")
     case .outside: add("routes", .pass, "outside of every tunnel")
     }
     for decision in decisions where decision.outcome == .disconnect || decision.inert != nil {

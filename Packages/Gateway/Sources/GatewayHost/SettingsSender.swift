@@ -62,7 +62,8 @@ final class SettingsSender {
       grant.relayPort = relayPort
       let family = address.family
       if sockets[family] == nil {
-        sockets[family] = port[family] ?? (try? DatagramPort(nil, family, port: SettingsPush.port))
+        sockets[family] =
+          port[family] ?? (try? DatagramPort(nil, family, port: SettingsPush.port))
           ?? (try? DatagramPort(nil, family, port: 0))
       }
       let label = SettingsPush.label(gateway: grant.gatewayKey, device: device.publicKey.bytes)

@@ -54,7 +54,7 @@ package struct PacketQuestion: Hashable, Sendable {
   package static func label(gateway: [UInt8], device: [UInt8]) -> [UInt8] { Array("roamward explain 1".utf8) + gateway + device }
 }
 
-/// The gateway's answer: the first step of the packet's way that stops it, and what is known of the way before. Nothing about other devices.
+/// The gateway's answer: the first step of the packet's way that stops it, and what is known of the way before.
 package struct PacketAnswer: Hashable, Sendable {
   /// Where a packet is stopped.
   package enum Stop: UInt8, Hashable, Sendable {
