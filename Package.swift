@@ -149,10 +149,10 @@ let package = Package(
     pure("NetworkTypes", optimized: fast),
 
     // Ring 0 as well: JSON as values, its text, and the coder of what is declared once. jansson reads it.
-    pure("JSON", uses: ["NetworkTypes", "CJansson"]),
+    pure("JSON", uses: ["NetworkTypes", "CJansson"], optimized: unnamed),
 
     // Ring 0 as well: keys, as values whose bytes are in locked memory.
-    rim("KeyMemory", uses: ["CSodium"], optimized: fast),
+    rim("KeyMemory", uses: ["CSodium"], optimized: fast + unnamed),
 
     // Ring 0 as well: what there is in the kernel and in resolvers, our marks on it, and the steps that change it.
     pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"], optimized: fast),
@@ -162,7 +162,7 @@ let package = Package(
     pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: fast + unnamed),
 
     // Ring 1 as well: the name server, bytes in and bytes out.
-    pure("NameServer", uses: ["NetworkTypes"], optimized: fast),
+    pure("NameServer", uses: ["NetworkTypes"], optimized: fast + unnamed),
 
     // Ring 1 as well, for the command line alone: what is likely a mistake in policies, and what is wrong with a host.
     pure("PolicyLint", uses: ["NetworkTypes", "KernelModel", "RoamwardCore"], optimized: unnamed),
@@ -183,7 +183,7 @@ let package = Package(
 
     // Ring 1 as well: the protocol between the agent and a provider of tunnels, both sides. And for providers: their library, an agent in
     // memory for their tests, examples.
-    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe),
+    provider("ProviderProtocol", uses: ["JSON", "NetworkTypes"], settings: safe + unnamed),
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
@@ -363,7 +363,7 @@ let package = Package(
 
     // What the agent says to `roamward-names` and to `roamward-probe`, and they to it.
     rim("NameProtocol", uses: ["JSON", "NameServer", "NetworkTypes"], optimized: unnamed),
-    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes"]),
+    rim("ProbeProtocol", uses: ["JSON", "NetworkTypes"], optimized: unnamed),
 
     // Ring 2: effects.
     rim("LinuxIO", uses: ["NetworkTypes", "CLinux"], optimized: unnamed),
@@ -429,7 +429,7 @@ let package = Package(
       ], swiftSettings: strict),
 
     // The tray item and the notifications of a user's desktop: it knows the agent by its D-Bus interface alone.
-    rim("DesktopService", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"]),
+    rim("DesktopService", uses: ["NetworkTypes", "LinuxIO", "SystemdIO"], optimized: unnamed),
     .executableTarget(
       name: "roamward-desktop", dependencies: ["DesktopService", "LinuxIO", "SystemdIO"], swiftSettings: strict),
 

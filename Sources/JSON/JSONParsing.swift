@@ -55,8 +55,10 @@ extension JSON {
 }
 
 /// The position at which a text is not JSON any more. Lines count from 1.
-public struct JSONError: Error, Hashable, Sendable {
+public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   public let line: Int
   public let column: Int
   public let reason: String
+
+  public var description: String { "line \(line), column \(column): \(reason)" }
 }
