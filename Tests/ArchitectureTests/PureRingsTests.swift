@@ -65,7 +65,7 @@ import Testing
       }
     }
     for (manifest, declaration) in [
-      ("Package.swift", "uses: [\"JSON\", \"NetworkTypes\"], settings: safe)"),
+      ("Package.swift", "uses: [\"JSON\", \"NetworkTypes\"], settings: safe + unnamed)"),
       ("Packages/Provider/Package.swift", "dependencies: [\"JSON\", \"NetworkTypes\"], swiftSettings: safe)"),
     ] {
       #expect(try text("\(Self.root)/\(manifest)").contains("\"ProviderProtocol\", \(declaration)"), "\(manifest)")
