@@ -207,6 +207,7 @@ package final class GatewayServer {
 
   /// Tells the other gateways of the store what this one offers.
   private func publish() {
+    guard !isAway else { return }
     do throws(GatewayStore.Refusal) {
       if try publisher.publish(folder, view.directory, to: store) { log("told the other gateways of logins and relay") }
     } catch { log("\(error)") }

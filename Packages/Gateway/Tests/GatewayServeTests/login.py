@@ -67,13 +67,13 @@ def show(kind, fields):
 host, port, pin, key, device, method, argument, *rest = sys.argv[1:]
 gateway = Gateway(host, int(port), pin)
 show(*gateway.hello(key, device))
+begin = time.monotonic()
 if method == "token":
     gateway.send(3, (1, argument.encode()))
 elif method == "openid":
     gateway.send(5, (1, b"\x06"))
 else:
     gateway.send(2, (1, method.encode()), (2, argument.encode()))
-begin = time.monotonic()
 while True:
     kind, fields = gateway.receive()
     fields[255] = b"%d" % ((time.monotonic() - begin) * 1000)
