@@ -47,13 +47,26 @@ private func connect(_ clients: [Client]) throws -> [Double] {
   }
 }
 
+/// Lets them answer, and do what time makes due, until standard input has something.
+private func live(_ clients: [Client]) {
+  var entries = (clients.map(\.socket.number) + [STDIN_FILENO]).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+  while entries[clients.count].revents == 0 {
+    poll(&entries, nfds_t(entries.count), 1000)
+    for i in clients.indices where entries[i].revents != 0 { clients[i].receive(at: .now) }
+    let time = EngineTime.now
+    for client in clients { client.advance(to: time) }
+  }
+}
+
 private func run(_ count: Int, _ gateway: Gateway) throws {
   var limit = rlimit(rlim_cur: rlim_t(count + 64), rlim_max: rlim_t(count + 64))
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   let clients = try (1...count).map { try Client($0, of: gateway) }
   print("ready")
   fflush(nil)
-  while readLine() != nil {
+  while true {
+    live(clients)
+    guard readLine() != nil else { return }
     let times = try connect(clients)
     print(times[count / 2], times[count * 95 / 100], times[count - 1])
     fflush(nil)
