@@ -123,7 +123,7 @@ package struct SiteMachine: Sendable {
     return candidates.map(\.key)
   }
 
-  /// Data is not answered: whoever else answers is known soon.
+  /// Data is not answered: the next round, which shows the gateways that answer, begins soon.
   package mutating func suspect(at now: Moment) {
     guard since != nil, isMeasuring, let due = nextRound else { return }
     nextRound = min(due, max(now, (lastRound ?? now) + Self.shortPause))

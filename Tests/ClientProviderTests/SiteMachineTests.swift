@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test("over random lives, noise moves nobody, whatever round trips cross by it", arguments: 0..<20) func noise(seed: UInt64) {
+  @Test("over random lives, noise moves no client, whatever round trips cross by it", arguments: 0..<20) func noise(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var life = Life()
     let base = Int.random(in: 5...80, using: &random)

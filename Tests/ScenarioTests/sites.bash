@@ -75,7 +75,7 @@ two_sites() {
 uses() { [[ $(roamward message office status | jq -r .gateway) == "$1" ]]; }
 reaches_inner() { busybox ping -c 1 -W 1 10.96.0.1 >/dev/null; }
 
-# Counts what passes the café's router, but for what goes to the gateways: `clear` reads it.
+# Counts what passes the café's router, without what goes to the gateways: `clear` reads it.
 watch_others_of_sites() {
   on cafe nft 'table inet watch { chain c { type filter hook prerouting priority -300;
     iifname "lan0" ip daddr 203.0.113.80 udp dport { 51821, 51822 } accept;

@@ -173,7 +173,7 @@ package final class GatewayServer {
     pairTrouble = trouble
   }
 
-  /// Whether what was read is older than it may be: nobody may connect then.
+  /// Whether what was read is older than it may be: no device may connect then.
   private var isStale: Bool {
     guard isAway, server != nil, let limit = folder.staleAfter else { return false }
     return Timestamp.now.seconds - (folder.lastReading ?? 0) > limit

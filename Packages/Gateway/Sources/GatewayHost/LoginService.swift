@@ -24,7 +24,7 @@ final class LoginService {
   private let log: (String) -> Void
   /// The directory as the gateway knows it.
   private let directory: () -> Directory
-  /// Whether the store cannot be read: then nobody logs in, with any name.
+  /// Whether the store cannot be read: then every login is refused, with any name.
   private let isAway: () -> Bool
   /// After a change of the store.
   private let changed: () -> Void

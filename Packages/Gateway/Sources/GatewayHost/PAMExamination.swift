@@ -4,7 +4,8 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import SystemdIO
 
-/// What is wrong with checks by PAM: the settings, the service's files, and the service itself, which is asked for a name that nobody has.
+/// What is wrong with checks by PAM: the settings, the service's files, and the service itself, which is asked for a name that does not
+/// exist.
 enum PAMExamination {
   /// The problems, each with its cure; none also if there are no settings.
   static func problems(_ folder: StateFolder) -> [String] {

@@ -109,7 +109,7 @@ package struct StateFolder: Hashable, Sendable {
 
   package var pamPath: String { "\(path)/pam" }
 
-  /// Whose passwords a PAM service checks; `nil`: nobody's. Throws `GatewayError` for settings that are none.
+  /// The PAM service that checks passwords; `nil`: none. Throws `GatewayError` for settings that are none.
   package func pamSettings() throws -> PAMSettings? {
     guard access(pamPath, F_OK) == 0 else { return nil }
     return try PAMSettings(parsing: String(decoding: try TextFile.read(pamPath, limit: 4096), as: UTF8.self))

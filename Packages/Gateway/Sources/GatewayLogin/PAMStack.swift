@@ -40,7 +40,7 @@ package struct PAMStack: Hashable, Sendable {
       // libpam takes this file's then.
       if modules.count == before, let other = read("other") { try add(other, kind, read, depth: 0) }
       guard modules.count > before else {
-        throw GatewayError("pam: \(file.path) has no line for `\(kind.rawValue)`", help: "add one; without it, nobody could log in")
+        throw GatewayError("pam: \(file.path) has no line for `\(kind.rawValue)`", help: "add one; without it, every login fails")
       }
     }
   }

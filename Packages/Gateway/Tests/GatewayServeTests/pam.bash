@@ -62,7 +62,7 @@ mv kept /etc/pam.d/roamward
 ready() { login own 'a password here' | grep -q '^83 '; }
 ready || fail 'a password of the gateway'"'"'s own does not work'
 
-# The process of a check is nobody; what hangs ends, and nothing else waits for it.
+# The process of a check has no privileges; what hangs ends, and nothing else waits for it.
 login hang right >hang.out &
 until_so 'a check runs' workers
 worker=$(workers)

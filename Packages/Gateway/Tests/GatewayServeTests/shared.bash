@@ -116,7 +116,7 @@ has_peers one 41 || fail 'peers are lost with the server'
 has_peers two 41 || fail 'peers are lost with the server'
 kill -0 "${serving[one]}" "${serving[two]}" || fail 'a gateway has ended with the server'
 
-# Nobody logs in meanwhile, whether the name and the password are right or not: the gateway says when to try again.
+# Every login fails meanwhile, whether the name and the password are right or not: the gateway says when to try again.
 answer() { at one python3 "$LOGIN" 127.0.0.1 51820 "$pin" "$(key)" laptop "$@" | tail -n 1; }
 is_unavailable() { [[ $(answer "$@") == "84 1=b'\x06' 2=b'\x00\x0f'"* ]]; }
 

@@ -246,7 +246,7 @@ extension Directory {
     }
   }
 
-  /// The same without any device: nobody may connect.
+  /// The same without any device: none may connect.
   package var withoutDevices: Directory {
     var directory = self
     for id in devices.keys { directory.apply(.remove(.devices, id)) }
