@@ -85,6 +85,13 @@ struct StateOptions: ParsableArguments {
 
   func directory(_ excerpt: Excerpt = .everything) throws -> Directory { try folder.store().load(excerpt) }
 
+  /// Refuses what has no effect with a store in a file. `consequence`: why.
+  func requireServer(_ consequence: String) throws {
+    if try folder.storeServer() != nil { return }
+    throw Failure.refused(
+      "the store is a file: \(consequence)\n  help: gateways share a server (`roamward-gateway store use`); docs/gateway.md shows it")
+  }
+
   /// Runs requests in one transaction, and wakes the running gateway. `excerpt`: the rows that they need.
   @discardableResult func change<R>(
     reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R

@@ -36,7 +36,7 @@ struct Initialise: ParsableCommand {
     guard let publicKey = key.publicKey else { throw Failure.refused("the private key has no public key") }
     let directory = try change(publicKey) { work throws(GatewayError) in try initialise(&work, publicKey, link: link) }
     folder.announceChange()
-    write(["gateway \(endpoint), link \(link)"] + directory.poolList(at: Timestamp.now.seconds).map { "pool \($0)" })
+    write(["gateway \(endpoint.endpoint), link \(link)"] + directory.poolList(at: Timestamp.now.seconds).map { "pool \($0)" })
   }
 }
 
@@ -118,7 +118,14 @@ struct TakeOver: ParsableCommand {
 
   @OptionGroup var state: StateOptions
 
-  func run() throws { try state.folder.announceTakeOver() }
+  func run() throws {
+    try state.requireServer("there is no other gateway")
+    // Its lock is free.
+    if try state.folder.lock() != nil {
+      throw Failure.refused("no gateway runs\n  help: start it with `systemctl start roamward-gateway`, then try again")
+    }
+    try state.folder.announceTakeOver()
+  }
 }
 
 struct Cleanup: ParsableCommand {

@@ -107,6 +107,7 @@ extension Store {
         guard let unit = time.last.flatMap({ units[$0] }), let count = Int64(time.dropLast()), (1...1_000_000).contains(count) else {
           throw Failure.usage("\(time) is no time\n  help: 1h, 30m, 90s or off")
         }
+        try state.requireServer("it is never away")
         // The store is asked every 5 seconds.
         guard count * unit >= 15 else { throw Failure.usage("\(time) is too short\n  help: at least 15s") }
         try TextFile.replace(folder.staleAfterPath, with: Array("\(count * unit)\n".utf8), mode: 0o600)

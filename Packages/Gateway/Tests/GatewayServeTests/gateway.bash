@@ -58,7 +58,14 @@ serve() {
 
 # Another program's link is left alone.
 ip -n gateway tuntap add dev wg-gateway mode tun
-gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 >/dev/null
+[[ $(gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 | head -n 1) == 'gateway 192.0.2.1:51820, link wg-gateway' ]] ||
+  fail 'init does not say what it has made'
+# What is for several gateways has no effect with a file.
+! gateway take-over 2>refused.log || fail 'a gateway alone takes over'
+grep -q 'the store is a file' refused.log || fail "a refusal without a reason: $(cat refused.log)"
+! gateway store stale-after 1h 2>refused.log || fail 'a file is never away'
+grep -q 'the store is a file' refused.log || fail "a refusal without a reason: $(cat refused.log)"
+gateway store stale-after off
 serve foreign
 until_so 'a link of another program is reported' grep -q 'exists already' foreign.log
 kill "$serving"
