@@ -15,6 +15,8 @@ package struct EventInterest: Equatable, Sendable {
   package var names: Set<String>
   /// Gateways by link, with their last known hardware address.
   package var gateways: [InterfaceIndex: [IPAddress: MACAddress?]]
+  /// The links of `links` that have one of the names.
+  private var named: Set<InterfaceIndex> = []
 
   package init(
     links: Set<InterfaceIndex> = [], masters: Set<InterfaceIndex> = [], names: Set<String> = [],
@@ -42,34 +44,44 @@ package struct EventInterest: Equatable, Sendable {
     for neighbour in kernel.neighbours where gatewaysByName[neighbour.link]?[neighbour.address] != nil {
       gatewaysByName[neighbour.link]?[neighbour.address] = .some(neighbour.macAddress)
     }
+    var ways: [Link] = []
     for link in kernel.links where !link.isLoopback {
       if inUse.contains(link.name) || Ownership.tunnel(ofAlias: link.alias) != nil { links.insert(link.index) }
+      if names.contains(link.name) { named.insert(link.index) }
       if let gateways = gatewaysByName[link.name] {
-        masters.insert(link.index)
+        ways.append(link)
         if hearsGateways, !gateways.isEmpty { self.gateways[link.index] = gateways }
       }
     }
-    addWhatCarries(kernel.links)
+    addWhatCarries(ways, kernel.links)
   }
 
-  /// Adds the lower links: the type of a bond, a bridge or a VLAN follows from the links below it, at any depth.
-  private mutating func addWhatCarries(_ all: [Link]) {
+  /// Adds links with a gateway and their lower links: the type of a bond, a bridge or a VLAN follows from the links below it, at any depth.
+  private mutating func addWhatCarries(_ ways: [Link], _ all: [Link]) {
     let ports = Dictionary(grouping: all) { $0.master }
-    var open = all.filter { masters.contains($0.index) }
+    var open = ways
+    var carrying = Set(ways.map(\.index))
     while let link = open.popLast() {
+      if link.mayHavePorts { masters.insert(link.index) }
       // The other end of a veth carries nothing.
       let lower = link.kind == "veth" ? nil : link.lower
       let below = (ports[link.index] ?? []) + all.filter { $0.index == lower }
-      for link in below where masters.insert(link.index).inserted { open.append(link) }
+      for link in below where carrying.insert(link.index).inserted { open.append(link) }
     }
-    links.formUnion(masters)
+    links.formUnion(carrying)
   }
 
-  /// Whether this one includes everything that counts for the other one.
+  /// Whether this one includes everything that counts for the other one. The events of a link with one of the names are received before its
+  /// index is known.
   package func covers(_ other: EventInterest) -> Bool {
-    links.isSuperset(of: other.links) && masters.isSuperset(of: other.masters) && names.isSuperset(of: other.names)
+    names.isSuperset(of: other.names) && links.union(other.named).isSuperset(of: other.links) && masters.isSuperset(of: other.masters)
       && other.gateways.allSatisfy { link, gateways in
         gateways.allSatisfy { address, hardware in self.gateways[link]?[address].map { $0 == nil || $0 == hardware } ?? false }
       }
   }
+}
+
+extension Link {
+  /// Whether other links can be its ports. Those of hardware, and the ends of a veth, never have any.
+  fileprivate var mayHavePorts: Bool { kind != nil && kind != "veth" }
 }

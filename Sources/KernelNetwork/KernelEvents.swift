@@ -47,9 +47,16 @@ package final class KernelEvents: Sendable {
   private let route: NetlinkSocket
   private let wifi: NetlinkSocket
   private let hasJoinedWiFi = Mutex(false)
-  private let interest = Mutex<EventInterest?>(nil)
+  private let interest = Mutex(Interest())
   /// Announcements that came before the last read of the kernel's state, for the next `drain`.
   private let held = Mutex<Held>(Held())
+
+  private struct Interest {
+    /// The objects whose events count.
+    var present: EventInterest?
+    /// Those whose events the kernel sends, which include them; `nil`: all.
+    var sent: EventInterest?
+  }
 
   private struct Held {
     var datagrams: [[UInt8]] = []
@@ -77,17 +84,43 @@ package final class KernelEvents: Sendable {
   /// The descriptors to watch for readability; then call `drain`.
   package var descriptors: [Int32] { [route.descriptor, wifi.descriptor] }
 
-  /// Limits the kernel's announcements to these objects. Returns true if some objects are newly included: the last read may have missed a
-  /// change of them, and has to be repeated.
-  package func subscribe(to new: EventInterest) -> Bool {
-    interest.withLock { old in
-      if old == new { return false }
-      let isWider = old.map { !$0.covers(new) } ?? false
-      old = new
-      // Refused, for example because it is too long: then all events are received, and filtered here.
-      if !route.limit(only: new) { _ = route.limit(only: nil) }
-      return isWider
+  /// The result of ``subscribe(to:)``.
+  package enum Subscription: Sendable {
+    case unchanged
+    /// Some objects are newly included: the last read may have missed a change of them, and has to be repeated.
+    case wider
+    /// The kernel sends the events of other objects than count, until ``narrow()``: all that can matter, but for a link of a name that
+    /// tunnels need that gets another name.
+    case inexact
+  }
+
+  /// Limits the kernel's announcements to these objects, at once where more of them count than before. It takes a tenth of a millisecond,
+  /// and a tunnel may be waiting.
+  package func subscribe(to new: EventInterest) -> Subscription {
+    interest.withLock { interest in
+      let isFirst = interest.present == nil
+      if interest.present == new { return .unchanged }
+      interest.present = new
+      if let sent = interest.sent, sent.covers(new) { return sent == new ? .unchanged : .inexact }
+      limit(&interest)
+      return isFirst ? .unchanged : .wider
     }
+  }
+
+  /// Limits the announcements to those that count. Returns true if the last read may have missed a change, and has to be repeated.
+  package func narrow() -> Bool {
+    interest.withLock { interest in
+      guard let present = interest.present, interest.sent != present else { return false }
+      let isNew = interest.sent.map { !$0.links.isSuperset(of: present.links) } ?? false
+      limit(&interest)
+      return isNew
+    }
+  }
+
+  private func limit(_ interest: inout Interest) {
+    interest.sent = interest.present
+    // Refused, for example because it is too long: then all events are received, and filtered here.
+    if !route.limit(only: interest.present) { _ = route.limit(only: nil) }
   }
 
   /// Sets aside what has been announced until now. A read follows that shows the state of our own objects, so their announcements do not
@@ -120,7 +153,7 @@ package final class KernelEvents: Sendable {
     var isEarlier = true
     func reason(_ message: NetlinkMessage) -> KernelChange.Reasons {
       // Created on demand: there may be ten thousand links.
-      let relevanceNow = relevance ?? EventRelevance(interest: interest.withLock { $0 }, known: known)
+      let relevanceNow = relevance ?? EventRelevance(interest: interest.withLock { $0.present }, known: known)
       relevance = relevanceNow
       if isEarlier, relevanceNow.isSuperseded(message) { return [] }
       let reasons = relevanceNow.reason(of: message)

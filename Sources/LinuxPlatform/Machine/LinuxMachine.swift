@@ -36,10 +36,12 @@ package final class LinuxMachine {
   private var needed: Set<FactKind>?
   /// Updated with the events to subscribe to after every observation; `nil` in a dry run.
   var events: KernelEvents?
-  /// Called when announcements were set aside (`KernelEvents.hold`): they are to be drained soon.
+  /// Called when announcements were set aside (`KernelEvents.hold`), or others come than count: they are to be drained soon.
   package var eventsHeld: () -> Void = {}
   /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
+  /// Its links, before they were told from earlier ones of the same index.
+  private var linksAsRead: [Link] = []
   private var generations = LinkGenerations()
   private var busFacts: [DeviceIdentity: DeviceAttachment] = [:]
 
@@ -143,15 +145,25 @@ package final class LinuxMachine {
       for _ in 0..<3 {
         kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: needsMAC)
         let interest = EventInterest(kernel, names: Set(need.wireGuardLinks + need.foreignLinks), hearsGateways: needsMAC)
-        guard let events, events.subscribe(to: interest) else { break }
+        let subscription = events?.subscribe(to: interest)
+        if subscription == .inexact { eventsHeld() }
+        guard subscription == .wider else { break }
         if try reader.confirms(kernel, neighbours: needsMAC) { break }
       }
+      linksAsRead = kernel.links
       generations.identify(&kernel.links)
       lastRead = kernel
       return kernel
     } catch {
       throw PlatformError(error.description, isTransient: error.isTransient)
     }
+  }
+
+  /// Whether the kernel's state is still as it was read last, as far as its changes are announced only now. An error counts as no.
+  func confirmsLastRead() -> Bool {
+    guard var lastRead else { return true }
+    lastRead.links = linksAsRead
+    return (try? reader.confirms(lastRead, neighbours: needed?.contains(.gatewayMAC) ?? true)) ?? false
   }
 
   /// The kernel's own WireGuard, else our engine. To be certain, it creates a link and removes it.

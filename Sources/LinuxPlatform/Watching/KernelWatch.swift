@@ -31,11 +31,12 @@ package final class KernelWatch {
   /// Reads the pending events. Lost events count as a change: only a new observation shows what they were.
   package func change() -> Change {
     let change = events.drain(known: machine.lastRead)
+    let isMissing = events.narrow() && !machine.confirmsLastRead()
     counters.events += change.events
     if change.overflowed { counters.overflows += 1 }
     machine.linksAreGone(change.goneLinks)
     if change.takesWay { return .way }
     if change.isOfOurs { return .ours }
-    return change.isRelevant ? .underlay : .none
+    return change.isRelevant || isMissing ? .underlay : .none
   }
 }
