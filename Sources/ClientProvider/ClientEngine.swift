@@ -4,6 +4,8 @@ package import RoamwardProvider
 /// The WireGuard engine below the provider.
 package protocol ClientEngine: AnyObject {
   init(host: ProviderHost)
+  /// Begins what does not need the tunnel's device, which the agent makes meanwhile.
+  func prepare()
   /// Starts it on the tunnel's device. `ended` is called later, and once. Returns the reason why it cannot be started.
   func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble?
   /// Sends a request of the userspace protocol (wireguard.com/xplatform), whose answer does not count.

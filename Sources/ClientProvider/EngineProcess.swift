@@ -11,6 +11,8 @@ package final class EngineProcess: ClientEngine {
   /// Has the socket by which it is configured. Without it the engine ends.
   private var folder: PrivateFolder?
   private var interface: InterfaceProcess?
+  /// A process that has no device yet; until then nothing else keeps it alive.
+  private var waiting: StandbyProcess?
   private var link = ""
   private var connection: FileDescriptor?
   private var sources: [DescriptorLoop.Source] = []
@@ -18,14 +20,20 @@ package final class EngineProcess: ClientEngine {
   private var answer: [UInt8] = []
   private var ended: () -> Void = {}
   /// What to do with the answers that are due, the first first.
-  private var waiting: [(EngineReading?) -> Void] = []
+  private var questions: [(EngineReading?) -> Void] = []
 
   package init(host: ProviderHost) { loop = host.loop }
 
   deinit { stop() }
 
+  package func prepare() {
+    guard waiting == nil, interface == nil, isOnPath(InterfaceProcess.path) else { return }
+    // Without one, `start` starts a process, and says what is wrong with it.
+    waiting = try? StandbyProcess(program: InterfaceProcess.path, pairs: 1, isAttached: true)
+  }
+
   package func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble? {
-    stop()
+    endInterface()
     guard let loop else { return EngineTrouble("there is no loop") }
     guard isOnPath(InterfaceProcess.path) else {
       return EngineTrouble("roamward-wireguard is not installed: apt install roamward-wireguard")
@@ -33,8 +41,7 @@ package final class EngineProcess: ClientEngine {
     do throws(SystemError) {
       let folder = try PrivateFolder("roamward-client-")
       self.folder = folder
-      let engine = try InterfaceProcess(
-        interface, program: InterfaceProcess.path, socketDirectory: folder.path, pairs: 1, isAttached: true)
+      let engine = try process(for: interface, in: folder.path)
       (self.interface, link) = (engine, interface)
       self.ended = ended
       let connection = try FileDescriptor.connect(to: "\(folder.path)/\(interface).sock", nonBlocking: true)
@@ -48,9 +55,26 @@ package final class EngineProcess: ClientEngine {
       ]
       return nil
     } catch {
-      stop()
-      return EngineTrouble("roamward-wireguard: \(error)", isBusy: error.code == EBUSY)
+      let isBusy = error.code == EBUSY
+      // While another program has the device, the process waits on.
+      if isBusy { endInterface() } else { stop() }
+      return EngineTrouble("roamward-wireguard: \(error)", isBusy: isBusy)
     }
+  }
+
+  /// The process that waits gets the interface, or a new one.
+  private func process(for interface: String, in folder: String) throws(SystemError) -> InterfaceProcess {
+    if let standby = waiting {
+      do throws(SystemError) {
+        let engine = try InterfaceProcess(interface, by: standby, socketDirectory: folder)
+        waiting = nil
+        return engine
+      } catch {
+        guard error.code == EPIPE else { throw error }
+        waiting = nil
+      }
+    }
+    return try InterfaceProcess(interface, program: InterfaceProcess.path, socketDirectory: folder, pairs: 1, isAttached: true)
   }
 
   private func lost() {
@@ -88,19 +112,25 @@ package final class EngineProcess: ClientEngine {
   }
 
   package func stop() {
+    if let process = waiting?.process { kill(process, SIGTERM) }
+    waiting = nil
+    endInterface()
+  }
+
+  private func endInterface() {
     sources = []
     if let process = interface?.process { kill(process, SIGTERM) }
     (connection, interface, folder, settings, answer) = (nil, nil, nil, nil, [])
-    let waiting = waiting
-    self.waiting = []
-    for then in waiting { then(nil) }
+    let questions = questions
+    self.questions = []
+    for then in questions { then(nil) }
   }
 
   /// Requests are short, and the socket takes them at once.
   private func send(_ request: String, _ then: @escaping (EngineReading?) -> Void) {
     let bytes = Array(request.utf8)
     guard let connection, (try? connection.write(bytes[...])) == bytes.count else { return then(nil) }
-    waiting.append(then)
+    questions.append(then)
   }
 
   private func receive() {
@@ -109,7 +139,7 @@ package final class EngineProcess: ClientEngine {
     while let end = (0..<max(0, answer.count - 1)).first(where: { answer[$0] == 10 && answer[$0 + 1] == 10 }) {
       let text = String(decoding: answer[...end], as: UTF8.self)
       answer.removeSubrange(...(end + 1))
-      if !waiting.isEmpty { waiting.removeFirst()(EngineReading(text)) }
+      if !questions.isEmpty { questions.removeFirst()(EngineReading(text)) }
     }
     if part.isEmpty || answer.count > 65_536 { lost() }
   }

@@ -47,6 +47,8 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     /// A first search of a run ends with a login or a failure, a later one with a failure alone, after a while.
     var isLater = false
     var began = Moment(nanoseconds: 0)
+    /// When the last session was begun, whose answer is awaited.
+    var asked = Moment(nanoseconds: 0)
     var end: Moment?
   }
 
@@ -65,13 +67,16 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     let kept = host.credential(ProtocolLimits.keptCredential)
     guard let options else { return fail("no-server", "the options `server` and `pin` are missing or wrong", .person) }
     memory = kept.flatMap { ClientMemory($0) }
-    if memory == nil {
+    let isNew = memory == nil
+    if isNew {
       guard let key = DeviceKey.make() else { return fail("no-key", "libsodium cannot make a key", .nobody) }
       memory = ClientMemory(key: key)
-      keep()
     }
     if memory?.login?.identity != options.identity { memory?.login = nil }
     if memory?.login == nil { logIn() } else { prepare() }
+    // The agent writes it to the disk while the gateway is connected.
+    if isNew { keep() }
+    engine.prepare()
   }
 
   package func stop(_ reason: StopReason) {
@@ -162,8 +167,8 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
           return fail("no-settings", "the gateway \(options.server) gives no address; ask its administrator", .person)
         }
         memory?.login = ClientMemory.Login(identity: options.identity, grant: grant)
-        keep()
         prepare()
+        keep()
       }
     }
     signIn?.begin()
@@ -171,12 +176,18 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
 
   // MARK: The engine
 
-  /// Has the device, its settings and the engine, and looks for the gateway.
+  /// Has the settings, the device and the engine, and looks for the gateway. The agent is asked for both at once: it makes the link with
+  /// its addresses in one pass.
   private func prepare() {
     updateSites()
     useWanted()
     guard let grant = memory?.login?.grant else { return }
-    guard !isRunning else { return apply(grant) }
+    live.inForce = nil
+    apply(grant)
+    if !isRunning { openDevice() }
+  }
+
+  private func openDevice() {
     host.openDevice { [weak self] result in
       switch result {
       case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
@@ -185,23 +196,23 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
         (flow as? any ClosableFlow)?.close()
         guard let self else { return }
         let (interface, end) = (flow.interface, host.now + GatewayPatience.device)
-        host.after(.zero) { [weak self] in self?.startEngine(on: interface, grant, until: end) }
+        host.after(.zero) { [weak self] in self?.startEngine(on: interface, until: end) }
       }
     }
   }
 
-  private func startEngine(on interface: String, _ grant: LoginGrant, until end: Moment) {
+  private func startEngine(on interface: String, until end: Moment) {
     let trouble = engine.start(on: interface) { [weak self] in
       self?.fail("engine-ended", "roamward-wireguard ended by itself; see the log", .time)
     }
     if let trouble {
       guard trouble.isBusy else { return fail("no-engine", trouble.text, .person) }
       guard host.now < end else { return fail("device-busy", trouble.text, .time) }
-      host.after(.milliseconds(20)) { [weak self] in self?.startEngine(on: interface, grant, until: end) }
+      host.after(.milliseconds(20)) { [weak self] in self?.startEngine(on: interface, until: end) }
       return
     }
     isRunning = true
-    apply(grant)
+    seekGateway()
   }
 
   private func apply(_ grant: LoginGrant) {
@@ -212,10 +223,16 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
       case .success(let refused):
         report(refused)
         live.inForce = grant
-        listen(grant)
-        seek(isLater: false)
+        seekGateway()
       }
     }
+  }
+
+  /// Once the engine runs, and the link has its addresses.
+  private func seekGateway() {
+    guard isRunning, let grant = live.inForce else { return }
+    listen(grant)
+    seek(isLater: false)
   }
 
   func report(_ refused: [RefusedSetting]) {

@@ -43,11 +43,10 @@ extension GatewayClient {
   /// Looks at the engine, again and again.
   private func look(_ number: Int) {
     let due = [seeking.ways.deadline, siteDeadline].compactMap { $0 }.min()
-    let pause =
-      seeking.ways.isAwaiting || seeking.ways.way == nil
-      ? GatewayPatience.look
-      : min(watch.pause, max(.milliseconds(10), due.map { $0 - host.now } ?? watch.pause))
-    host.after(pause) { [weak self] in
+    let isSought = seeking.ways.isAwaiting || seeking.ways.way == nil
+    let (pause, least) =
+      isSought ? (GatewayPatience.look(after: host.now - seeking.asked), Duration.milliseconds(1)) : (watch.pause, .milliseconds(10))
+    host.after(min(pause, max(least, due.map { $0 - host.now } ?? pause))) { [weak self] in
       guard let self, seeking.number == number else { return }
       engine.read { [weak self] reading in
         guard let self, seeking.number == number else { return }
@@ -87,6 +86,7 @@ extension GatewayClient {
     func remote(_ address: IPAddress) -> Endpoint { Endpoint(host: .address(address), port: port) }
     switch order {
     case .connect(let address):
+      seeking.asked = host.now
       seeking.reason = "\(remote(address)) does not answer by UDP"
       engine.configure(
         EngineRequest.connect(memory.key, to: grant.gatewayKey, at: remote(address), keepalive: GatewayPatience.keepalive))
@@ -94,6 +94,7 @@ extension GatewayClient {
     case .closeRelay: closeRelay()
     case .connectThroughRelay:
       guard let relay else { return }
+      seeking.asked = host.now
       engine.configure(
         EngineRequest.connect(memory.key, to: grant.gatewayKey, at: relay.engineEndpoint, keepalive: GatewayPatience.keepalive))
     case .probe(let address): engine.configure(EngineRequest.probe(remote(address), of: grant.gatewayKey))
@@ -109,22 +110,23 @@ extension GatewayClient {
 
   private func answered(_ reading: EngineReading) {
     guard var login = memory?.login, let way = seeking.ways.way else { return }
-    if !login.isProven || login.silentStarts > 0 {
-      (login.isProven, login.silentStarts) = (true, 0)
-      memory?.login = login
-      keep()
-    }
     seeking.end = nil
     // The gateway ends relays that are silent.
     var keepalive = login.grant.keepalive ?? 0
     if case .tcp = way { keepalive = GatewayPatience.keepalive }
     if keepalive != GatewayPatience.keepalive { engine.configure(EngineRequest.keepalive(keepalive, of: login.grant.gatewayKey)) }
     if isReady { host.log(.notice, "transport", transportReason) }
-    host.transport(transportReason)
+    // The routes come with it: nothing is told or kept before.
     if !isReady || isReasserting {
       if live.isApplying { live.isReadyDue = true } else { host.ready() }
     }
+    host.transport(transportReason)
     (isReady, isReasserting) = (true, false)
+    if !login.isProven || login.silentStarts > 0 {
+      (login.isProven, login.silentStarts) = (true, 0)
+      memory?.login = login
+      keep()
+    }
     greet(reading)
     watch = PeerWatch(reading, at: host.now)
     siteAnswered()
@@ -230,6 +232,9 @@ enum GatewayPatience {
   /// Whatever has the device gives it up sooner.
   static let device = Duration.seconds(3)
   static let look = Duration.milliseconds(100)
+  /// Until the next look at an engine whose gateway was asked so long ago: an answer is seen an eighth of its time late, and at least a
+  /// millisecond.
+  static func look(after asked: Duration) -> Duration { min(look, max(.milliseconds(1), asked / 8)) }
   /// Between the beginnings of two searches, which may fail at once.
   static let round = Duration.seconds(2)
   /// A tunnel that was up fails after so long without the gateway.

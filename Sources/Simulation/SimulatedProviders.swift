@@ -16,6 +16,10 @@ package struct SimulatedProviders {
   package var questions: [String: Question] = [:]
   /// What a tunnel's provider says of the way of its packets.
   package var transports: [String: String] = [:]
+  /// The tunnels whose providers ask for their device too, right behind the settings.
+  package var wantDevice: Set<String> = []
+  /// The devices that providers were given.
+  package internal(set) var devices: [String] = []
   /// What became of questions: tunnel and outcome.
   package internal(set) var answers: [String] = []
   /// The reasons of stops: tunnel and reason.
@@ -109,6 +113,9 @@ extension SimulatedMachine {
   private func sayConnected(_ tunnel: String, _ id: UInt32, _ life: SimulatedLife) {
     let standard = TunnelSettings(addresses: [InterfaceAddress("198.18.0.2/32")].compactMap(\.self))
     say(tunnel, .settings(id: id, providers.settings[tunnel] ?? standard), life)
+    if providers.wantDevice.contains(tunnel), let next = providers.running[tunnel]?.endpoint.nextRequest {
+      say(tunnel, .openDevice(id: next), life)
+    }
   }
 
   private func endProvider(of tunnel: String, _ life: SimulatedLife) {
@@ -130,6 +137,7 @@ extension SimulatedMachine {
       providers.answers.append("\(tunnel) \(outcome.rawValue)")
       if outcome == .answered { return sayConnected(tunnel, next, life) }
       say(tunnel, .failed(.init(code: "no-password", text: "it needs a password", help: .person)), life)
+    case .device(_, let interface, _): providers.devices.append(interface)
     case .applied(_, let refused):
       providers.refusals += refused.map { "\(tunnel) \($0.setting) \($0.value)" }
       if let transport = providers.transports[tunnel] { say(tunnel, .transport(text: transport), life) }

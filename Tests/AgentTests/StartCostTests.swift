@@ -62,6 +62,18 @@ import Testing
     #expect(steps("corp", .kernel).engineStepsLate == steps("corp", .kernel), "the kernel's WireGuard waits for nothing")
   }
 
+  @Test("a provider that asks for its device with its settings gets it of the link that they have made, without another pass")
+  func device() throws {
+    func observations(wantsDevice: Bool) throws -> Int {
+      let agent = WatchedAgent(InstalledProviderTests.policy(), on: DayOut.cafe)
+      if wantsDevice { agent.machine.providers.wantDevice = ["plain"] }
+      agent.start(for: .seconds(1))
+      #expect(try agent.tunnel("plain").state == "connected" && agent.machine.providers.devices == (wantsDevice ? ["plain"] : []))
+      return agent.machine.log.observations
+    }
+    #expect(try observations(wantsDevice: true) == observations(wantsDevice: false))
+  }
+
   @Test("an awaited device is polled within a millisecond of the pass that made it, and each millisecond at first") func poll() throws {
     let agent = agent(DayOut.watched())
     agent.machine.peersAnswer = false

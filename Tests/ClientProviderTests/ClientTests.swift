@@ -71,6 +71,28 @@ struct ClientTests {
     #expect(second.state == .connected && second.sockets.isEmpty)
   }
 
+  @Test("an answer is seen soon; the engine begins, and link and device are asked for, at once") func soon() throws {
+    let (first, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    first.start(options, credentials: ["password": [112]])
+    #expect(engine.isPrepared)
+    try greeted(first).say(.done(grant))
+    first.advance(by: .seconds(1))
+    let (second, known) = try host()
+    known.answering = engine.answering
+    second.kept = first.kept
+    second.start(options)
+    #expect(known.isPrepared && second.flow != nil && second.settings?.mtu == 1380 && second.state == .starting)
+    second.advance(by: .milliseconds(1))
+    #expect(second.state == .connected)
+    // Later the looks are fewer, so that a silent gateway costs little.
+    let (other, silent) = try host()
+    other.kept = first.kept
+    other.start(options)
+    other.advance(by: .seconds(5))
+    #expect((50...120).contains(silent.reads))
+  }
+
   @Test("a gateway that does not answer the kept key is asked for a login; other options are another login") func forgotten() throws {
     let (host, engine) = try host()
     engine.answering = ["203.0.113.10:51820"]

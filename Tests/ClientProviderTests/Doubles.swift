@@ -20,6 +20,7 @@ final class MemoryEngine: ClientEngine {
   /// The addresses at which a gateway answers.
   var answering: Set<String> = []
   var interface: String?
+  var isPrepared = false
   var trouble: EngineTrouble?
   var port: MemoryPort?
   /// The round trips to endpoints; 1 ms if there is none.
@@ -33,6 +34,8 @@ final class MemoryEngine: ClientEngine {
   }
 
   var clock: UInt64 { host.now.nanoseconds &+ 1_700_000_000_000_000_000 }
+
+  func prepare() { isPrepared = true }
 
   func start(on interface: String, ended: @escaping () -> Void) -> EngineTrouble? {
     if let trouble { return trouble }
@@ -84,7 +87,12 @@ final class MemoryEngine: ClientEngine {
   /// A value of the last configuration that sets the peer.
   func field(_ name: String) -> String? { requests.last { $0.contains("replace_peers=true") }.flatMap { line(name, of: $0) } }
 
-  func read(_ then: @escaping (EngineReading?) -> Void) { then(reading) }
+  private(set) var reads = 0
+
+  func read(_ then: @escaping (EngineReading?) -> Void) {
+    reads += 1
+    then(reading)
+  }
 
   /// Where pushed settings are taken, and what takes them; and whom it has greeted.
   var listening: (at: IPAddress, take: ([UInt8]) -> Void)?

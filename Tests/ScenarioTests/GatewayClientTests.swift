@@ -60,7 +60,7 @@ struct GatewayClientScenes {
       say "$(logins) login"
       roamward down office >/dev/null
       within 15 field_is office state disconnected
-      say "left: $(pgrep -c -f 'roamward-wireguard --at-work office')"
+      say "left: $(pgrep -c -f 'roamward-wireguard --(at-work office|stand-by)')"
       stop_agent
       as_before
       """)
@@ -70,6 +70,40 @@ struct GatewayClientScenes {
         "[Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2]", "[1 login, 1]",
         #"[true,"alice",false]"#, "[1 login]", "[left: 0]", "0",
       ])
+  }
+
+  @Test("while a person is asked, the engine's process waits as the provider's user in the tunnel's control group, and ends with it")
+  func waiting() throws {
+    let seen = try scene().run(
+      """
+      company_gateway
+      go cafe
+      client_policy ', username: alice' '' </dev/null
+      start_agent
+      roamward up office >/dev/null
+      within 30 field_is office 'questions[0].kind' password
+      engine=$(pgrep -f 'roamward-wireguard --stand-by')
+      say "$(awk '/^Uid|^CapPrm|^CapEff|^NoNewPrivs/ { print $1 $2 }' /proc/$engine/status | xargs)"
+      grep -o 'tunnel-office$' "/proc/$engine/cgroup"
+      [[ $(cat "/proc/$engine/cgroup") == "$(cat "/proc/$(pgrep -f "$scene/providers/client$")/cgroup")" ]]
+      printf 'correct horse\\n' | roamward answer office >/dev/null 2>&1
+      within 20 field_is office state connected
+      within 5 office_answers
+      say "it is the engine: $(pgrep -f 'roamward-wireguard --at-work office' | grep -c "^$engine$")"
+      roamward down office >/dev/null
+      within 15 field_is office state disconnected
+      rm -f "$scene"/state/kept/*
+      roamward up office >/dev/null
+      within 30 field_is office 'questions[0].kind' password
+      engine=$(pgrep -f 'roamward-wireguard --stand-by')
+      kill -KILL "$(pgrep -f "$scene/providers/client$")"
+      within 5 not test -e "/proc/$engine/exe"
+      stop_agent
+      """)
+    #expect(
+      seen.lines == [
+        "[Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1]", "tunnel-office", "[it is the engine: 1]", "0",
+      ], "\(seen)")
   }
 
   @Test("a token logs in; a removed device is asked for a login again; a wrong password needs a person")

@@ -44,6 +44,8 @@ final class InstalledDriver: TunnelDriver {
     var pending = PendingRequests()
     /// Whether `prepared` was reported: the link is wanted from then on.
     var isPrepared = false
+    /// Whether the link has been made in this run. Another program may have removed it since.
+    var hasLink = false
     /// The last settings that the provider asked for, and what the policy has made of them.
     var wanted: TunnelSettings?
     var brought = BroughtSettings()

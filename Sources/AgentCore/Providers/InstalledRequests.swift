@@ -15,6 +15,8 @@ extension InstalledDriver {
       wantLink()
     case .openDevice(let id):
       guard allows(.device, id) else { return }
+      // The link that the settings before have made needs no other pass.
+      if run.hasLink, openDevice(id) == nil { return }
       run.pending.devices.append(id)
       wantLink()
     case .openXFRM(let id):
@@ -143,8 +145,15 @@ extension InstalledDriver {
 extension InstalledDriver {
   /// The link is as the plan wants it: requests that waited for that are answered.
   func applied() {
+    run.hasLink = true
     let (devices, settings) = run.pending.take()
-    for id in devices { configuration.program.needs.contains(.xfrm) ? openXFRM(id) : openDevice(id) }
+    for id in devices {
+      if configuration.program.needs.contains(.xfrm) {
+        openXFRM(id)
+      } else if let error = openDevice(id) {
+        refuse(id, "unavailable", error.description)
+      }
+    }
     if let settings {
       attempt { (session) throws(ProviderSession.Unsendable) in
         try session.settingsApplied(id: settings, refused: self.refused)
@@ -152,12 +161,14 @@ extension InstalledDriver {
     }
   }
 
-  func openDevice(_ id: UInt32) {
+  /// Returns why the link has no device to give.
+  private func openDevice(_ id: UInt32) -> PlatformError? {
     do throws(PlatformError) {
       let mtu = try platform.installed.openDevice(tunnel, id, link)
       attempt { (session) throws(ProviderSession.Unsendable) in try session.deviceOpened(id: id, interface: link, mtu: mtu) }
+      return nil
     } catch {
-      refuse(id, "unavailable", error.description)
+      return error
     }
   }
 

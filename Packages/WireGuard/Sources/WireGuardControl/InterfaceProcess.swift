@@ -66,7 +66,7 @@ package struct InterfaceProcess {
   /// The same, by a waiting process of the program.
   package init(_ name: String, by standby: StandbyProcess, socketDirectory: String) throws(SystemError) {
     let parts = try InterfaceDescriptors(
-      name, socketDirectory: socketDirectory, offloads: standby.offloads, queues: Self.defaultPairs)
+      name, socketDirectory: socketDirectory, offloads: standby.offloads, queues: standby.pairs)
     FaultPoint.pass("before starting \(Self.program) \(name)")
     do throws(SystemError) {
       try standby.handOver(parts)

@@ -13,13 +13,18 @@ package struct StandbyProcess {
   package let process: Int32
   let end: FileDescriptor
   let offloads: Offloads
+  let pairs: Int
 
-  package init(program: String, offloads: Offloads = .all) throws(SystemError) {
+  /// `isAttached`: its interface ends too when what has taken this value is released. `pairs`: the most pairs of threads that carry
+  /// packets; `nil`: one for each processor.
+  package init(program: String, offloads: Offloads = .all, pairs: Int? = nil, isAttached: Bool = false) throws(SystemError) {
     let (ours, theirs) = try SocketSource.channel()
+    self.pairs = pairs ?? InterfaceProcess.defaultPairs
+    var arguments = [InterfaceProcess.program, "--stand-by", "--offloads", "\(offloads.rawValue)", "--pairs", "\(self.pairs)"]
+    if isAttached { arguments.append("--attached") }
     // An interface's own arguments take its place later (`TakenInterface`). Until then it has no mark: it ends with its parent.
     process = try SpawnedProgram(
-      program, [InterfaceProcess.program, "--stand-by", "--offloads", "\(offloads.rawValue)", Self.argumentRoom],
-      environment: ["ROAMWARD_WAIT=\(Self.room)"],
+      program, arguments + [Self.argumentRoom], environment: ["ROAMWARD_WAIT=\(Self.room)"],
       // The interface's descriptors come later.
       descriptors: [.nothing, .nothing, .inherited, .nothing, .nothing, .nothing, .open(theirs)], company: .session
     ).start()

@@ -114,7 +114,8 @@ private func run() -> Int32 {
   }
   do throws(SystemError) {
     if arguments.isWaiting {
-      try InterfaceAtWork.standBy(offloads: arguments.offloads)
+      try InterfaceAtWork.standBy(
+        offloads: arguments.offloads, pairs: arguments.pairs ?? InterfaceProcess.defaultPairs, isAttached: arguments.isAttached)
       return 0
     }
     // In the internal mode, the link's name is only for process lists.

@@ -23,19 +23,19 @@ package enum InterfaceAtWork {
 
   /// The unprivileged side of `StandbyProcess`: does everything that needs no interface, waits for one, and runs until it ends. Returns at
   /// once if none is wanted any more.
-  package static func standBy(offloads: Offloads) throws(SystemError) {
+  package static func standBy(offloads: Offloads, pairs number: Int, isAttached: Bool) throws(SystemError) {
     let channel = inherited(InterfaceProcess.channel)
     let ciphers = CipherSelection(LoadedCiphers())
     try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
     let loop = try DescriptorLoop()
-    let pairs = (0..<InterfaceProcess.defaultPairs).map { DataPath.threadNames($0) }
+    let pairs = (0..<number).map { DataPath.threadNames($0) }
     let ready = try ReadyThreads(pairs.flatMap { [$0.outbound, $0.inbound] } + (ciphers.needsThread ? [CipherSelection.threadName] : []))
     try check(cwg_prepare_confinement())
     Rehearsal.run()
     guard let taken = try TakenInterface(from: channel) else { return }
     let tun = try TunDevice(taken.queues, wanting: offloads)
     taken.takeTitle(of: tun.name, offloads: offloads)
-    try work(tun, offloads, taken.listener, taken.folder, channel, ciphers, loop, ready, isAttached: false)
+    try work(tun, offloads, taken.listener, taken.folder, channel, ciphers, loop, ready, isAttached: isAttached)
   }
 
   private static func inherited(_ number: Int32) -> FileDescriptor {
