@@ -12,12 +12,13 @@ struct ReachCommand: ParsableCommand {
     discussion: "Prints both, in milliseconds.")
 
   @Option(help: "The address on the other side.") var to: String
-  @Option(help: "The tunnel's own address: what is sent goes out with it once the routes are in place.") var source: String
+  @Option(help: "The tunnel's own address, or a prefix with it: what is sent goes out with it once the routes are in place.")
+  var source: String
   @Option(help: "The gateway of the default route.") var gateway: String
   @Option(help: "The interface of the default route.") var interface: String
 
   func run() throws {
-    guard let destination = IPAddress(to), let own = IPAddress(source), let gateway = IPAddress(gateway) else {
+    guard let destination = IPAddress(to), let own = IPPrefix(source), let gateway = IPAddress(gateway) else {
       throw ValidationError("what to reach?")
     }
     let changes = try RouteChanges()
@@ -25,7 +26,7 @@ struct ReachCommand: ParsableCommand {
     let route = routing.defaultRoute(via: gateway, interface: if_nametoindex(interface))
     let begin = Clock.wall
     try routing.send(route)
-    while try sourceAddress(towards: destination) != own {
+    while try !(sourceAddress(towards: destination).map(own.contains) ?? false) {
       guard Clock.wall - begin < 20_000 else { throw BenchmarkError("no route to \(destination) within 20 s") }
       changes.wait(milliseconds: 20)
     }
