@@ -35,11 +35,12 @@ package enum StatusField {
     return text(value)
   }
 
-  /// The names of a tunnel's fields, for completions.
-  package static var names: [String] {
+  /// The names of a tunnel's fields, for completions. The program's options name them several times for each command that it runs, whichever
+  /// that is, and the schema takes a third of its start.
+  package static let names: [String] = {
     let properties = (try? JSON.schema(of: StatusReport.Tunnel.self))?["properties"]?.members ?? []
     return properties.map(\.key)
-  }
+  }()
 
   /// The error for a name that no policy describes.
   package static func unknownTunnel(_ name: String, in report: StatusReport) -> Unknown {
