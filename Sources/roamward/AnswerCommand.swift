@@ -5,6 +5,7 @@ import RoamwardCore
 
 struct Answer: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "answer",
     abstract: "Give a tunnel's provider what it asks a person for.",
     discussion: """
       `status` and `monitor` show open questions. The answer is read from the terminal, without showing a secret, or from standard input.

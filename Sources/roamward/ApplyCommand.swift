@@ -11,6 +11,7 @@ import StatusDisplay
 
 struct Apply: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "apply",
     abstract: "Apply policies, optionally on trial.",
     discussion: """
       Takes policy files, and folders of policies, with the files that they name. A file replaces the active file of the same name, an \
@@ -82,7 +83,7 @@ struct Apply: ParsableCommand {
 }
 
 struct Confirm: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Keep the policies on trial.")
+  static let configuration = CommandConfiguration(commandName: "confirm", abstract: "Keep the policies on trial.")
 
   @OptionGroup var agent: AgentOptions
 
@@ -93,7 +94,7 @@ struct Confirm: ParsableCommand {
 }
 
 struct Revert: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Revert the policies on trial now.")
+  static let configuration = CommandConfiguration(commandName: "revert", abstract: "Revert the policies on trial now.")
 
   @OptionGroup var agent: AgentOptions
 

@@ -8,6 +8,7 @@ import StatusDisplay
 
 struct Bugreport: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "bugreport",
     abstract: "Create an archive for a bug report, without secrets.",
     discussion: """
       Collects what this program, the journal and the system's own tools show, and the policies. Private and preshared keys, passwords, \

@@ -15,6 +15,7 @@ import RoamwardCore
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "check",
     abstract: "Validate policies: report errors and likely mistakes.",
     discussion: """
       Needs neither root nor the agent. If an agent is running, the last known good policies that it uses instead of broken files are \

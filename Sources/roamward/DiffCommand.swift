@@ -11,6 +11,7 @@ import RoamwardCore
 
 struct Diff: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "diff",
     abstract: "Show drift between policies and system state.",
     discussion: """
       Compares kernel, DNS backend and firewall with the desired state. Lines with - are desired but missing; lines with + are present \

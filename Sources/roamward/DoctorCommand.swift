@@ -13,6 +13,7 @@ import RoamwardCore
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "doctor",
     abstract: "Find problems on this host, each with a cure.",
     discussion: """
       Checks the kernel, other network programs, the policies, the agent and the plan of each tunnel (as `roamward plan --up`). Changes \

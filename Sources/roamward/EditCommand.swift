@@ -9,6 +9,7 @@ import RoamwardCore
 
 struct Edit: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "edit",
     abstract: "Edit a policy file in force.",
     discussion: """
       Opens $VISUAL, else $EDITOR, on a copy. The copy is checked together with all other policies when the editor ends. It takes effect \

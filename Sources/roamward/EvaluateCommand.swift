@@ -6,6 +6,7 @@ import RoamwardCore
 
 struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "evaluate",
     abstract: "Evaluate the rules without changing anything.",
     discussion: """
       Uses the agent's own rule evaluation. Needs neither root nor the agent.

@@ -9,6 +9,7 @@ import RoamwardCore
 
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "explain",
     abstract: "Explain a tunnel's decision, or a packet's way.",
     discussion: """
       Shows every rule and every key, the fact that was found for it, and its file and line. Uses this machine's current network, or \

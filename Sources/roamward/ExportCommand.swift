@@ -4,6 +4,7 @@ import RoamwardCore
 
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "export",
     abstract: "Export a tunnel's rules in Apple's format.",
     discussion: """
       Exports the on-demand rules only. The tunnel's keys and addresses are not exported: add them to the profile yourself. `roamward \

@@ -7,6 +7,7 @@ import NetworkTypes
 
 struct Guard: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "guard",
     abstract: "Run a VPN program under a kill switch of its own.",
     discussion: """
       The program alone reaches its endpoint outside. All other traffic goes through its link, or through a tunnel that is up, or is \

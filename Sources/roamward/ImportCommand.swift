@@ -13,6 +13,7 @@ import RoamwardCore
 
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "import",
     abstract: "Import policies from other VPN formats.",
     discussion: """
       Writes a policy for each tunnel, and reports for every key of the file whether it was imported, ignored or is unsupported. An \

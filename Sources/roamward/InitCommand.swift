@@ -10,6 +10,7 @@ import PolicySource
 
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "init",
     abstract: "Create a first policy folder.",
     discussion: """
       Writes a WireGuard tunnel that is off, with a new key of its own, its rules, and a file for trusted networks. It says what to fill \

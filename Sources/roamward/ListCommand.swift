@@ -43,6 +43,7 @@ struct ListPolicies: ParsableCommand {
 
 struct Cat: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "cat",
     abstract: "Show policy files in force, each with its path.",
     discussion: "Without names it shows all. A name is that of a file, a tunnel or a network. Keys are in other files, never in policies.")
 

@@ -6,6 +6,7 @@ import ProviderProtocol
 
 struct Message: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "message",
     abstract: "Send a message to a tunnel's provider and print its reply.",
     discussion: """
       A message has the name of its type and a JSON value, which the provider's documentation describes; or it is bytes, from standard \

@@ -8,6 +8,7 @@ extension MetricsFormat: ExpressibleByArgument {}
 
 struct Metrics: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "metrics",
     abstract: "Show metrics of the agent for Prometheus.",
     discussion: """
       Prints OpenMetrics. With --output it replaces a file in one step, in the text format that the textfile collector of node_exporter \

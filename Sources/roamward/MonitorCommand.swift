@@ -8,6 +8,7 @@ import RoamwardCore
 
 struct Monitor: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "monitor",
     abstract: "Stream network, decision and tunnel events.",
     discussion: "--record writes a timeline. `roamward simulate` replays it and checks that the decisions are the same.")
 

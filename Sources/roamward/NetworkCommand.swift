@@ -12,6 +12,7 @@ import RoamwardCore
 
 struct Network: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "network",
     abstract: "Show the network facts, and where they come from.",
     discussion: """
       If an agent is running, its facts are shown, because its rules use them. Facts that no policy needs are looked up by this command. \

@@ -4,6 +4,7 @@ import StatusDisplay
 
 struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "up",
     abstract: "Bring a tunnel up, overriding its rules.",
     discussion: "The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.")
 
@@ -14,6 +15,7 @@ struct Up: ParsableCommand {
 
 struct Down: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "down",
     abstract: "Take a tunnel down, overriding its rules.",
     discussion: "The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.")
 
@@ -23,7 +25,7 @@ struct Down: ParsableCommand {
 }
 
 struct Resume: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "End manual overrides; re-enable the kill switch.")
+  static let configuration = CommandConfiguration(commandName: "resume", abstract: "End manual overrides; re-enable the kill switch.")
 
   @OptionGroup var agent: AgentOptions
   @Argument(help: "Name of the tunnel; without one, all tunnels.", completion: .tunnels) var tunnel: String?

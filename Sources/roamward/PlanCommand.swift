@@ -9,6 +9,7 @@ import RoamwardCore
 
 struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "plan",
     abstract: "Show the steps that the agent would take.",
     discussion: """
       Lists the steps in order, each with the command that undoes it. Changes nothing. The plan assumes that every tunnel has reached \

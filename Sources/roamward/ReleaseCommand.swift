@@ -8,6 +8,7 @@ import LinuxPlatform
 
 struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "release",
     abstract: "Suspend the kill switch, or open a portal window.",
     discussion: """
       The suspension lasts until the network changes, or as --for or --until say. `roamward resume` re-enables the kill switch.

@@ -10,6 +10,7 @@ import Simulation
 
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "simulate",
     abstract: "Replay a timeline, or past days, in virtual time.",
     discussion: """
       Runs the agent's own code on a simulated machine with the given policies. A timeline lists networks, manual overrides and \

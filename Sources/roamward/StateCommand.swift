@@ -81,6 +81,7 @@ extension StateReport {
 
 struct Cleanup: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "cleanup",
     abstract: "Remove leftover state, but keep kill switch rules.",
     discussion: """
       Removes what a killed agent left. Refused while an agent is running. Needs root. `roamwardd --release` removes the kill switch too.

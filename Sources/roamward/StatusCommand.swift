@@ -9,6 +9,7 @@ import StatusDisplay
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "status",
     abstract: "Show tunnels, their networks and reasons; problems first.",
     discussion: """
       --field prints one member of `status --json`, such as state, link or received-bytes; a dot leads further: rule.line. With --watch it \

@@ -7,6 +7,7 @@ import RoamwardCore
 
 struct Trust: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "trust",
     abstract: "Add this machine's network to a named network.",
     discussion: """
       Rules then treat the network as the named one, such as `match: { network: trusted }, action: disconnect`. The network is \
@@ -59,6 +60,7 @@ struct Trust: ParsableCommand {
 
 struct Untrust: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "untrust",
     abstract: "Remove this machine's network from a named network.",
     discussion: "Removes every entry of the named network that matches here. `roamward edit NAME` changes entries of other places.")
 

@@ -9,6 +9,7 @@ import StatusDisplay
 
 struct Wait: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "wait",
     abstract: "Wait until a tunnel reaches a state.", discussion: "Exit status: 0 state reached; 3 timeout; 8 the agent is not running.")
 
   @OptionGroup var agent: AgentOptions

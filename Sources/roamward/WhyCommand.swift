@@ -6,6 +6,7 @@ import RoamwardCore
 
 struct Why: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "why",
     abstract: "Explain a past decision, rule by rule.",
     discussion: """
       Shows the network of that time, what the agent decided there, and every rule with what it finds on that network. `explain` does so \

@@ -66,6 +66,26 @@ import Testing
     #expect(options.flatMap(Self.faults(of:)) == [])
   }
 
+  /// Declarations of commands in a text, and those that do not begin with the command's name.
+  static func commands(in text: String) -> (all: Int, nameless: [String]) {
+    let parts = text.split(separator: "CommandConfiguration(", omittingEmptySubsequences: false).dropFirst()
+    let beginnings = parts.map { String($0.drop(while: \.isWhitespace).prefix(40)) }
+    return (beginnings.count, beginnings.filter { !$0.hasPrefix("commandName: ") })
+  }
+
+  @Test("each command says its name: the argument parser makes missing ones from types, which takes half of a program's start")
+  func names() throws {
+    for program in ["roamward", "roamward-gateway"] {
+      let texts = try swiftFiles(in: sources(of: program)).map { String(decoding: try TextFile.read($0), as: UTF8.self) }
+      let commands = texts.map(Self.commands(in:))
+      #expect(commands.flatMap(\.nameless) == [])
+      // A command without a configuration would have no name either.
+      let types = texts.map { $0.split(separator: ": ParsableCommand {", omittingEmptySubsequences: false).count - 1 }.reduce(0, +)
+      #expect(types >= 20 && types == commands.map(\.all).reduce(0, +))
+    }
+    #expect(Self.commands(in: "CommandConfiguration(\n  abstract: \"x\") CommandConfiguration(commandName: \"y\")").nameless.count == 1)
+  }
+
   @Test("of each option of roamwardd begins with one line too, and a mistake is told with what to type")
   func agent() throws {
     let folder = try TemporaryFolder()

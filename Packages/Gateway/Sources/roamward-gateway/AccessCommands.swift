@@ -4,6 +4,7 @@ import NetworkTypes
 
 struct Access: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "access",
     abstract: "Manage the rules of access, and ask them.",
     discussion: "The first rule that matches decides. A packet that no rule matches is denied.",
     subcommands: [Allow.self, Deny.self, Remove.self, List.self, Check.self, Explain.self], defaultSubcommand: List.self)
@@ -43,6 +44,7 @@ struct Access: ParsableCommand {
 
   struct Allow: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "allow",
       abstract: "Add a rule that allows.",
       discussion: "roamward-gateway access allow web --from group:staff --to 10.0.0.0/8 --protocol tcp --port 443")
     @OptionGroup var rule: RuleOptions
@@ -51,14 +53,14 @@ struct Access: ParsableCommand {
   }
 
   struct Deny: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Add a rule that denies.")
+    static let configuration = CommandConfiguration(commandName: "deny", abstract: "Add a rule that denies.")
     @OptionGroup var rule: RuleOptions
 
     func run() throws { try rule.add(isAllowing: false) }
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Remove a rule.")
+    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a rule.")
     @Argument(help: "The rule's name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -66,7 +68,7 @@ struct Access: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List the rules in the order of their evaluation.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the rules in the order of their evaluation.")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -95,6 +97,7 @@ struct Access: ParsableCommand {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "check",
       abstract: "Say whether a user may reach an address.", discussion: "Exit status: 0 allowed; 1 denied.")
     @OptionGroup var question: QuestionOptions
 
@@ -106,7 +109,8 @@ struct Access: ParsableCommand {
   }
 
   struct Explain: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show each rule that was evaluated, and why it did not match.")
+    static let configuration = CommandConfiguration(
+      commandName: "explain", abstract: "Show each rule that was evaluated, and why it did not match.")
     @OptionGroup var question: QuestionOptions
 
     func run() throws {

@@ -10,6 +10,7 @@ import NetworkTypes
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "status",
     abstract: "Show the gateway, its pools and its devices.", discussion: "Sessions need root.")
   @Flag(help: "Print JSON, as the page reads it.") var json = false
   @OptionGroup var state: StateOptions
@@ -22,6 +23,7 @@ struct Status: ParsableCommand {
 
 struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "evaluate",
     abstract: "Show what becomes of a device's packet, and where it is stopped.", discussion: "Exit status: 0 it passes; 1 it is stopped.")
   @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
   @Argument(help: ArgumentHelp("The address, with a port or without.", valueName: "address[:port]")) var destination: DestinationArgument
@@ -44,6 +46,7 @@ struct Evaluate: ParsableCommand {
 
 struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "plan",
     abstract: "Show what the gateway would change on this machine.", discussion: "Empty: nothing is left to do. Needs root.")
   @Flag(help: "Print the whole firewall table.") var table = false
   @OptionGroup var state: StateOptions
@@ -57,6 +60,7 @@ struct Plan: ParsableCommand {
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "doctor",
     abstract: "Find problems of the gateway, each with a cure.", discussion: "Exit status: 0 no problems; 1 problems. Needs root.")
   @OptionGroup var state: StateOptions
 
@@ -69,10 +73,11 @@ struct Doctor: ParsableCommand {
 
 struct Audit: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "audit",
     abstract: "Read and verify the audit log.", subcommands: [Tail.self, Verify.self, Export.self], defaultSubcommand: Tail.self)
 
   struct Tail: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show the newest entries.")
+    static let configuration = CommandConfiguration(commandName: "tail", abstract: "Show the newest entries.")
     @Option(name: .shortAndLong, help: "How many.") var lines = 20
     @OptionGroup var state: StateOptions
 
@@ -81,6 +86,7 @@ struct Audit: ParsableCommand {
 
   struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "verify",
       abstract: "Follow the chain, and name the first entry that was changed.",
       discussion: """
         Removing the newest entries leaves a valid chain: compare the number and the hash with those that you keep elsewhere. Exit \
@@ -98,7 +104,7 @@ struct Audit: ParsableCommand {
   }
 
   struct Export: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Print all entries, one a line, with their hashes.")
+    static let configuration = CommandConfiguration(commandName: "export", abstract: "Print all entries, one a line, with their hashes.")
     @OptionGroup var state: StateOptions
 
     func run() throws {

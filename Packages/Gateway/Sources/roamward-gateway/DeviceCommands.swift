@@ -25,6 +25,7 @@ struct Peers: ParsableCommand {
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "add",
       abstract: "Add a device, and print its wg-quick file.",
       discussion: """
         Without --public-key a key is made for the device. It is printed once with the file, and stored nowhere. Better: make the key on \
@@ -48,6 +49,7 @@ struct Peers: ParsableCommand {
 
   struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "export",
       abstract: "Print a device's wg-quick file with the present settings.",
       discussion: "The gateway does not have the device's private key: put it in, or give it with --private-key.")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
@@ -78,7 +80,7 @@ struct Devices: ParsableCommand {
     defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List devices with their addresses.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List devices with their addresses.")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().deviceList(at: Timestamp.now.seconds)) }
@@ -86,6 +88,7 @@ struct Devices: ParsableCommand {
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Disconnect and remove a device at once.",
       discussion: "Its addresses are held for 30 days: added again under this name, it gets them back.")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
@@ -95,7 +98,7 @@ struct Devices: ParsableCommand {
   }
 
   struct Rename: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Give a device another name.")
+    static let configuration = CommandConfiguration(commandName: "rename", abstract: "Give a device another name.")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Argument(help: "The new name, without the user.") var name: GatewayName
     @OptionGroup var state: StateOptions
@@ -106,7 +109,7 @@ struct Devices: ParsableCommand {
   }
 
   struct Rekey: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Give a device another key; its addresses stay.")
+    static let configuration = CommandConfiguration(commandName: "rekey", abstract: "Give a device another key; its addresses stay.")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Argument(help: "The device's new public key.") var publicKey: KeyArgument
     @OptionGroup var state: StateOptions
@@ -143,6 +146,7 @@ struct SettingsCommand: ParsableCommand {
 
   struct Set: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "set",
       abstract: "Change settings of everybody, a group, a user or a device.",
       discussion: """
         The most specific scope that has a setting decides. Connected devices that have logged in get new settings at once, stock \
@@ -168,7 +172,7 @@ struct SettingsCommand: ParsableCommand {
   }
 
   struct Clear: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Remove all settings of a scope.")
+    static let configuration = CommandConfiguration(commandName: "clear", abstract: "Remove all settings of a scope.")
     @OptionGroup var scope: ScopeOptions
     @OptionGroup var state: StateOptions
 
@@ -181,7 +185,7 @@ struct SettingsCommand: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show the merged settings of a device.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the merged settings of a device.")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @OptionGroup var state: StateOptions
 

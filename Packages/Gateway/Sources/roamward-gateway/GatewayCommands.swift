@@ -81,6 +81,7 @@ extension Initialise {
 
 struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "serve",
     abstract: "Run the gateway in the foreground.",
     discussion: """
       Ends with SIGTERM, and leaves link, peers and rules as they are: everybody stays connected. `roamward-gateway cleanup` removes \
@@ -97,6 +98,7 @@ struct Serve: ParsableCommand {
 
 struct Forward: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "forward",
     abstract: "Turn on the kernel's forwarding of packets for the pools.",
     discussion: "The unit does so before the gateway starts. It is never turned off: other programs may rely on it by then.")
 
@@ -110,6 +112,7 @@ struct Forward: ParsableCommand {
 
 struct TakeOver: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "take-over",
     abstract: "Begin sessions with the devices of the other gateway.",
     discussion: """
       For the program that moves the address of a pair (keepalived: `notify_master`), when this machine has got it. Without it devices \
@@ -129,7 +132,7 @@ struct TakeOver: ParsableCommand {
 }
 
 struct Cleanup: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Remove the gateway's link, routes and firewall table.")
+  static let configuration = CommandConfiguration(commandName: "cleanup", abstract: "Remove the gateway's link, routes and firewall table.")
 
   @OptionGroup var state: StateOptions
 
@@ -149,6 +152,7 @@ struct Pools: ParsableCommand {
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "add",
       abstract: "Add a pool; every device gets an address of it.",
       discussion: """
         The first address of the prefix is the gateway's own. Clients have to fetch their file again. Of several gateways, the pool is at \
@@ -171,7 +175,7 @@ struct Pools: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Remove a pool with all its leases.")
+    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a pool with all its leases.")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -179,7 +183,7 @@ struct Pools: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List the pools.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the pools.")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().poolList(at: Timestamp.now.seconds)) }

@@ -17,6 +17,7 @@ struct Logins: ParsableCommand {
 
   struct Enable: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "enable",
       abstract: "Accept logins at the endpoint's port, by TCP.",
       discussion: "Prints the pin by which clients know the gateway. Run again, it changes nothing.")
     @OptionGroup var state: StateOptions
@@ -33,6 +34,7 @@ struct Logins: ParsableCommand {
 
   struct Disable: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "disable",
       abstract: "Accept no logins; devices stay.", discussion: "A later `login enable` makes another pin.")
     @OptionGroup var state: StateOptions
 
@@ -43,7 +45,7 @@ struct Logins: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show where clients log in, and the gateway's pin.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show where clients log in, and the gateway's pin.")
     @OptionGroup var state: StateOptions
 
     func run() throws { try Self.show(state) }
@@ -130,6 +132,7 @@ struct Tokens: ParsableCommand {
 
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "create",
       abstract: "Print a token that adds devices of a user.", discussion: "It is printed once; the gateway keeps its hash.")
     @Argument(help: "The user.") var user: GatewayName
     @Option(help: "How many devices it adds.") var uses: Int64 = 1
@@ -149,7 +152,7 @@ struct Tokens: ParsableCommand {
   }
 
   struct Revoke: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Revoke a token; devices that it added stay.")
+    static let configuration = CommandConfiguration(commandName: "revoke", abstract: "Revoke a token; devices that it added stay.")
     @Argument(help: "Its number.") var number: Int64
     @OptionGroup var state: StateOptions
 
@@ -157,7 +160,7 @@ struct Tokens: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List the tokens.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the tokens.")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().tokenList(at: Timestamp.now.seconds)) }
@@ -166,6 +169,7 @@ struct Tokens: ParsableCommand {
 
 struct Sessions: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "sessions",
     abstract: "List devices that logged in: when, how, from where, and whether they are connected.", discussion: "Needs root.")
   @OptionGroup var state: StateOptions
 

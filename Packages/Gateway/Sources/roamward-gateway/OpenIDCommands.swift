@@ -23,6 +23,7 @@ struct OpenID: ParsableCommand {
 
   struct Enable: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "enable",
       abstract: "Let users log in with a code that they enter at the provider.",
       discussion: """
         The provider needs a client that may use the device authorization grant (RFC 8628). Run again, it replaces all settings. \
@@ -63,7 +64,7 @@ struct OpenID: ParsableCommand {
   }
 
   struct Disable: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "End logins there; devices stay.")
+    static let configuration = CommandConfiguration(commandName: "disable", abstract: "End logins there; devices stay.")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -73,7 +74,7 @@ struct OpenID: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show the settings.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the settings.")
     @OptionGroup var state: StateOptions
 
     func run() throws {

@@ -11,6 +11,7 @@ struct PAM: ParsableCommand {
 
   struct Enable: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "enable",
       abstract: "Check passwords of users that have none here by PAM.",
       discussion: """
         The modules run without privileges: those that ask LDAP (by nslcd) or RADIUS work, those that need root are refused. Run \
@@ -33,7 +34,7 @@ struct PAM: ParsableCommand {
   }
 
   struct Disable: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Check passwords by PAM no longer; devices stay.")
+    static let configuration = CommandConfiguration(commandName: "disable", abstract: "Check passwords by PAM no longer; devices stay.")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -43,7 +44,7 @@ struct PAM: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show the settings.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the settings.")
     @OptionGroup var state: StateOptions
 
     func run() throws {

@@ -11,6 +11,7 @@ struct Page: ParsableCommand {
 
   struct Enable: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "enable",
       abstract: "Show the page at the gateway's addresses in the tunnel.",
       discussion: """
         It is for devices that a rule of access lets reach it, and knows them by their addresses: it asks for no password. Run again, it \
@@ -54,7 +55,7 @@ struct Page: ParsableCommand {
   }
 
   struct Disable: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show no page; devices that it added stay.")
+    static let configuration = CommandConfiguration(commandName: "disable", abstract: "Show no page; devices that it added stay.")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -65,7 +66,7 @@ struct Page: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show where the page is, and what keeps devices from it.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show where the page is, and what keeps devices from it.")
     @OptionGroup var state: StateOptions
 
     func run() throws { try Self.show(state) }

@@ -10,7 +10,7 @@ struct Users: ParsableCommand {
     defaultSubcommand: List.self)
 
   struct Add: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Add a user.")
+    static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a user.")
     @Argument(help: "The name: letters, digits, `.`, `_`, `-`, `@`.") var name: GatewayName
     @Option(help: ArgumentHelp("End of the account: `2026-12-31T00:00:00.000Z`.", valueName: "time")) var until: Parsed<TimeText>?
     @OptionGroup var state: StateOptions
@@ -22,7 +22,7 @@ struct Users: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Remove a user and the user's devices.")
+    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a user and the user's devices.")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -30,7 +30,7 @@ struct Users: ParsableCommand {
   }
 
   struct Lock: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Disconnect and refuse the user's devices at once.")
+    static let configuration = CommandConfiguration(commandName: "lock", abstract: "Disconnect and refuse the user's devices at once.")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -38,7 +38,7 @@ struct Users: ParsableCommand {
   }
 
   struct Unlock: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Accept the user's devices again.")
+    static let configuration = CommandConfiguration(commandName: "unlock", abstract: "Accept the user's devices again.")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -46,7 +46,7 @@ struct Users: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List users with their groups and devices.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List users with their groups and devices.")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().userList(at: Timestamp.now.seconds)) }
@@ -71,7 +71,7 @@ struct Groups: ParsableCommand {
     subcommands: [Add.self, Remove.self, Join.self, Leave.self, List.self], defaultSubcommand: List.self)
 
   struct Add: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Add a group.")
+    static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a group.")
     @Argument(help: "The name.") var name: GatewayName
     @Option(help: "Of two groups, the lower number is preferred.") var precedence: Int64 = 100
     @OptionGroup var state: StateOptions
@@ -82,7 +82,7 @@ struct Groups: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Remove a group that no rule of access names.")
+    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a group that no rule of access names.")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -90,7 +90,7 @@ struct Groups: ParsableCommand {
   }
 
   struct Join: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Add users to a group.")
+    static let configuration = CommandConfiguration(commandName: "join", abstract: "Add users to a group.")
     @Argument(help: "The group.") var group: GatewayName
     @Argument(help: "The users.") var users: [GatewayName]
     @OptionGroup var state: StateOptions
@@ -103,7 +103,7 @@ struct Groups: ParsableCommand {
   }
 
   struct Leave: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Remove users from a group.")
+    static let configuration = CommandConfiguration(commandName: "leave", abstract: "Remove users from a group.")
     @Argument(help: "The group.") var group: GatewayName
     @Argument(help: "The users.") var users: [GatewayName]
     @OptionGroup var state: StateOptions
@@ -116,7 +116,7 @@ struct Groups: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List groups with their users.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List groups with their users.")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().groupList) }

@@ -4,11 +4,13 @@ import LinuxIO
 
 struct Relay: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "relay",
     abstract: "Let devices connect by TCP where a network lets no UDP pass.", subcommands: [Enable.self, Disable.self, Show.self],
     defaultSubcommand: Show.self)
 
   struct Enable: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "enable",
       abstract: "Relay WireGuard's packets by TCP, inside TLS.",
       discussion: """
         Roamward's clients learn the port with their next login, and use it only while UDP is not answered. Logins are accepted at this \
@@ -28,7 +30,8 @@ struct Relay: ParsableCommand {
   }
 
   struct Disable: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Relay nothing; devices that are connected so are disconnected.")
+    static let configuration = CommandConfiguration(
+      commandName: "disable", abstract: "Relay nothing; devices that are connected so are disconnected.")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -38,7 +41,7 @@ struct Relay: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show whether packets are relayed, and at which port.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show whether packets are relayed, and at which port.")
     @OptionGroup var state: StateOptions
 
     func run() throws {

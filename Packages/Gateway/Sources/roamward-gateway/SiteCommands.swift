@@ -9,14 +9,14 @@ struct Sites: ParsableCommand {
       """, subcommands: [List.self, Rename.self, Remove.self], defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List the gateways; this one has a star.")
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the gateways; this one has a star.")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory(.users([])).siteList) }
   }
 
   struct Rename: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Rename a gateway.")
+    static let configuration = CommandConfiguration(commandName: "rename", abstract: "Rename a gateway.")
     @Argument(help: "The present name.") var name: GatewayName
     @Argument(help: "The new name.") var new: GatewayName
     @OptionGroup var state: StateOptions
@@ -28,6 +28,7 @@ struct Sites: ParsableCommand {
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Remove another gateway, with its pools and their leases.",
       discussion: "Stop it first: a running one keeps its link as it is. Clients forget it with the settings that they get next.")
     @Argument(help: "The name.") var name: GatewayName

@@ -7,6 +7,7 @@ import LinuxIO
 
 struct Store: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "store",
     abstract: "Say which store is used, copy it, check it, use another one.",
     discussion: """
       A store is a file of SQLite, or a database of PostgreSQL, which several gateways may share: 'host=db.example dbname=gateway', as \
@@ -14,7 +15,7 @@ struct Store: ParsableCommand {
       """, subcommands: [Show.self, Copy.self, Check.self, Use.self, StaleAfter.self], defaultSubcommand: Show.self)
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Say which store is used.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Say which store is used.")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -26,6 +27,7 @@ struct Store: ParsableCommand {
 
   struct Copy: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "copy",
       abstract: "Copy the store into a new file, or an empty database.", discussion: "The gateway may run, and does not use the copy.")
     @Argument(help: "The file or the connection string.", completion: .file()) var target: String
     @OptionGroup var state: StateOptions
@@ -39,6 +41,7 @@ struct Store: ParsableCommand {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "check",
       abstract: "Check the store: references, leases, the audit log.", discussion: "Exit status: 0 no problems; 1 problems.")
     @OptionGroup var state: StateOptions
 
@@ -51,6 +54,7 @@ struct Store: ParsableCommand {
 
   struct Use: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "use",
       abstract: "Use another store: `file`, or a connection string.",
       discussion: """
         The other store has to be this gateway's: a copy of the present one, or one that another gateway with the same private key uses, \
@@ -160,6 +164,7 @@ private func withoutPassword(_ target: String) -> String {
 
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "backup",
     abstract: "Copy the store into a new file, while the gateway runs.",
     discussion: """
       The private key is not in it: keep a copy of private.key too. To restore, stop the gateway, and put the file back as gateway.db.
