@@ -119,11 +119,11 @@ struct GatewayServeTests {
   }
 
   @Test(
-    "a pair with one address: a download goes on across kill -9 of the active gateway, by masquerade with conntrackd too",
+    "a pair with one address: a download goes on across kill -9 of the active gateway, by masquerade with conntrackd and by our agent too",
     .enabled(
-      if: hasServer && (try? shell("command -v keepalived conntrackd conntrack python3 wireguard-go sysctl ss")) != nil,
-      "needs PostgreSQL, keepalived, conntrackd and python3"),
-    .timeLimit(.minutes(5)), arguments: ["routed", "translated"])
+      if: hasServer && (try? shell("command -v keepalived conntrackd conntrack python3 wireguard-go sysctl ss jq")) != nil,
+      "needs PostgreSQL, keepalived, conntrackd, jq and python3"),
+    .timeLimit(.minutes(5)), arguments: ["routed", "translated", "agent", "agent6"])
   func pair(kind: String) throws {
     let examples = folder.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 } + "/examples/gateway-pair"
     let outcome = try run(

@@ -3,12 +3,15 @@
 #
 #   client -- router -- [switch] -- one, two -- [switch] -- server          one -- two: sync0
 #
-# $1: routed, or translated: with masquerade, and connections shared by conntrackd.
+# $1: routed, or translated: with masquerade, and connections shared by conntrackd. Their client is a stock one. Or with our agent and its
+# provider instead, with pools that are routed: agent, or agent6: the address to the clients is one of IPv6.
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/postgresql.bash
 source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
 kind=$1
+endpoint=192.0.2.10 seen=198.51.100.2
+[[ $kind != agent6 ]] || { endpoint=2001:db8:1::10 seen=2001:db8:f::2; }
 
 tell() {
   for name in one two; do
@@ -17,6 +20,7 @@ tell() {
     at "$name" conntrack -L || true
   done
   ip netns exec client wg show || true
+  [[ $kind != agent* ]] || roamward status || true
 }
 
 # --- the network -------------------------------------------------------------------------------------------------
@@ -54,22 +58,36 @@ at one ip address add 10.255.0.1/30 dev sync0
 at two ip address add 10.255.0.2/30 dev sync0
 at one ip link set sync0 up
 at two ip link set sync0 up
+if [[ $kind == agent6 ]]; then
+  on router sysctl -q net.ipv6.conf.all.forwarding=1
+  ip -n client address add 2001:db8:f::2/64 dev out0 nodad
+  ip -n client route add default via 2001:db8:f::1
+  ip -n router address add 2001:db8:f::1/64 dev to-client nodad
+  ip -n router address add 2001:db8:1::254/64 dev switch nodad
+fi
 # The server knows the pool; with masquerade it sees the gateways' address alone.
 [[ $kind == translated ]] || ip -n server route add 10.77.0.0/24 via 203.0.113.1
 
 # --- the pair ----------------------------------------------------------------------------------------------------
 
-nat=--no-nat
-[[ $kind == routed ]] || nat=--nat
+nat=--no-nat bracketed=$endpoint
+[[ $endpoint != *:* ]] || bracketed="[$endpoint]"
+[[ $kind != translated ]] || nat=--nat
 mkdir one two
 gateway one store use "$target" >/dev/null
-gateway one init --endpoint 192.0.2.10 --pool 10.77.0.0/24 "$nat" >/dev/null
+gateway one init --endpoint "$bracketed" --pool 10.77.0.0/24 "$nat" >/dev/null
 cp one/private.key two/
 gateway two store use "$target"
 gateway one user add alice
 gateway one settings set --route 203.0.113.0/24
 gateway one access allow flows --from user:alice --to 203.0.113.0/24 --protocol tcp --port 4431
-gateway one peer add alice/laptop >client.conf
+if [[ $kind == agent* ]]; then
+  gateway one user password alice <<<'correct horse'
+  gateway one login enable >/dev/null
+  cp one/login.pem two/
+else
+  gateway one peer add alice/laptop >client.conf
+fi
 serve one
 serve two
 
@@ -86,6 +104,9 @@ own() { # GATEWAY
     "$1/conntrackd.conf"
   sed -i "s|conntrackd -\([a-zA-Z]\)\$|conntrackd -C /run/work/$1/conntrackd.conf -\1|" "$1/gateway-pair"
   [[ $kind == translated ]] || sed -i 's/command -v conntrackd/false/' "$1/gateway-pair"
+  # Addresses of another family than the first are not in its announcements.
+  [[ $kind != agent6 ]] || sed -i "s|^  virtual_routes {|  virtual_ipaddress_excluded {\n    $endpoint/64 dev out0\n  }\n&\n    default via 2001:db8:1::254 dev out0|" \
+    "$1/keepalived.conf"
   chmod 0700 "$1/gateway-pair"
 }
 pair() { # GATEWAY
@@ -97,7 +118,7 @@ pair() { # GATEWAY
   (exec nsenter --target="${holder[$1]}" --net --mount keepalived --vrrp --dont-fork --log-console -f "/run/work/$1/keepalived.conf" \
     -p "/run/work/$1/keepalived.pid" -r "/run/work/$1/vrrp.pid") >"$1-keepalived.log" 2>&1 &
 }
-has_address() { at "$1" ip -br address show out0 | grep -q 192.0.2.10; }
+has_address() { at "$1" ip -br address show out0 | grep -q "$endpoint"; }
 pair one
 until_so 'the first gateway has the address' has_address one
 pair two
@@ -117,21 +138,64 @@ fi
 # --- a download ------------------------------------------------------------------------
 listens() { on server ss -Hltn | grep -q ':4431 '; }
 
-on client wireguard-go wg-client >client.log 2>&1
-on client wg setconf wg-client <(wg-quick strip ./client.conf)
-ip -n client address add "$(sed -n 's/^Address = //p' client.conf)" dev wg-client
-ip -n client link set wg-client up
-ip -n client route add 203.0.113.0/24 dev wg-client
-address=$(on client ip -br address show wg-client)
+stock_client() {
+  link=wg-client
+  on client wireguard-go wg-client >client.log 2>&1
+  on client wg setconf wg-client <(wg-quick strip ./client.conf)
+  ip -n client address add "$(sed -n 's/^Address = //p' client.conf)" dev wg-client
+  ip -n client link set wg-client up
+  ip -n client route add 203.0.113.0/24 dev wg-client
+}
+roamward() { ROAMWARD_SOCKET=/run/work/agent.socket "$ROAMWARD_BIN/roamward" "$@"; }
+# Our agent, with the provider as it is installed: as a user without privileges, which reaches its program and the device.
+agent_client() {
+  link=office
+  local pin
+  pin=$(gateway one login show | grep -o 'sha256//[A-Za-z0-9+/=]*')
+  mkdir -m 0755 providers
+  mkdir policies agent
+  chmod 0755 /run/work
+  install -m 0755 "$ROAMWARD_BIN/roamward-wireguard" providers/
+  install -m 0755 "$ROAMWARD_BIN/roamward-provider" providers/client
+  sed -e 's|^program: .*|program: /run/work/providers/client|; s|^user: .*|user: nobody|' "$EXAMPLES/../../packaging/providers/roamward.yaml" \
+    >providers/roamward.yaml
+  chmod 0644 providers/roamward.yaml
+  mknod tun c 10 200
+  chmod 0666 tun
+  mount --bind tun /dev/net/tun
+  echo 'correct horse' >policies/password
+  cat >policies/office.yaml <<POLICY
+version: 1
+tunnels:
+  office:
+    provider:
+      installed:
+        name: /run/work/providers/roamward.yaml
+        options: { server: "$bracketed:51820", pin: "$pin", username: alice, device: laptop }
+        credentials: { password: password }
+    on-demand: { rules: [ { action: connect } ] }
+POLICY
+  : >resolv.conf
+  (exec ip netns exec client "$ROAMWARD_BIN/roamwardd" --policies /run/work/policies --state-dir /run/work/agent \
+    --socket /run/work/agent.socket --resolv-conf /run/work/resolv.conf --log-level debug) >client.log 2>&1 &
+  until_so 'the agent answers' roamward status
+  roamward wait office --for connected --timeout 60s >/dev/null || fail 'the tunnel is not connected'
+}
+# Since when our client's tunnel has been connected.
+since() { [[ $kind != agent* ]] || roamward status --json | jq -c '.tunnels[0] | [.state, .since]'; }
+
+if [[ $kind == agent* ]]; then agent_client; else stock_client; fi
+address=$(on client ip -br address show "$link")
+connected=$(since)
 on server "$FLOW" send 4431 /run/work/enough >sent.log 2>&1 &
 until_so 'the server listens' listens
-until_so 'the client reaches the server' on client ping -c 1 -W 1 192.0.2.10
+until_so 'the client reaches the server' on client ping -c 1 -W 1 "$endpoint"
 (exec ip netns exec client "$FLOW" receive 203.0.113.2 4431 down) >down.log 2>&1 &
 download=$!
 count() { cat "$1" 2>/dev/null || echo 0; }
 more() { (($(count "$1") > $2)); }
 until_so 'the download runs' more down 50
-has_endpoint() { at two wg show wg-gateway endpoints | grep -q 198.51.100.2; }
+has_endpoint() { at two wg show wg-gateway endpoints | grep -q "$seen"; }
 until_so 'the other gateway knows where the client is' has_endpoint
 ! has_address two || fail 'both have the address'
 
@@ -155,7 +219,9 @@ echo "$kind: download after $(milliseconds "$begin") ms"
 touch enough
 wait "$download" || fail "the download ends badly: $(<down.log)"
 echo "$kind: $(<down.log)"
-[[ $(on client ip -br address show wg-client) == "$address" ]] || fail 'the client has other addresses'
+[[ $kind != agent* ]] || echo "$kind: $connected"
+[[ $(on client ip -br address show "$link") == "$address" ]] || fail 'the client has other addresses'
+[[ $(since) == "$connected" ]] || fail "the tunnel was not connected all the time: $(since), before $connected"
 # A new connection, which the rules judge, and one that they refuse.
 ! on client timeout 2 bash -c 'exec 3<>/dev/tcp/203.0.113.2/4433' 2>/dev/null || fail 'a port without a rule is reached'
 gateway two doctor >doctor.log || fail "the doctor finds problems: $(<doctor.log)"
