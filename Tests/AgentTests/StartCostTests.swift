@@ -37,6 +37,28 @@ import Testing
     #expect(looks == before + 2 && agent.machine.log.samples > reads)
   }
 
+  @Test("a look-up finds the device ready: it gets its peers and addresses by one step each, and nothing is made or read before")
+  func readyDevice() throws {
+    let agent = agent(DayOut.watched())
+    agent.machine.peersAnswer = false
+    let (steps, looks, reads) = (agent.machine.log.applied.count, agent.machine.log.observations, agent.machine.log.samples)
+    var before: (looks: Int, reads: Int)?
+    agent.machine.whenApplied = { step in
+      if case .renewSessions = step { before = (agent.machine.log.observations, agent.machine.log.samples) }
+    }
+    agent.machine.lookUp(try #require(DomainName("git.corp.example")))
+    agent.machine.run(for: .milliseconds(20))
+    #expect(before?.looks == looks && before?.reads == reads)
+    let kinds = agent.machine.log.applied[steps...].filter { !$0.isOfResolver }.map { step in
+      switch step {
+      case .renewSessions("corp", let device): "peers \(device.peers.count)"
+      case .addAddress(_, "corp"): "address"
+      default: "\(step)"
+      }
+    }
+    #expect(kinds == ["peers 1", "address"])
+  }
+
   @Test("the first packet into an armed tunnel reads its device, and makes one observation") func packet() throws {
     let agent = agent(DayOut.armed("10.0.0.0/8"), keeper: DayOut.resolved)
     #expect(try agent.tunnel().state == "armed")

@@ -105,8 +105,10 @@ final class WireGuardModel: SimulatedPeers {
   func configure(_ link: String, _ device: WireGuardDevice, anew: Bool, at now: Moment) {
     advance(to: now)
     self.now = now
-    if anew || !isConfigured { laptop.reset() }
-    isConfigured = true
+    // Without peers, a device sends nothing and takes nothing.
+    if anew || !isConfigured || device.peers.isEmpty { laptop.reset() }
+    isConfigured = !device.peers.isEmpty
+    guard isConfigured else { return }
     launch(laptop.setKeepalive(device.peers.first?.persistentKeepalive ?? 0, at: now), isToGateway: true)
   }
 

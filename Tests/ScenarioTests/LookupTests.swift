@@ -35,6 +35,12 @@ private let words = """
   }
   asked_at() { local place=$1; shift; cat "$scene/names-$place" | grep -c "query.*$1" || true; }
   led() { grep -q 'nameserver 127.82.0.53' "$file"; }
+  # The link of a tunnel that is down: up, without addresses but the kernel's own, and without a route.
+  ready() { ip -oneline link show "$1" | grep -q '[<,]UP[,>]' && no_way_into "$1"; }
+  no_way_into() {
+    ! ip -oneline address show "$1" | grep -v ' fe80:' | grep -q . || return
+    ! { ip -4 route show table all; ip -6 route show table all; } | grep -w "dev $1" | grep -vE '^(multicast |local |anycast )?(fe80:|ff00:)' | grep -q .
+  }
 
   """
 
@@ -46,10 +52,15 @@ struct LookupScenes {
     let seen = try scene.run(
       words + """
         go cafe
+        on gateway nft 'table inet seen { counter ours { }; chain in { type filter hook input priority -300; udp dport 51820 counter name ours; }; }'
         cp -a "$file" was
         start_agent
         within 5 led
-        say "$(field corp state)"
+        within 5 ready corp
+        go mobile
+        go cafe
+        within 5 ready corp
+        say "$(field corp state), $(on gateway nft list counter inet seen ours | grep -o 'packets [0-9]*')"
         roamward monitor --json >events &
         # A policy that is read again is an event.
         listens() { touch $policies/corp.yaml; sleep 0.1; test -s events; }
@@ -67,16 +78,20 @@ struct LookupScenes {
         within 5 eval '[[ $(answer wiki.corp.example) == 10.77.0.77 ]]'
         say "mobile $(answer www.public.corp.example)"
         tunnel_is corp disconnected 60s
+        within 5 ready corp && say "ready again"
+        index=$(ip -oneline link show corp | cut -d : -f 1)
         say "$(answer wiki.corp.example)"
+        [[ $(ip -oneline link show corp | cut -d : -f 1) == "$index" ]] && say "the same link"
         tunnel_is corp connected
         say "outside: $(asked_at cafe wiki.corp) $(asked_at mobile wiki.corp) $(asked_at cafe git.corp), exception: $(asked_at gateway public.corp)"
         stop_agent >/dev/null
+        ip link show corp >/dev/null 2>&1 || say "gone"
         cmp was "$file" || diff was "$file" || true
         """, limit: 180)
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == [
-        "[disconnected]", "[198.51.100.77 198.51.100.77 198.51.100.77 disconnected]", "[10.77.0.77]", "[10.77.0.77]",
-        "[mobile 203.0.113.207]", "[10.77.0.77]", "[outside: 0 0 0, exception: 0]",
+        "[disconnected, packets 0]", "[198.51.100.77 198.51.100.77 198.51.100.77 disconnected]", "[10.77.0.77]", "[10.77.0.77]",
+        "[mobile 203.0.113.207]", "[ready again]", "[10.77.0.77]", "[the same link]", "[outside: 0 0 0, exception: 0]", "[gone]",
       ], "\(seen.lines)")
     #expect(seen.lines.contains("corp wiki.corp.example user 0"), "\(seen.lines)")
     #expect(seen.lines.contains { $0 == "a look-up of wiki.corp.example by user 0" }, "\(seen.lines)")

@@ -52,7 +52,7 @@ extension Agent {
     let peer = device?.peers.max { $0.lastHandshake < $1.lastHandshake }
     let reason = state.reason(for: supervisor, at: now, wallClock: platform.clock.wallClock())
     var report = StatusReport.Tunnel(
-      name: policy.name, state: supervisor.machine.state.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
+      name: policy.name, state: supervisor.machine.status, since: supervisor.stateSince, isEnabled: policy.isEnabled,
       decision: decision?.outcome ?? .ignore, rule: decision?.rule.map { RuleReport($0) }, reason: reason.description, code: reason.code,
       override: override.map { $0.wantsUp ? "up" : "down" }, overrideSince: override?.since, overrideEnds: override?.lifetime.text,
       overrideUntil: override?.lifetime.end,

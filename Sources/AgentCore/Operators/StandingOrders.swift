@@ -76,7 +76,10 @@ extension DesiredTunnels {
     takenSlots = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName))).takenSlots
     standings = policies.tunnels.map { policy in
       let slot = orders.tables[policy.name].map { $0 &- Ownership.tables.lowerBound } ?? observed.slot(of: policy)
-      let isThere = observed.kernel.links.contains { $0.name == policy.linkName && Ownership.tunnel(ofAlias: $0.alias) == policy.name }
+      // A device without peers is one that is only ready.
+      let isThere =
+        observed.kernel.links.contains { $0.name == policy.linkName && Ownership.tunnel(ofAlias: $0.alias) == policy.name }
+        && policy.linkName.flatMap { observed.wireGuard[$0] }?.peers.isEmpty != true
       let setup = TunnelSetup(
         policy: policy, level: orders.levels[policy.name] ?? .nothing, slot: slot ?? TunnelSetup.slots(for: policy.precedence).lowerBound,
         link: policy.linkName,

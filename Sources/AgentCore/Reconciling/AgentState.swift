@@ -64,7 +64,8 @@ extension AgentState {
     DesiredTunnels(
       set, decisions: decisions.decisions, settledDecisions: decisions.settled, overrides: decisions.overrides,
       killSwitch: killSwitch.machine,
-      standings: tunnels.ordered.map(\.standing), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping)
+      standings: tunnels.ordered.map(\.standing), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping,
+      canWatch: resolverChoice.canWatch)
   }
 
   var desiredState: DesiredState {

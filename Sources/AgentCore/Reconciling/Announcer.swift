@@ -55,7 +55,7 @@ package final class Announcer {
     if let failure, failure != before, failure.retry != nil || failure.reason != before?.reason {
       publish(.failure(tunnel: name, failure.reason))
     }
-    let (old, new) = (states[name] ?? "disconnected", tunnel.machine.state.status)
+    let (old, new) = (states[name] ?? "disconnected", tunnel.machine.status)
     guard old != new else { return }
     states[name] = new
     let why = reason()

@@ -11,6 +11,8 @@ struct TunnelOrder {
   let isNews: Bool
   /// Whether it is to go down only when no tunnel goes through it any more.
   let isAfterInner: Bool
+  /// Whether its device is to be ready while it is down.
+  let isReady: Bool
 }
 
 extension AgentState {
@@ -38,6 +40,7 @@ extension AgentState {
           at: now, time: wallClock, generation: policies.generation, policies: set, snapshot: seen.snapshot, changedAt: seen.changedAt,
           running: running, overrides: decisions.overrides, waits: (waits, decisions.waits), decisions: verdicts.map(\.decision)))
     }
+    let ready = desiredTunnels.ready
     return verdicts.map { verdict in
       let outcome = verdict.decision.outcome
       let isHandedOver = stop.handOver.tunnels[verdict.policy.name] != nil
@@ -51,7 +54,8 @@ extension AgentState {
         isOnline: stop.isStopping || !seen.network.isNone, of: verdict.policy.name)
       return TunnelOrder(
         tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews,
-        isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name))
+        isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name),
+        isReady: ready.contains(verdict.policy.name))
     }
   }
 

@@ -168,11 +168,11 @@ final class Reconciler {
       guard let tunnel = state.tunnels[order.tunnel] else { continue }
       drive(tunnel) { tunnel, underlay in
         if order.isAfterInner { return tunnel.endAfterInner(on: underlay) }
-        tunnel.want(order.intent, on: underlay, usedSlots: self.state.desiredTunnels.usedSlots)
+        tunnel.want(order.intent, isReady: order.isReady, on: underlay, usedSlots: self.state.desiredTunnels.usedSlots)
       }
     }
     for tunnel in state.tunnels.withoutPolicy(state.set) {
-      drive(tunnel) { $0.want(.down, on: $1) }
+      drive(tunnel) { $0.want(.down, isReady: false, on: $1) }
       if tunnel.machine.state == .disconnected { state.forget(tunnel.policy.name) }
     }
     // After the rules: a tunnel that is not wanted on the new network need not be verified there.

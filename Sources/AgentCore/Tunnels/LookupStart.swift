@@ -51,11 +51,14 @@ struct LookupStart {
   }
 
   /// Idleness, or the end of patience, ends what the look-up began: the machine is told what is wanted now.
-  mutating func turn(_ event: TunnelMachine.Event, in state: TunnelMachine.State, at now: Moment) -> TunnelMachine.Event {
+  /// `rest`: what is wanted of a watched tunnel that is down.
+  mutating func turn(
+    _ event: TunnelMachine.Event, in state: TunnelMachine.State, rest: TunnelMachine.Wish, at now: Moment
+  ) -> TunnelMachine.Event {
     if state.isUp, latest != nil { giveUpAt = now + Self.patience }
     guard event == .idle, latest != nil || standing == .watched else { return event }
     (latest, wasUp, giveUpAt) = (nil, false, nil)
-    return .want(standing == .armed ? .armed : .down)
+    return .want(standing == .armed ? .armed : rest)
   }
 }
 
@@ -67,14 +70,17 @@ extension TunnelMachine.State {
     default: false
     }
   }
+}
 
+extension TunnelMachine {
   /// The state as it matters for a look-up of the tunnel's names.
   var progress: NameWatch.Progress {
-    switch self {
+    switch state {
     case .connected, .reasserting: .connected
+    case .preparing where wish == .ready, .backingOff where wish == .ready: .down
     case .preparing, .awaitingPeer, .applying, .called: .starting
     case .backingOff: .failed
-    case .disconnected, .disconnecting, .arming, .armed: .down
+    case .disconnected, .disconnecting, .withdrawing, .readying, .ready, .arming, .armed: .down
     }
   }
 }

@@ -18,6 +18,8 @@ protocol TunnelDriver: AnyObject {
   func arm(on underlay: LinkFacts?)
   /// Discards all sessions by a step of the next plan, and begins none. On another network it resolves names again.
   func rearm(on underlay: LinkFacts?)
+  /// Begins sessions from a device without peers: with the known endpoints, while names are resolved again. A pass follows anyway.
+  func open(on underlay: LinkFacts?)
   /// Handles packets that an armed tunnel could not send: its endpoint may have no address yet.
   func packetsCame(on underlay: LinkFacts?)
   /// Leaves what it has started to the next agent, and forgets it; `nil`: it cannot, and has to be released.
@@ -93,6 +95,7 @@ extension TunnelDriver {
   var brought: BroughtSettings { BroughtSettings() }
   func arm(on underlay: LinkFacts?) { prepare(on: underlay) }
   func rearm(on underlay: LinkFacts?) {}
+  func open(on underlay: LinkFacts?) { probePeer(on: underlay) }
   func packetsCame(on underlay: LinkFacts?) {}
   func handOver() -> DriverHandOver? { nil }
   func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool { false }
@@ -131,6 +134,4 @@ extension ProviderConfiguration {
     let connect = .seconds(90) + OpenQuestion.patience
     return TunnelMachine(timing: .init(connect: connect, reassert: .seconds(120) + OpenQuestion.patience, silence: .seconds(120)))
   }
-
-  package var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
 }

@@ -67,7 +67,7 @@ final class TunnelSet {
     for tunnel in ordered {
       let name = tunnel.policy.name
       let device = tunnel.linkName.flatMap { kernel.link(named: $0)?.device }
-      if tunnel.setup.level.hasRoutes, let before = devices[name], before != device { lose(tunnel) }
+      if tunnel.machine.noticesLoss, tunnel.setup.level > .nothing, let before = devices[name], before != device { lose(tunnel) }
       devices[name] = tunnel.setup.level > .nothing ? device : nil
     }
   }

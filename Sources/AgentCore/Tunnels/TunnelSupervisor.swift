@@ -20,6 +20,8 @@ final class TunnelSupervisor {
   private(set) var packets = PacketWatch()
   /// What brought it up, and keeps it up until it is idle: a look-up, or whatever came before a rule that watches look-ups.
   private(set) var lookup = LookupStart()
+  /// What is wanted of it while it is down: nothing, or its device ready for a look-up.
+  private var rest = TunnelMachine.Wish.down
   /// A changed policy with another provider: it takes over when the tunnel is down.
   private var successor: TunnelPolicy?
   /// Whether it is wanted, and waits until the tunnel that it goes through is connected.
@@ -61,7 +63,7 @@ final class TunnelSupervisor {
       policy: policyInForce, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
     setup.renewsSessions = wantsNewSessions
     setup.isSilent = machine.isSilent
-    setup.progress = machine.state.progress
+    setup.progress = machine.progress
     return setup
   }
 
@@ -115,8 +117,11 @@ final class TunnelSupervisor {
   }
 
   /// Applies the intent of rules and operator, unless the tunnel has to go down first to be replaced. A starting tunnel takes a slot that
-  /// is not `used`.
-  func want(_ intent: Intent, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []) {
+  /// is not `used`. `isReady`: while it is down, its device is to be ready; `nil`: as before.
+  func want(
+    _ intent: Intent, isReady: Bool? = nil, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []
+  ) {
+    if let isReady { rest = isReady ? .ready : .down }
     becomeSuccessor()
     if successor != nil {
       switch intent {
@@ -130,7 +135,7 @@ final class TunnelSupervisor {
     comeBack = nil
     // Another precedence class needs another slot among the rules.
     let isMisplaced = !TunnelSetup.slots(for: policy.precedence).contains(slot)
-    if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) {
+    if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) || intent == .down && rest == .ready {
       slot = TunnelSetup.freeSlot(for: policy.precedence, used: used())
     }
     let isDue = intent == .up || intent == .unchanged && awaitsOuter
@@ -141,9 +146,11 @@ final class TunnelSupervisor {
     case .up where awaitsOuter: break
     case .up: handle(.want(.up), on: underlay)
     case .armed: handle(.want(.armed), on: underlay)
-    case .down: handle(.want(.down), on: underlay)
-    // A changed policy may have taken the permission to be armed.
-    case .watched, .unchanged: if machine.wish == .armed, policy.armingObstacle != nil { handle(.want(.down), on: underlay) }
+    case .down: handle(.want(rest), on: underlay)
+    case .watched, .unchanged:
+      // A changed policy may have taken the permission to be armed, and another rule watches no look-ups.
+      let isOver = machine.wish == .armed && policy.armingObstacle != nil || machine.wish == .ready && rest == .down
+      if isOver { handle(.want(rest), on: underlay) }
     }
   }
 
@@ -173,10 +180,11 @@ final class TunnelSupervisor {
 
   func handle(_ event: TunnelMachine.Event, on underlay: LinkFacts?) {
     self.underlay = underlay
-    let before = machine.state
+    let (before, status) = (machine.state, machine.status)
     let event = isIdleInstead(of: event) ? .idle : event
-    let effects = machine.handle(lookup.turn(event, in: machine.state, at: platform.clock.now()), at: platform.clock.now())
-    noteTime(before)
+    let now = platform.clock.now()
+    let effects = machine.handle(lookup.turn(event, in: machine.state, rest: rest, at: now), at: now)
+    noteTime(before, status)
     if event == .applied { driver?.applied() }
     if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { driver?.noteAnswer(false) }
     if machine.state != before { sampling.stateChanged() }
@@ -191,6 +199,7 @@ final class TunnelSupervisor {
       case .prepare: driver?.prepare(on: underlay)
       case .arm: driver?.arm(on: underlay)
       case .rearm: driver?.rearm(on: underlay)
+      case .open: driver?.open(on: underlay)
       case .probePeer: driver?.probePeer(on: underlay)
       case .reassert: driver?.reassert(on: underlay)
       case .renewSessions: driver?.renewSessions(on: underlay)
@@ -228,10 +237,10 @@ final class TunnelSupervisor {
     guard driver?.takeOver(left, on: underlay) == true else { return }
     self.underlay = underlay
     slot = noted.slot
-    let before = machine.state
+    let (before, status) = (machine.state, machine.status)
     wasOuterOpen = surroundings.outerWay(policy).isOpen
     let effects = machine.takeOver(hasNetwork: underlay != nil && wasOuterOpen, at: platform.clock.now())
-    noteTime(before)
+    noteTime(before, status)
     connectedSince = noted.connectedSince
     carryOut(effects, on: underlay)
   }
@@ -247,8 +256,8 @@ final class TunnelSupervisor {
   private var endsWhenIdle: Bool { machine.endsWhenIdle || lookup.endsWhenIdle(policy) && machine.state.isUp }
 
   /// A tunnel that reconnects on another network counts as connected all along.
-  private func noteTime(_ before: TunnelMachine.State) {
-    guard machine.state.status != before.status else { return }
+  private func noteTime(_ before: TunnelMachine.State, _ status: String) {
+    guard machine.status != status else { return }
     let now = platform.clock.wallClock()
     if machine.state == .connected {
       if case .reasserting = before {} else { connectedSince = now }

@@ -71,6 +71,18 @@ final class WireGuardDriver: TunnelDriver {
     lookUpQuietly(on: underlay)
   }
 
+  func open(on underlay: LinkFacts?) {
+    // Without an address it begins as any start does: the look-up comes first, and its failure is one of the start.
+    if device == nil || hasUnknownEndpoint {
+      isRenewing = true
+      return prepare(on: underlay)
+    }
+    preparedOn = underlay
+    beginSessions()
+    // A failed look-up is no failure: the last address is being tried.
+    lookUpQuietly(on: underlay)
+  }
+
   func packetsCame(on underlay: LinkFacts?) {
     if hasUnknownEndpoint { lookUpQuietly(on: underlay) }
   }
@@ -171,6 +183,10 @@ final class WireGuardDriver: TunnelDriver {
         guard let self else { return }
         preparedOn = underlay
         device = device(by: engine, peers: peers)
+        if isRenewing {
+          isRenewing = false
+          beginSessions()
+        }
         report(.prepared)
         if isLookingUp { changed() }
       }

@@ -7,7 +7,10 @@ extension DesiredState {
     self.init()
     firewall = FirewallTable(of: tunnels, on: underlay, portal: portal, guards: guards).map { .table($0) } ?? .open
     let ordered = tunnels.sorted { $0.slot < $1.slot }
-    for tunnel in ordered where tunnel.level > .nothing {
+    for tunnel in ordered where tunnel.level == .device {
+      if let link = DesiredLink(tunnel, on: underlay.below(tunnel, in: ordered)) { links.append(link) }
+    }
+    for tunnel in ordered where tunnel.level > .device {
       if let refusal = tunnel.refusal(on: underlay) {
         refusals[tunnel.policy.name] = TunnelFailure(.overlapRefused, refusal)
         continue
@@ -62,10 +65,11 @@ extension DesiredLink {
     case (.wireGuard, .wireGuard(let provider)):
       // 80 bytes: IPv6, UDP and WireGuard's own headers.
       let usual = provider.configuration.mtu ?? underlay.mtu(afterOverhead: 80)
+      let isAlone = tunnel.level == .device
       self.init(
-        name: link, tunnel: tunnel.policy.name, device: tunnel.isSilent ? tunnel.device.silent : tunnel.device,
-        mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual,
-        addresses: provider.configuration.addresses)
+        name: link, tunnel: tunnel.policy.name,
+        device: isAlone ? tunnel.device.withoutPeers : tunnel.isSilent ? tunnel.device.silent : tunnel.device,
+        mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual, addresses: isAlone ? [] : provider.configuration.addresses)
       renewsSessions = tunnel.renewsSessions
     case (.tun, .installed(let provider)), (.xfrm, .installed(let provider)):
       let brought = provider.settings
@@ -89,6 +93,13 @@ extension DesiredLink.Device {
     guard case .wireGuard(var device) = self else { return }
     device.firewallMark = mark
     self = .wireGuard(device)
+  }
+
+  /// The device without peers, so that it can neither send nor receive anything.
+  var withoutPeers: DesiredLink.Device {
+    guard case .wireGuard(var device) = self else { return self }
+    device.peers = []
+    return .wireGuard(device)
   }
 
   /// The device without persistent keepalives, so that it sends nothing by itself.

@@ -33,12 +33,15 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var takenSlots: Set<UInt32>
   package var snapshot: NetworkSnapshot
   package var isStopping: Bool
+  /// Whether look-ups can be watched on this host.
+  package var canWatch: Bool
 
   package init(
     _ policies: PolicySet, decisions: [String: Decision] = [:], settledDecisions: [String: Decision] = [:],
     overrides: [String: ManualOverride] = [:],
     killSwitch: KillSwitchMachine = KillSwitchMachine(),
-    standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false
+    standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false,
+    canWatch: Bool = true
   ) {
     self.policies = policies
     self.decisions = decisions
@@ -49,6 +52,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     self.takenSlots = takenSlots
     self.snapshot = snapshot
     self.isStopping = isStopping
+    self.canWatch = canWatch
   }
 
   /// Slots of running tunnels, and those that another program uses.
@@ -112,6 +116,7 @@ package struct DesiredTunnels: Hashable, Sendable {
       return Exclusion.Claim(policy, decision, override: overrides[policy.name], isRunning: known[policy.name]?.isWanted ?? false)
     }
     let settled = Exclusion.settle(claims)
+    let ready = rest.ready
     for claim in settled.claims {
       let policy = claim.tunnel
       let name = policy.name
@@ -121,9 +126,10 @@ package struct DesiredTunnels: Hashable, Sendable {
       // The kill switch of a tunnel that gives way is active while its rules want the tunnel.
       let guarding = isUp ? .up : isLoser && claim.intent == .unchanged || claim.intent == .watched ? .down : claim.intent
       rest.killSwitch.note(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
-      var setup = self.setup(of: policy, at: isUp ? Self.level(for: claim.intent, standing?.setup.level) : .nothing, standing, &used)
+      let down: TunnelMachine.Level = ready.contains(name) ? .device : .nothing
+      var setup = self.setup(of: policy, at: isUp ? Self.level(for: claim.intent, standing?.setup.level) : down, standing, &used)
       if setup.level == .full { setup.progress = .connected }
-      rest.standings.append(Standing(setup, isWanted: isUp, isRunning: isUp))
+      rest.standings.append(Standing(setup, isWanted: isUp, isRunning: setup.level > .nothing))
     }
     return rest
   }

@@ -19,7 +19,7 @@ extension FirewallTable {
     gateways = tunnels.filter { $0.level.hasRoutes && $0.policy.routes?.isEnforced ?? false && $0.policy.through == nil }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
     if tunnels.contains(where: \.isOfPrograms) { providers = underlay.providers.all }
-    hasKernelTunnel = tunnels.contains { $0.level > .nothing && $0.isOfKernel }
+    hasKernelTunnel = tunnels.contains { $0.level > .device && $0.isOfKernel }
     ipsec = tunnels.compactMap { if $0.level > .nothing, case .xfrm(let identifier) = $0.device { identifier } else { nil } }.sorted()
     add(active.sorted { $0.guarded.process < $1.guarded.process })
     if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }

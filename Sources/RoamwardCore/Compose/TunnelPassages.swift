@@ -9,7 +9,8 @@ extension DesiredState {
   /// too early or too late never leaves outside.
   mutating func addPassages(_ tunnels: [TunnelSetup]) {
     let outers = Set(tunnels.compactMap { $0.policy.through?.name })
-    guard tunnels.contains(where: { $0.isRunning && ($0.policy.through != nil || outers.contains($0.policy.name)) }) else { return }
+    guard tunnels.contains(where: { $0.isRunning && $0.level != .device && ($0.policy.through != nil || outers.contains($0.policy.name)) })
+    else { return }
     for family in IPAddress.Family.allCases {
       routes.append(.everything(of: family, kind: .unreachable, table: Ownership.lostTable))
       rules.append(

@@ -75,7 +75,7 @@ private func watchRemark(of tunnel: TunnelSetup) -> Remark? {
     })
   let parts = [
     always.isEmpty ? nil : "comes up at a look-up of \(always)",
-    needed.isEmpty ? nil : "comes up if the network's servers do not resolve a name of \(needed)",
+    needed.isEmpty ? nil : "comes up if the network's servers do not resolve a name of \(needed)", readyRemark(of: tunnel),
   ]
   return Remark(.armed, of: watch.tunnel, parts.compactMap { $0 }.joined(separator: "; "))
 }

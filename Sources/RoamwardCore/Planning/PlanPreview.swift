@@ -21,8 +21,10 @@ package struct PlanPreview: Equatable, Sendable {
   /// Makes the plan. `tunnels` in their current state; `portal` is the window of a suspension for a captive portal. Endpoint names are not
   /// resolved.
   package init(of tunnels: DesiredTunnels, from observed: ObservedState, others: OtherVPNs, portal: PortalWindow? = nil) {
-    let setups = tunnels.atRest.setups
     let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
+    var tunnels = tunnels
+    tunnels.canWatch = choice.canWatch
+    let setups = tunnels.atRest.setups
     let fit = UnderlayFit(
       tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice,
       providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)))

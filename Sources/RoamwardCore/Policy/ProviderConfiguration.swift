@@ -35,6 +35,8 @@ package enum ProviderConfiguration: Hashable, Sendable {
     case .service(let service): service.hasGroup
     }
   }
+
+  package var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
 }
 
 package struct WireGuardProviderConfiguration: Hashable, Sendable {

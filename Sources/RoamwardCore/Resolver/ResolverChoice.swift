@@ -231,6 +231,9 @@ extension ResolverChoice {
     return backend == .resolved ? nil : reasonAgainstNameServer
   }
 
+  /// Whether look-ups can be watched here, or can be again in a moment.
+  package var canWatch: Bool { reasonNotToWatch == nil || isNameServerReturning }
+
   /// Whether our own name server can serve this backend.
   package var hasNameServer: Bool { reasonAgainstNameServer == nil }
 }

@@ -15,7 +15,9 @@ package struct EndpointChoice: Equatable, Sendable {
     let ordered = usable.isEmpty ? addresses : usable
     if ordered.allSatisfy(silent.contains) { silent.subtract(ordered) }
     let open = ordered.filter { !silent.contains($0) }
-    let chosen = open.first(where: answered.contains) ?? open.first
+    // Servers answer with the addresses of a name in turns.
+    let last = lastAddresses[name]
+    let chosen = open.first(where: answered.contains) ?? open.first { $0 == last } ?? open.first
     if let chosen { lastAddresses[name] = chosen }
     return chosen
   }

@@ -12,6 +12,8 @@ package struct TunnelMachine: Equatable, Sendable {
   package private(set) var doubt: Doubt?
   /// Whether the network was lost during the attempt: earlier answers do not count then.
   private var isOffline = false
+  /// Whether what goes down is a device that was only ready: for people the tunnel was down all along.
+  private(set) var endsDeviceAlone = false
   private let timing: Timing
   /// When the device was last lost; `losses` counts the losses in a row.
   private var lostAt: Moment?
@@ -20,12 +22,12 @@ package struct TunnelMachine: Equatable, Sendable {
   package init(timing: Timing = Timing()) { self.timing = timing }
 
   /// Whether the tunnel is wanted up or armed.
-  package var isWanted: Bool { wish != .down }
+  package var isWanted: Bool { wish == .armed || wish == .up }
 
   /// Whether the device must send nothing by itself.
   package var isSilent: Bool {
     switch state {
-    case .arming, .armed: true
+    case .arming, .armed, .readying, .ready: true
     case .called: wish == .armed
     default: false
     }
@@ -42,10 +44,19 @@ package struct TunnelMachine: Equatable, Sendable {
   /// Whether the tunnel is in any state but down.
   package var isRunning: Bool { state != .disconnected }
 
+  /// Whether the loss of its device moves the machine. Otherwise the next plan makes the same device again.
+  package var noticesLoss: Bool {
+    switch state {
+    case .ready, .withdrawing: true
+    default: level.hasRoutes
+    }
+  }
+
   package var level: Level {
     switch state {
     case .disconnected, .preparing, .backingOff, .disconnecting: .nothing
-    case .awaitingPeer, .arming(_, _, hasLink: false): .link
+    case .readying, .ready: .device
+    case .awaitingPeer, .withdrawing, .arming(_, _, hasLink: false): .link
     case .arming, .armed, .called: .armed
     case .applying, .connected, .reasserting: .full
     }
@@ -55,10 +66,10 @@ package struct TunnelMachine: Equatable, Sendable {
   package var nextDeadline: Moment? {
     switch state {
     case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline), .arming(_, let deadline, _): deadline
-    case .called(let deadline): deadline
+    case .called(let deadline), .withdrawing(let deadline), .readying(_, let deadline): deadline
     case .reasserting(let deadline): deadline
     case .backingOff(_, let until): until
-    case .disconnected, .armed, .connected, .disconnecting: nil
+    case .disconnected, .ready, .armed, .connected, .disconnecting: nil
     }
   }
 
@@ -74,7 +85,8 @@ package struct TunnelMachine: Equatable, Sendable {
     case .reasserting(nil): .noNetwork
     case .reasserting: doubt?.code ?? failure?.code ?? .networkChanged
     case .backingOff, .armed: failure?.code
-    case .preparing, .awaitingPeer, .applying, .arming, .called, .connected, .disconnecting, .disconnected: nil
+    case .preparing, .awaitingPeer, .applying, .arming, .called, .connected, .withdrawing, .readying, .ready, .disconnecting, .disconnected:
+      nil
     }
   }
 
@@ -91,6 +103,7 @@ package struct TunnelMachine: Equatable, Sendable {
     switch (state, event) {
     case (_, .want(let wish)): return want(wish, at: now)
     case (.arming, _), (.armed, _), (.called, _): return moveArmed(event, at: now)
+    case (.withdrawing, _), (.readying, _), (.ready, _): return moveReady(event, at: now)
     case (.connected, .idle) where wish == .armed, (.reasserting, .idle) where wish == .armed: return rearm()
     case (.connected, .deviceGone) where wish == .armed: return armAgain(at: now)
     case (.connected, .failed(let reason)) where wish == .armed && reason.isOfNetwork,
@@ -98,6 +111,9 @@ package struct TunnelMachine: Equatable, Sendable {
       return rearm(after: reason)
     case (.preparing(let attempt, let deadline), .prepared) where wish == .armed:
       state = .arming(attempt: attempt, deadline: deadline, hasLink: false)
+      return []
+    case (.preparing(let attempt, let deadline), .prepared) where wish == .ready:
+      state = .readying(attempt: attempt, deadline: deadline)
       return []
     case (.preparing(let attempt, let deadline), .prepared):
       state = .awaitingPeer(attempt: attempt, deadline: deadline)
@@ -154,7 +170,7 @@ package struct TunnelMachine: Equatable, Sendable {
     case (.connected, .failed(let reason)), (.reasserting, .failed(let reason)): return backOff(after: 1, reason: reason, at: now)
     case (.disconnecting, .removed):
       state = .disconnected
-      return isWanted ? start(attempt: 1, at: now) : []
+      return wish == .down ? [] : start(attempt: 1, at: now)
     case (_, .tick): return tick(at: now)
     default: return []
     }
@@ -162,18 +178,23 @@ package struct TunnelMachine: Equatable, Sendable {
 
   private mutating func want(_ wish: Wish, at now: Moment) -> [Effect] {
     guard wish != self.wish else { return [] }
+    if wish == .down { endsDeviceAlone = self.wish == .ready && level <= .device }
     self.wish = wish
     switch state {
-    case .disconnected where isWanted: return start(attempt: 1, at: now)
+    case .disconnected where wish != .down: return start(attempt: 1, at: now)
     // A tunnel that is still going down starts once it is down.
     case .disconnected, .disconnecting: return []
-    case .backingOff where !isWanted:
+    case .backingOff where wish == .down:
       state = .disconnecting
       return [.release]
-    case _ where !isWanted:
+    case _ where wish == .down:
       failure = nil
       state = .disconnecting
       return [.release]
+    // The reason why a session failed stays for people.
+    case .preparing where wish == .ready, .backingOff where wish == .ready: return [.release] + start(attempt: 1, at: now)
+    case .readying, .ready, .withdrawing: return wantMore(at: now)
+    case _ where wish == .ready: return withdraw(at: now)
     case .arming(_, _, hasLink: false):
       guard wish == .up else { return rearm() }
       return awaitPeer(1, at: now, [.renewSessions])
@@ -188,6 +209,51 @@ package struct TunnelMachine: Equatable, Sendable {
     case .preparing, .backingOff:
       failure = nil
       return [.release] + start(attempt: 1, at: now)
+    default: return []
+    }
+  }
+
+  // MARK: Ready
+
+  /// From the device alone, or on the way there, to an armed tunnel or to one that is up.
+  private mutating func wantMore(at now: Moment) -> [Effect] {
+    failure = nil
+    if wish == .armed {
+      state = .arming(attempt: 1, deadline: now + timing.connect, hasLink: false)
+      return [.rearm]
+    }
+    if case .withdrawing = state { return awaitPeer(1, at: now, [.renewSessions]) }
+    return awaitPeer(1, at: now, [.open])
+  }
+
+  /// Goes down as far as the device: first everything that leads into it, then its sessions and addresses.
+  private mutating func withdraw(at now: Moment) -> [Effect] {
+    if !level.hasRoutes { return makeReady(1, at: now) }
+    state = .withdrawing(deadline: now + timing.connect)
+    return []
+  }
+
+  private mutating func makeReady(_ attempt: Int, at now: Moment) -> [Effect] {
+    isOffline = false
+    state = .readying(attempt: attempt, deadline: now + timing.connect)
+    return [.rearm]
+  }
+
+  private mutating func moveReady(_ event: Event, at now: Moment) -> [Effect] {
+    switch (state, event) {
+    case (.withdrawing, .applied): return makeReady(1, at: now)
+    case (.readying, .applied):
+      state = .ready
+      if failure?.isOfSession == false { failure = nil }
+      return []
+    case (.readying, .underlayChanged), (.ready, .underlayChanged): return [.rearm]
+    case (.withdrawing, .deviceGone), (.ready, .deviceGone):
+      if isLostAgain(at: now) { return backOff(after: losses, reason: Self.loss, at: now) }
+      failure = Self.loss
+      return makeReady(1, at: now)
+    case (.readying(let attempt, _), .failed(let reason)): return backOff(after: attempt, reason: reason, at: now)
+    case (_, .failed(let reason)): return backOff(after: 1, reason: reason, at: now)
+    case (_, .tick): return tick(at: now)
     default: return []
     }
   }
@@ -267,9 +333,8 @@ package struct TunnelMachine: Equatable, Sendable {
     case .preparing(let attempt, _):
       return backOff(
         after: attempt, reason: .init(.startTimeout, "the provider did not start within \(text(for: timing.connect))"), at: now)
-    case .arming(let attempt, _, _):
-      return backOff(
-        after: attempt, reason: .init(.applyTimeout, "the settings could not be applied within \(text(for: timing.connect))"), at: now)
+    case .arming(let attempt, _, _), .readying(let attempt, _): return backOff(after: attempt, reason: applyTimeout, at: now)
+    case .withdrawing: return backOff(after: 1, reason: applyTimeout, at: now)
     case .called where wish == .armed:
       return rearm(
         after: .init(.peerTimeout, "a packet asked for it, and the peer did not answer within \(text(for: timing.connect)); armed again"))
@@ -282,17 +347,19 @@ package struct TunnelMachine: Equatable, Sendable {
       return backOff(after: attempt, reason: .init(.noNetwork, "there is no network"), at: now)
     case .awaitingPeer(let attempt, _):
       return backOff(after: attempt, reason: .init(.peerTimeout, "the peer did not answer within \(text(for: timing.connect))"), at: now)
-    case .applying(let attempt, _):
-      return backOff(
-        after: attempt, reason: .init(.applyTimeout, "the settings could not be applied within \(text(for: timing.connect))"), at: now)
+    case .applying(let attempt, _): return backOff(after: attempt, reason: applyTimeout, at: now)
     case .reasserting:
       let reason =
         doubt?.failure(after: timing.silence) ?? "the peer has not answered on this network within \(text(for: timing.reassert))"
       if wish == .armed { return rearm(after: .init(.peerTimeout, reason + "; armed again")) }
       return backOff(after: 1, reason: .init(.peerTimeout, reason), at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
-    case .disconnected, .armed, .connected, .disconnecting: return []
+    case .disconnected, .ready, .armed, .connected, .disconnecting: return []
     }
+  }
+
+  private var applyTimeout: TunnelFailure {
+    TunnelFailure(.applyTimeout, "the settings could not be applied within \(text(for: timing.connect))")
   }
 
   private mutating func reassert(reason: Doubt, at now: Moment) -> [Effect] {
@@ -329,7 +396,7 @@ package struct TunnelMachine: Equatable, Sendable {
   private mutating func start(attempt: Int, at now: Moment) -> [Effect] {
     isOffline = false
     state = .preparing(attempt: attempt, deadline: now + timing.connect)
-    return [wish == .armed ? .arm : .prepare]
+    return [wish == .up ? .prepare : .arm]
   }
 
   /// Doubles the delay from attempt to attempt. No jitter: a laptop is one client, and tests need exact times.

@@ -17,6 +17,12 @@ extension TunnelMachine {
     case arming(attempt: Int, deadline: Moment, hasLink: Bool)
     /// Everything is applied, and there is no session: nothing is sent before a program sends a packet into the tunnel.
     case armed
+    /// Routes, rules and DNS are being removed from a tunnel of which only the device is to stay.
+    case withdrawing(deadline: Moment)
+    /// The provider runs; the device is being made, or its peers and addresses are being taken from it.
+    case readying(attempt: Int, deadline: Moment)
+    /// Only the device is there, up, without a peer and without an address: it can send nothing and receive nothing.
+    case ready
     /// The tunnel was armed, and a session is wanted: a program has sent a packet, or rules or a person want it up. The peer has not
     /// answered yet. Routes and DNS stay.
     case called(deadline: Moment)
@@ -30,7 +36,7 @@ extension TunnelMachine {
   }
 
   package enum Event: Hashable, Sendable {
-    /// The rules or the operator want the tunnel up, armed or down.
+    /// The rules or the operator want the tunnel up, armed, ready or down.
     case want(Wish)
     /// The provider has started.
     case prepared
@@ -73,6 +79,8 @@ extension TunnelMachine {
     case arm
     /// Discard all sessions and begin none; resolve names again on another network.
     case rearm
+    /// Give the device its peers, and make them answer: with the known endpoints, while names are resolved again.
+    case open
     /// Make the peer answer: resolve names again on another network, and send a packet.
     case probePeer
     /// Make the peer of a connected tunnel answer: earlier answers prove nothing, so start new sessions.
@@ -87,6 +95,8 @@ extension TunnelMachine {
   package enum Level: Int, Equatable, Sendable, Comparable {
     /// Nothing of the tunnel.
     case nothing
+    /// The link alone, up, without peers and without addresses; no route leads into it.
+    case device
     /// The link, configured and up, with addresses; no route leads into it.
     case link
     /// The link with routes, rules and split DNS, and without a session.
@@ -103,6 +113,8 @@ extension TunnelMachine {
   /// What rules or a person want of the tunnel.
   package enum Wish: Equatable, Sendable {
     case down
+    /// Its device made in advance, for a look-up that may start it; the tunnel itself is down.
+    case ready
     /// In place without a session, until a program sends a packet; and again after the idle time.
     case armed
     case up
@@ -146,12 +158,22 @@ extension TunnelMachine.State {
   /// The word for people and for JSON, in the terms of `NEVPNStatus`; `armed` is ours.
   package var status: String {
     switch self {
-    case .disconnected: "disconnected"
+    case .disconnected, .readying, .ready: "disconnected"
     case .preparing, .awaitingPeer, .applying, .arming, .called, .backingOff: "connecting"
     case .armed: "armed"
     case .connected: "connected"
     case .reasserting: "reasserting"
-    case .disconnecting: "disconnecting"
+    case .withdrawing, .disconnecting: "disconnecting"
+    }
+  }
+}
+
+extension TunnelMachine {
+  /// The word of the state. A tunnel of which only the device is wanted is disconnected, whatever becomes of its device.
+  package var status: String {
+    switch state {
+    case .preparing where wish == .ready, .backingOff where wish == .ready, .disconnecting where endsDeviceAlone: "disconnected"
+    default: state.status
     }
   }
 }

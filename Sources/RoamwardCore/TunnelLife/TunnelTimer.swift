@@ -56,12 +56,14 @@ extension TunnelMachine {
   /// The next timer of the tunnel; `nil`: none.
   package var timer: TunnelTimer? {
     switch state {
+    // People see a tunnel that is down.
+    case .preparing where wish == .ready: nil
     case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline), .arming(_, let deadline, _):
       TunnelTimer(.giveUp, at: deadline)
     case .called(let deadline): TunnelTimer(.giveUp, at: deadline)
     case .reasserting(let deadline): deadline.map { TunnelTimer(.restart, at: $0) }
     case .backingOff(_, let until): until.map { TunnelTimer(.retry, at: $0) }
-    case .disconnected, .armed, .connected, .disconnecting: nil
+    case .disconnected, .withdrawing, .readying, .ready, .armed, .connected, .disconnecting: nil
     }
   }
 }
