@@ -311,13 +311,13 @@ let package = Package(
     gatewayTests(
       "GatewayServeTests",
       uses: [
-        "GatewayCore", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport", "roamward-gateway",
-        "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-pam", "roamward-gateway-store", "roamward-gateway-web",
-        "roamward-wireguard",
+        "GatewayCore", "GatewayHost", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport",
+        "roamward-gateway", "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-pam", "roamward-gateway-store",
+        "roamward-gateway-web", "roamward-wireguard",
       ],
       resources: [
-        "agree.py", "browser.py", "directory.bash", "flow.py", "gateway.bash", "grants.bash", "login.bash", "login.py", "openid.bash",
-        "page.bash", "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash", "shared.bash",
+        "agree.py", "browser.py", "directory.bash", "flow.py", "gateway.bash", "grants.bash", "host_path.py", "login.bash", "login.py",
+        "openid.bash", "page.bash", "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash", "shared.bash",
       ]),
     gatewayTests(
       "GatewayAuthTests",
@@ -552,7 +552,7 @@ let package = Package(
       "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderGroups", "SchemaCheck", "SeededRandom"],
       resources: [
         "scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "capture.bash", "crowd", "keepers.bash", "names.bash",
-        "question", "roaming.bash", "sniff", "find-key", "client.bash", "clients.bash", "clients", "guard.bash",
+        "question", "roaming.bash", "sniff", "find-key", "client.bash", "clients.bash", "clients", "guard.bash", "explained",
       ]),
     .target(name: "SchemaCheck", dependencies: ["JSON"], path: "Tests/SchemaCheck", swiftSettings: strict),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),

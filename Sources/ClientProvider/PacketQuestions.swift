@@ -95,7 +95,7 @@ extension PacketAnswer {
     switch stop {
     case .device: add("gateway device", "stop", "no device has \(destination)")
     case .forwarding: add("gateway forwarding", "stop", "the gateway's machine forwards no packets of this family")
-    case .route: add("gateway route", "stop", "the gateway's machine has no route to \(destination)")
+    case .route: add("gateway route", "stop", "the gateway's machine has no working route to \(destination)")
     case .other: add("gateway", "stop", "the gateway stops it for a reason that this version does not know; update this client")
     case nil:
       let way = link.map { link in nextHop.map { "by \($0) on \(link)" } ?? "on \(link)" } ?? "to the gateway itself"

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import KernelModel
 package import NetworkTypes
 import Wire
 
@@ -8,6 +9,8 @@ package enum RouteAnswer: Hashable, Sendable {
   case local
   /// It leaves by this link, to this router; `nil`: the destination is on the link.
   case leaves(link: String, gateway: IPAddress?)
+  /// It is given to this link, which drops it: it has no carrier.
+  case withoutCarrier(link: String)
   /// No route, with the kernel's reason.
   case none(String)
   /// There is no such link.
@@ -17,7 +20,8 @@ package enum RouteAnswer: Hashable, Sendable {
 extension KernelReader {
   /// The route of a packet of this machine; with `from`, of one that has come by this link.
   package func route(to destination: IPAddress, from: (source: IPAddress, link: String)? = nil) throws(NetlinkError) -> RouteAnswer {
-    let names = try socket.readLinks().names
+    let links = try socket.readLinks()
+    let names = links.names
     var coming: (IPAddress, UInt32)?
     if let from {
       guard let link = names.first(where: { $0.value == from.link }) else { return .unknownLink }
@@ -35,7 +39,10 @@ extension KernelReader {
     }
     guard let found else { return .none("the kernel gives no answer") }
     if found.isLocal { return .local }
-    guard found.leaves, let link = found.link.flatMap({ names[$0] }) else { return .none("a route makes it unreachable") }
-    return .leaves(link: link, gateway: found.gateway)
+    guard found.leaves, let link = links.first(where: { $0.index.value == found.link }) else {
+      return .none("a route makes it unreachable")
+    }
+    // The kernel keeps such a link's routes.
+    return link.hasCarrier ? .leaves(link: link.name, gateway: found.gateway) : .withoutCarrier(link: link.name)
   }
 }

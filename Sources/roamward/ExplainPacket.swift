@@ -9,33 +9,51 @@ import RoamwardCore
 extension Explain {
   /// Follows a packet on both sides of its tunnel (docs/decisions/0067-both-ends-explain-a-packet.md).
   func explain(_ destination: PacketDestination) throws {
+    var packet = PacketExplanation(destination)
+    // The kernel asks its local table before all others.
+    if case .local? = try? KernelReader().route(to: destination.address) {
+      packet.add("kernel", .pass, "an address of this machine")
+      return try tell(packet)
+    }
     let set = try policies.load()
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
     let desired = try facts.preview(of: set, on: snapshot, machine: machine).desired
-    var packet = PacketExplanation(destination)
     let tunnel = packet.follow(desired, Evaluator(networks: set.networks).decide(set, on: snapshot), of: set)
     if packet.stop == nil {
       if let tunnel {
-        if packet.take(facts.agent, tunnel) { packet.ask(facts.agent, tunnel) }
+        if packet.take(facts.agent, tunnel, desired) { packet.ask(facts.agent, tunnel) }
       } else {
         packet.compare(nil)
       }
     }
+    try tell(packet)
+  }
+
+  private func tell(_ packet: PacketExplanation) throws {
     write(json ? packet.json.text(indented: true) + "\n" : packet.text)
     if packet.verdict != .pass { throw ExitStatus.refused }
   }
 }
 
 extension PacketExplanation {
-  /// Whether the tunnel carries packets now.
-  fileprivate mutating func take(_ agent: AgentOptions, _ tunnel: String) -> Bool {
+  /// Whether the tunnel carries packets now. Without it they may go outside, where its kill switch does not block them.
+  fileprivate mutating func take(_ agent: AgentOptions, _ tunnel: String, _ desired: DesiredState) -> Bool {
     guard let report = try? ControlClient(path: agent.socket).status(within: .seconds(2)) else {
       add(tunnel, .unknown, "no agent is running that could say whether it is connected")
       return false
     }
     guard let status = report.tunnels.first(where: { $0.name == tunnel }), status.state == "connected" else {
-      add(tunnel, .stop, "\(report.tunnels.first { $0.name == tunnel }.map { "\($0.state): \($0.reason)" } ?? "unknown to the agent")")
+      let known = report.tunnels.first { $0.name == tunnel }
+      let state = known.map { "\($0.state): \($0.reason)" } ?? "unknown to the agent"
+      if case .leaves(let other, _)? = try? KernelReader().route(to: destination.address), other != known?.link,
+        desired.holdingBack(destination.address).isEmpty
+      {
+        add(tunnel, .note, "\(state); meanwhile it goes outside")
+        compare(nil)
+      } else {
+        add(tunnel, .stop, state)
+      }
       return false
     }
     add(tunnel, .pass, "connected")
@@ -46,13 +64,13 @@ extension PacketExplanation {
   @discardableResult fileprivate mutating func compare(_ link: String?) -> Bool {
     guard let answer = try? KernelReader().route(to: destination.address) else { return true }
     switch answer {
+    case .withoutCarrier(let other): add("kernel", .stop, "sends it by \(other), which has no carrier")
     case .leaves(let other, _) where link != nil && other != link:
       add("kernel", .stop, "sends it by \(other) now, not by \(link ?? ""); `roamward diff` says more")
     case .leaves(let other, let router):
       if link == nil { add("kernel", .pass, "by \(router.map { "\($0) on " } ?? "")\(other)") }
-    case .local: add("kernel", .pass, "an address of this machine")
     case .none(let reason): add("kernel", .stop, "no route (\(reason))")
-    case .unknownLink: break
+    case .local, .unknownLink: break
     }
     return stop == nil
   }

@@ -248,7 +248,7 @@ struct GatewayClientScenes {
         "  pass  gateway access: allowed by rule web",
         "  pass  gateway route: on corp1, with the gateway's own address (masquerade)", "it passes",
         "it passes", "stopped at gateway access: denied by rule printers", "stopped at gateway access: denied: no rule allows it",
-        "stopped at gateway route: the gateway's machine has no route to 10.96.4.1",
+        "stopped at gateway route: the gateway's machine has no working route to 10.96.4.1",
         "stopped at gateway device: no device has 10.95.0.9", "it passes",
         #"[1,"stop","gateway access","denied by rule printers"]"#,
         "pass  route: by 10.96.0.7 on corp1", "note  masquerade: it leaves with the gateway's own address", "it passes",

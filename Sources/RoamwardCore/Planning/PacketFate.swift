@@ -39,9 +39,14 @@ extension DesiredState {
       default: return .unreachable(by: route.destination)
       }
     }
-    guard case .table(let table) = firewall else { return .outside }
-    let guards = table.holdingBack(destination)
+    let guards = holdingBack(destination)
     return guards.isEmpty ? .outside : .blocked(by: guards)
+  }
+
+  /// The tunnels whose kill switches prevent a packet to this address from going outside.
+  package func holdingBack(_ destination: IPAddress) -> [String] {
+    guard case .table(let table) = firewall else { return [] }
+    return table.holdingBack(destination)
   }
 }
 

@@ -35,8 +35,8 @@ package enum StatusField {
     return text(value)
   }
 
-  /// The names of a tunnel's fields, for completions. The program's options name them several times for each command that it runs, whichever
-  /// that is, and the schema takes a third of its start.
+  /// The names of a tunnel's fields, for completions. Made once: the library that reads arguments asks for them several times, whatever the
+  /// command is, and the schema took a third of the program's start.
   package static let names: [String] = {
     let properties = (try? JSON.schema(of: StatusReport.Tunnel.self))?["properties"]?.members ?? []
     return properties.map(\.key)

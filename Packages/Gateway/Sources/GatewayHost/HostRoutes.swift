@@ -17,6 +17,7 @@ package struct HostRoutes {
     case .unknownLink: nil
     case .local: .local
     case _ where !Forwarding.isOn(destination.family): .notForwarded
+    case .withoutCarrier(let link): .withoutCarrier(link: link)
     case .leaves(let link, let gateway): .leaves(link: link, nextHop: gateway)
     case .none(let reason): .noRoute(reason)
     }

@@ -70,7 +70,7 @@ package struct PacketAnswer: Hashable, Sendable {
     case device = 5
     /// The gateway's machine forwards no packets of this family.
     case forwarding = 6
-    /// The gateway's machine has no route to it.
+    /// The gateway's machine has no route to it, or the link of the route has no carrier.
     case route = 7
     /// One of a later version.
     case other = 255

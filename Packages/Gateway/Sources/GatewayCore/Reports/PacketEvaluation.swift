@@ -77,6 +77,7 @@ package struct PacketEvaluation: Hashable, Sendable {
     case .local: judge(.route, true, "\(destination) is the gateway's own")
     case .leaves(let link, let nextHop?): judge(.route, true, "by \(nextHop) on \(link)")
     case .leaves(let link, nil): judge(.route, true, "on \(link)")
+    case .withoutCarrier(let link): judge(.route, false, "on \(link), which has no carrier")
     case .notForwarded: judge(.forwarding, false, "the gateway's machine forwards no packets of this family")
     case .noRoute(let reason): judge(.route, false, "the gateway's machine has no route to \(destination) (\(reason))")
     }
@@ -89,6 +90,8 @@ package enum HostPath: Hashable, Sendable {
   case local
   /// It leaves by this link, to this router; `nil`: the destination is on the link.
   case leaves(link: String, nextHop: IPAddress?)
+  /// The link that it would leave by has no carrier.
+  case withoutCarrier(link: String)
   case notForwarded
   case noRoute(String)
 
