@@ -32,6 +32,7 @@ package final class AuthWork {
   private var lastNumber: UInt32 = 0
   /// The passwords whose hashes were asked for.
   private var passwords: [UInt32: [UInt8]] = [:]
+  private var asked = AskedQuestions()
   private var sources: [DescriptorLoop.Source] = []
   private var alarm: (at: Moment, source: DescriptorLoop.Source)?
 
@@ -109,11 +110,31 @@ package final class AuthWork {
 // The gateway.
 extension AuthWork {
   private func ask(_ request: AuthRequest) {
-    do throws(SystemError) { try channel.send(request.frame.bytes) } catch {
-      // A gateway that takes nothing has stopped; the login is answered as if its store were away.
-      guard error.code == EAGAIN else { return loop.stop() }
-      if let number = request.number { answer(.unavailable, for: number) }
+    tellEnds()
+    guard asked.begin(request) else {
+      if let number = request.number { answer(.busy, for: number) }
+      return
     }
+    if send(request) { return }
+    // A gateway that takes nothing has stopped, or waits; the login is answered as if its store were away.
+    if let number = request.number {
+      asked.answered(number)
+      answer(.unavailable, for: number)
+    }
+  }
+
+  /// Tells the gateway of conversations that have ended: it keeps what it knows of them until then.
+  private func tellEnds() {
+    while let number = asked.nextEnd, send(.ended(number: number)) { asked.endIsTold() }
+  }
+
+  /// `false`: the gateway has left too much unread.
+  private func send(_ request: AuthRequest) -> Bool {
+    do throws(SystemError) { try channel.send(request.frame.bytes) } catch {
+      if error.code != EAGAIN { loop.stop() }
+      return false
+    }
+    return true
   }
 
   private func receiveReplies() {
@@ -132,6 +153,8 @@ extension AuthWork {
   }
 
   private func take(_ reply: AuthReply, _ passed: FileDescriptor?) {
+    if let number = reply.number { asked.answered(number) }
+    tellEnds()
     switch reply {
     // It has begun.
     case .start: loop.stop()
@@ -201,6 +224,8 @@ extension AuthWork {
   }
 
   private func check(_ name: GatewayName?, _ password: [UInt8], _ number: UInt32) {
+    // Before the gateway is asked: names are told apart by nothing.
+    guard workers.hasRoom else { return answer(.busy, for: number) }
     passwords[number] = password
     guard let name else { return judge(number, "", nil, .unknownName) }
     ask(.credential(number: number, name: name))
@@ -315,7 +340,8 @@ extension AuthWork {
     client.reading?.cancel()
     passwords[number] = nil
     desk.close(number)
-    ask(.ended(number: number))
+    asked.end(number)
+    tellEnds()
     setAlarm()
   }
 
@@ -334,17 +360,5 @@ extension AuthWork {
     alarm = nil
     for (number, effects) in desk.expire(at: .now) { carryOut(effects, number) }
     setAlarm()
-  }
-}
-
-extension AuthRequest {
-  /// The conversation that waits for an answer.
-  var number: UInt32? {
-    switch self {
-    case .credential(let number, _), .token(let number, _), .code(let number, _), .setPassword(let number, _),
-      .bind(let number, _, _, _, _), .signIn(let number, _), .password(let number, _, _), .promptAnswer(let number, _):
-      number
-    case .hello, .note, .ended: nil
-    }
   }
 }

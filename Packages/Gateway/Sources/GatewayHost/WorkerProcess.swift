@@ -10,9 +10,15 @@ final class WorkerProcess {
 
   private let program: String
   private let process: ConfinedProcess
+  private let loop: EventLoop
+  private var outbox: MessageOutbox
+  private var writing: EventSource?
   private let take: (LoginFrame) throws -> Void
   private let failed: (String) -> Void
   private var source: EventSource?
+
+  /// A busy process reads its messages late. One that leaves so many unread does not work.
+  private static let outboxLimit = 4096
 
   /// - Parameters:
   ///   - program: its name; it lies beside this program.
@@ -26,7 +32,9 @@ final class WorkerProcess {
     self.program = program
     self.take = take
     self.failed = failed
+    self.loop = loop
     process = try ConfinedProcess(programBeside(program), [program, "--at-work"], user: user, on: loop)
+    outbox = MessageOutbox(process.channel, limit: Self.outboxLimit)
     source = try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
   }
 
@@ -34,12 +42,22 @@ final class WorkerProcess {
 
   /// Ends it. Nothing is called any more.
   func end() {
-    source = nil
+    (source, writing) = (nil, nil)
     process.end()
   }
 
   func send(_ frame: LoginFrame, passing file: FileDescriptor? = nil) throws(SystemError) {
-    try process.channel.send(frame.bytes, passing: file)
+    try outbox.send(frame.bytes, passing: file)
+    if outbox.isEmpty || writing != nil { return }
+    writing = try loop.whenWritable(process.channel.descriptor.number) { [weak self] in self?.flush() }
+  }
+
+  private func flush() {
+    do throws(SystemError) { try outbox.flush() } catch {
+      // It has ended, which is received too.
+      return writing = nil
+    }
+    if outbox.isEmpty { writing = nil }
   }
 
   private func receive() {
