@@ -229,7 +229,9 @@ let package = Package(
     gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "NetworkTypes"], settings: safe),
     gateway("LoginProtocol", uses: ["NetworkTypes"], settings: safe),
     gateway("GatewayLogin", uses: ["GatewayCore", "LoginProtocol", "NetworkTypes"], settings: safe),
-    gateway("GatewayCredentials", uses: ["CCrypto", "CSodium"]),
+    // Linked by programs that hash passwords: they get huge pages for it (docs/decisions/0070).
+    .target(name: "CHashMemory", path: "Packages/Gateway/Sources/CHashMemory", cSettings: strictC),
+    gateway("GatewayCredentials", uses: ["CCrypto", "CHashMemory", "CSodium"]),
     .systemLibrary(name: "CTLS", path: "Packages/Gateway/Sources/CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
     // What reads strangers' bytes for the gateway.
     gateway("GatewaySockets", uses: ["LinuxIO", "NetworkTypes"]),

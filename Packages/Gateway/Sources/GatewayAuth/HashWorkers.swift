@@ -42,6 +42,13 @@ final class HashWorkers: @unchecked Sendable {
     }
   }
 
+  /// Whether a job would be taken now.
+  var hasRoom: Bool {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return queue.count < Self.queueLimit
+  }
+
   /// Adds a job; `false` if too many wait.
   func add(_ job: @escaping Job) -> Bool {
     pthread_mutex_lock(mutex)
@@ -62,7 +69,12 @@ final class HashWorkers: @unchecked Sendable {
     return all
   }
 
+  /// Below everything else here: a hash takes a processor for the time of thousands of packets, and nobody notices when it takes longer.
+  private static let niceness: Int32 = 5
+
   private func work() {
+    // Of this thread alone (nice(2)).
+    setpriority(__priority_which_t(UInt32(PRIO_PROCESS.rawValue)), 0, Self.niceness)
     while true {
       pthread_mutex_lock(mutex)
       while queue.isEmpty { pthread_cond_wait(condition, mutex) }

@@ -54,4 +54,32 @@ import Testing
     let skipped = (0..<1000).map { _ in microseconds { _ = PasswordHash.verify(wrong, "") } }
     #expect(skipped.sorted()[500] < samples.known.sorted()[500] * 0.8)
   }
+
+  /// New pages of this thread meanwhile.
+  private func pages(_ body: () -> Void) -> Int {
+    func faults() -> Int {
+      var usage = rusage()
+      getrusage(__rusage_who_t(1 /* RUSAGE_THREAD */), &usage)
+      return usage.ru_minflt
+    }
+    let before = faults()
+    body()
+    return faults() - before
+  }
+
+  @Test("the memory of a hash has huge pages, where the kernel gives any") func hugePages() throws {
+    let (size, huge, few) = (64 << 20, 2 << 20, 4096)
+    // These flags are not a hash's, so nothing but this test asks for huge pages here.
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    let block = try #require(mmap(nil, size + huge, PROT_READ | PROT_WRITE, flags, -1, 0))
+    try #require(block != MAP_FAILED)
+    defer { munmap(block, size + huge) }
+    let start = UnsafeMutableRawPointer(bitPattern: (UInt(bitPattern: block) + UInt(huge) - 1) & ~UInt(huge - 1))
+    let own = try #require(start)
+    madvise(own, size, 14 /* MADV_HUGEPAGE */)
+    let given = pages { for place in stride(from: 0, to: size, by: 4096) { own.storeBytes(of: 1, toByteOffset: place, as: UInt8.self) } }
+    let taken = pages { #expect(PasswordHash.usual.hash(Array("right".utf8)) != nil) }
+    // 16,384 small ones.
+    #expect(taken < few || given >= few, "\(taken), \(given)")
+  }
 }
