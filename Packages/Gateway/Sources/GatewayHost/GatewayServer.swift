@@ -234,10 +234,18 @@ package final class GatewayServer {
       if let conflict = plan.conflict { return trouble(conflict) }
       kernel.apply(plan) { [weak self] in self?.converge() }
       port?.open(on: state.link, view.directory.families)
-      if plan.steps.isEmpty { engine = present }
+      if try isVerified(plan, state) { engine = present }
       // The trouble of a store that is away stays.
       if !isAway { trouble(closed) }
     } catch { trouble("\(error)") }
+  }
+
+  /// Whether the link is as wanted after a plan's steps: the next change of a few devices then needs no look at all others.
+  private func isVerified(_ plan: GatewayPlan, _ state: GatewayState) throws(NetlinkError) -> Bool {
+    if plan.steps.isEmpty { return true }
+    let (rest, device) = try kernel.examine(for: state)
+    self.device = device
+    return rest.steps.isEmpty
   }
 
   /// Returns why packets are not forwarded: the unit has /proc/sys read-only, and turns forwarding on before the gateway's start.

@@ -66,7 +66,8 @@ struct Page: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show where the page is, and what keeps devices from it.")
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show where the page is, and what keeps devices from it.")
     @OptionGroup var state: StateOptions
 
     func run() throws { try Self.show(state) }

@@ -88,6 +88,14 @@ until_so 'alice reaches the server' reaches alice 203.0.113.2 443
 gateway doctor >/dev/null || fail "the doctor finds problems: $(gateway doctor || true)"
 gateway status | grep -q 'alice/laptop  10.77.0.2, fd77::2  connected' || fail "status: $(gateway status)"
 
+# The first change after the start reaches a device, and the gateway looks at no other.
+gateway peer add alice/phone >/dev/null
+until_so 'the phone is a peer' has_peers 2
+until_so 'the phone alone is changed' \
+  grep -q '^roamward-gateway: wg set wg-gateway peer (hidden) allowed-ips 10.77.0.3/32,fd77::3/128$' first.log
+gateway device remove alice/phone
+until_so 'the phone is no peer' has_peers 1
+
 # --- access ------------------------------------------------------------------------------------------------------
 
 is_refused alice 203.0.113.2 444 || fail 'a port without a rule is reached'

@@ -83,13 +83,12 @@ extension Administration {
   mutating func grant(_ pool: Pool, to device: Device) throws(GatewayError) {
     directory.requireAll()
     guard let holder = directory.path(of: device) else { return }
-    let leases = directory.leases.values.filter { $0.pool == pool.id }
-    let free = leases.filter { $0.device == nil }
+    // Of many thousands, few: no copy is made of the others.
+    let free = Array(directory.leases.values.lazy.filter { $0.device == nil && $0.pool == pool.id })
     if let own = free.filter({ $0.holder == holder }).max(by: { ($0.released ?? 0, $1.id) < ($1.released ?? 0, $0.id) }) {
       return renew(own, device, holder)
     }
-    let taken = Set(leases.map(\.address))
-    if let place = pool.places.first(where: { !taken.contains(pool.address(at: $0)) }) {
+    if let place = pool.places.first(where: { directory.lease(of: pool.address(at: $0)) == nil }) {
       put(
         .lease(Lease(id: newID(), pool: pool.id, address: pool.address(at: place), device: device.id, holder: holder)))
       return
