@@ -7,6 +7,7 @@ import LinuxPlatform
 import NetworkTypes
 import PolicySource
 import RoamwardCore
+import StatusDisplay
 
 /// The names that a shell completes. A shell waits for them after each tab, so nothing here waits long, prints an error or needs root.
 extension CompletionKind {
@@ -29,6 +30,9 @@ extension CompletionKind {
       typed.contains("=") ? [] : settingNames.map { "\($0)=" }
     }
   }
+
+  /// Names for `--field`. Asked for when it is completed, as a list would take a quarter of each start.
+  static var fields: CompletionKind { .custom { _, _, _ in StatusField.names } }
 
   /// The longest wait for an agent that is stopped or busy.
   private static let patience = Duration.milliseconds(300)

@@ -22,7 +22,7 @@ struct Status: ParsableCommand {
   @OptionGroup var agent: AgentOptions
   @Argument(help: "Name of the tunnel; without one, all tunnels.", completion: .tunnels) var tunnel: String?
   @Flag(help: "Print JSON.") var json = false
-  @Option(help: ArgumentHelp("Print one value for scripts.", valueName: "name"), completion: .list(StatusField.names))
+  @Option(help: ArgumentHelp("Print one value for scripts.", valueName: "name"), completion: .fields)
   var field: String?
   @Flag(help: "Report by the exit status whether all is as wanted.") var exitCode = false
   @Flag(help: "Follow the agent until Ctrl-C, also through restarts.") var watch = false
