@@ -31,6 +31,24 @@ def fill(path, keys):
     store.close()
 
 
+def give_passwords(path):
+    """Gives every user the password of u0: its hash."""
+    store = sqlite3.connect(path)
+    last = store.execute("SELECT value FROM meta WHERE name = 'last-id'").fetchone()[0]
+    version = store.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()[0] + 1
+    (password,) = store.execute("SELECT password FROM credentials JOIN users ON users.id = user_id WHERE name = 'u0'").fetchone()
+    without = store.execute("SELECT id FROM users WHERE id NOT IN (SELECT user_id FROM credentials)").fetchall()
+    for (user,) in without:
+        last += 1
+        insert(
+            store, "credentials", id=last, version=version, user_id=user, password=password, must_change=0, code_secret=b"", code_step=0
+        )
+    for name, value in [("last-id", last), ("version", version)]:
+        store.execute("UPDATE meta SET value = ? WHERE name = ?", (value, name))
+    store.commit()
+    store.close()
+
+
 def insert(store, table, **columns):
     store.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", tuple(columns.values()))
 
