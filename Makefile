@@ -50,7 +50,7 @@ strongswan = --package charon-systemd --package strongswan-swanctl --package lib
 # The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
 virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot
 
-.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick docs clean tests tested-packages tested-desktop $(virtual)
+.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick docs clean $(virtual)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -83,24 +83,15 @@ demo: ## a walk from home to the café, in network namespaces
 test: ## all tests, a release build, then the tests in a virtual machine
 	scripts/setup --vm --package --desktop
 	swift build --build-tests
-	$(MAKE) --no-print-directory packages-quick
-	$(MAKE) --no-print-directory --jobs=2 tests tested-packages
-	$(MAKE) --no-print-directory --jobs=3 --output-sync=target $(virtual) tested-desktop $(if $(CI),,size)
-
-# What waits for nothing runs beside the tests of programs that do: the processors are never idle. The one is told as it comes, the other at
-# its end.
-tests:
 	scripts/test
-
-tested-packages: packages-quick
-	@unset MAKEFLAGS; { scripts/site .build/debug .build/site && Tests/Packages/run; } >.build/tested-packages 2>&1 && status=0 || status=1; \
-	  cat .build/tested-packages; exit $$status
-
-tested-desktop:
+	scripts/site .build/debug .build/site
+	$(MAKE) --no-print-directory packages-quick
+	Tests/Packages/run
 	Tests/Desktop/run .build/desktop
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
 
-# Three virtual machines at a time, on two processors: each fills one, except while it waits. Each installs pages and completions, and would
-# have to make them with programs that start slowly there, were they not there already.
+# Two virtual machines at a time: each fills a processor. Each installs pages and completions, which are made here before, because programs
+# start slowly there.
 vm-managers: packages-quick
 	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 2400 -- Tests/VM/managers
