@@ -124,6 +124,7 @@ is_unavailable() { [[ $(answer "$@") == "84 1=b'\x06' 2=b'\x00\x0f'"* ]]; }
 [[ $(stat -c %a one/replica.db) == 600 ]] || fail "other users may read the replica: $(stat -c %a one/replica.db)"
 [[ $(sqlite one/replica.db 'SELECT count(*) FROM credentials') == 0 ]] || fail 'passwords are in the replica'
 kill -KILL "${serving[one]}"
+wait "${serving[one]}" 2>/dev/null || true
 gateway one cleanup >/dev/null
 ! at one ip link show wg-gateway 2>/dev/null || fail 'the link is left'
 ! at one nft list table inet roamward_gateway 2>/dev/null || fail 'the table is left'
