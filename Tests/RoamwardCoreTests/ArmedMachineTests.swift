@@ -78,37 +78,25 @@ import Testing
   }
 
   @Test("no sequence of events breaks what always holds") func invariants() {
-    var generator = SystemRandomNumberGenerator()
     let events: [TunnelMachine.Event] = [
       .want(.up), .want(.armed), .want(.armed), .want(.down), .prepared, .peerAnswered, .applied, .called, .idle,
       .failed(TunnelFailure(.stepFailed, "x")), .failed(TunnelFailure(.endpointUnresolved, "x")), .underlayChanged, .underlayLost, .slept,
       .deviceGone, .peerSilent(for: .seconds(24)), .removed, .settingsChanged, .tick,
     ]
-    for _ in 0..<5000 {
-      var machine = TunnelMachine()
-      var now = start
-      var (isStarted, isAnswered) = (false, false)
-      for _ in 0..<60 {
-        now = now + .seconds(Int64.random(in: 0...20, using: &generator))
-        let event = events.randomElement(using: &generator) ?? .tick
-        let before = machine
-        let effects = machine.handle(event, at: now)
-        for effect in effects {
-          if [.prepare, .arm].contains(effect) { isStarted = true }
-          if effect == .release { isStarted = false }
-          if [.prepare, .arm, .rearm, .release].contains(effect) { isAnswered = false }
-        }
-        if event == .peerAnswered, before.state.isAwaitingAnswer { isAnswered = true }
-        #expect(machine.level == .nothing || isStarted, "in the kernel only what was started")
-        #expect(machine.state != .connected || machine.isWanted && isAnswered, "connected only while wanted, after an answer")
-        #expect(machine.level != .armed || machine.isWanted, "routes only while wanted")
-        if machine.isSilent {
-          let asks: [TunnelMachine.Effect] = [.prepare, .probePeer, .reassert, .renewSessions]
-          #expect(!effects.contains(where: asks.contains), "armed, it asks nobody: \(before.state) \(event)")
-        }
-        if case .armed = machine.state { #expect(machine.wish == .armed && machine.nextDeadline == nil) }
-        if before.wish == .up, event == .idle { #expect(machine == before, "a session that is wanted never ends by idleness") }
+    let fresh: [TunnelMachine.Effect] = [.prepare, .arm, .rearm, .release]
+    var isAnswered = false
+    liveRandomly(5000, by: events) { step in
+      let (before, event, machine) = (step.before, step.event, step.machine)
+      if step.isFirst || step.effects.contains(where: fresh.contains) { isAnswered = false }
+      if event == .peerAnswered, before.state.isAwaitingAnswer { isAnswered = true }
+      #expect(machine.state != .connected || machine.isWanted && isAnswered, "connected only while wanted, after an answer")
+      #expect(machine.level != .armed || machine.isWanted, "routes only while wanted")
+      if machine.isSilent {
+        let asks: [TunnelMachine.Effect] = [.prepare, .probePeer, .reassert, .renewSessions]
+        #expect(!step.effects.contains(where: asks.contains), "armed, it asks nobody: \(before.state) \(event)")
       }
+      if case .armed = machine.state { #expect(machine.wish == .armed && machine.nextDeadline == nil) }
+      if before.wish == .up, event == .idle { #expect(machine == before, "a session that is wanted never ends by idleness") }
     }
   }
 }

@@ -91,39 +91,25 @@ import Testing
   }
 
   @Test("no sequence of events breaks what always holds") func invariants() {
-    var generator = SystemRandomNumberGenerator()
     let events: [TunnelMachine.Event] = [
       .want(.up), .want(.armed), .want(.ready), .want(.ready), .want(.down), .prepared, .prepared, .peerAnswered, .applied, .applied,
       .called, .idle, .failed(TunnelFailure(.stepFailed, "x")), .failed(TunnelFailure(.endpointUnresolved, "x")), .underlayChanged,
       .underlayLost, .slept, .deviceGone, .peerSilent(for: .seconds(24)), .removed, .settingsChanged, .retry, .tick,
     ]
-    for _ in 0..<5000 {
-      var machine = TunnelMachine()
-      var now = start
-      var isStarted = false
-      for _ in 0..<60 {
-        now = now + .seconds(Int64.random(in: 0...20, using: &generator))
-        let event = events.randomElement(using: &generator) ?? .tick
-        let before = machine
-        let effects = machine.handle(event, at: now)
-        for effect in effects {
-          if [.prepare, .arm].contains(effect) { isStarted = true }
-          if effect == .release { isStarted = false }
-        }
-        #expect(machine.level == .nothing || isStarted, "in the kernel only what was started")
-        if machine.wish == .ready {
-          #expect(!machine.isWanted && !machine.level.hasRoutes && !machine.state.isAwaitingAnswer, "\(before.state) \(event)")
-          #expect(["disconnected", "disconnecting"].contains(machine.status), "\(machine.state)")
-          let asks: [TunnelMachine.Effect] = [.prepare, .open, .probePeer, .reassert, .renewSessions]
-          #expect(!effects.contains(where: asks.contains), "it asks nobody: \(before.state) \(event)")
-        }
-        if machine.level == .device {
-          #expect(machine.wish == .ready, "the device alone only while just that is wanted: \(before.state) \(event)")
-        }
-        if before.level.hasRoutes, machine.level == .device { Issue.record("its sessions go before the way into it: \(event)") }
-        if case .ready = machine.state { #expect(machine.nextDeadline == nil && machine.isSilent) }
-        if effects.contains(.open) { #expect(before.level == .device && machine.wish == .up) }
+    liveRandomly(5000, by: events) { step in
+      let (before, event, machine) = (step.before, step.event, step.machine)
+      if machine.wish == .ready {
+        #expect(!machine.isWanted && !machine.level.hasRoutes && !machine.state.isAwaitingAnswer, "\(before.state) \(event)")
+        #expect(["disconnected", "disconnecting"].contains(machine.status), "\(machine.state)")
+        let asks: [TunnelMachine.Effect] = [.prepare, .open, .probePeer, .reassert, .renewSessions]
+        #expect(!step.effects.contains(where: asks.contains), "it asks nobody: \(before.state) \(event)")
       }
+      if machine.level == .device {
+        #expect(machine.wish == .ready, "the device alone only while just that is wanted: \(before.state) \(event)")
+      }
+      if before.level.hasRoutes, machine.level == .device { Issue.record("its sessions go before the way into it: \(event)") }
+      if case .ready = machine.state { #expect(machine.nextDeadline == nil && machine.isSilent) }
+      if step.effects.contains(.open) { #expect(before.level == .device && machine.wish == .up) }
     }
   }
 }

@@ -90,27 +90,15 @@ import Testing
   }
 
   @Test("no sequence of events breaks what always holds") func invariants() {
-    var generator = SystemRandomNumberGenerator()
     let events: [TunnelMachine.Event] = [
       .want(.up), .want(.down), .prepared, .peerAnswered, .applied, .failed(TunnelFailure(.stepFailed, "x")), .underlayChanged,
       .underlayLost, .removed,
       .tick,
     ]
-    for _ in 0..<2000 {
-      var machine = TunnelMachine()
-      var now = start
-      var isStarted = false
-      for _ in 0..<60 {
-        now = now + .seconds(Int64.random(in: 0...20, using: &generator))
-        let event = events.randomElement(using: &generator) ?? .tick
-        for effect in machine.handle(event, at: now) {
-          if effect == .prepare { isStarted = true }
-          if effect == .release { isStarted = false }
-        }
-        #expect(machine.level == .nothing || isStarted, "in the kernel only what was started")
-        #expect(machine.state != .connected || machine.isWanted, "connected only while wanted")
-        if case .backingOff = machine.state { #expect(machine.failure != nil) }
-      }
+    liveRandomly(2000, by: events) { step in
+      let machine = step.machine
+      #expect(machine.state != .connected || machine.isWanted, "connected only while wanted")
+      if case .backingOff = machine.state { #expect(machine.failure != nil) }
     }
   }
 }

@@ -72,3 +72,29 @@ final class TunnelSet {
     }
   }
 }
+
+/// What the set and its reconciler ask of a tunnel.
+extension TunnelSupervisor {
+  /// Whether a step is one of its own: of its link, or of its table.
+  func owns(_ step: Step) -> Bool {
+    step.concerns(link: linkName, table: Ownership.tables.lowerBound + slot)
+      || step.concerns(link: nil, table: Ownership.innerTable(of: slot))
+  }
+
+  /// Whether it is down and present only because another pass has to replace it, or remove it from `policies`.
+  func isReadyToGo(_ policies: PolicySet) -> Bool {
+    machine.state == .disconnected && (isToBeReplaced || policies.tunnel(named: policy.name) == nil)
+  }
+
+  /// Whether it is a WireGuard tunnel that is down.
+  var isWireGuardAtRest: Bool { policy.provider.isWireGuard && machine.state == .disconnected }
+
+  /// Whether its driver can take over, or end, what is noted: a command, a provider's program, or a device alone.
+  func takes(_ noted: HandOver.Tunnel, _ command: CommandProviderConfiguration?) -> Bool {
+    switch policy.provider {
+    case .wireGuard: command == nil && noted.provider == nil
+    case .command, .service: command != nil
+    case .installed: noted.provider != nil
+    }
+  }
+}

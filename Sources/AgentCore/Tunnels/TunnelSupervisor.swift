@@ -87,20 +87,6 @@ final class TunnelSupervisor {
   /// Notes that they have new sessions, or that no device could have had others.
   func sessionsBegan() { driver?.sessionsBegan() }
 
-  /// Whether a step is one of its own: of its link, or of its table.
-  func owns(_ step: Step) -> Bool {
-    step.concerns(link: linkName, table: Ownership.tables.lowerBound + slot)
-      || step.concerns(link: nil, table: Ownership.innerTable(of: slot))
-  }
-
-  /// Whether it is down and present only because another pass has to replace it, or remove it from `policies`.
-  func isReadyToGo(_ policies: PolicySet) -> Bool {
-    machine.state == .disconnected && (isToBeReplaced || policies.tunnel(named: policy.name) == nil)
-  }
-
-  /// Whether it is a WireGuard tunnel that is down.
-  var isWireGuardAtRest: Bool { policy.provider.isWireGuard && machine.state == .disconnected }
-
   var standing: DesiredTunnels.Standing { .init(setup, isWanted: isWanted, isRunning: machine.isRunning) }
 
   /// Takes a changed policy. Settings are applied by the next plan; another provider means another tunnel, which starts again.
@@ -216,15 +202,6 @@ final class TunnelSupervisor {
     guard mayBeHandedOver, let left = driver?.handOver() else { return nil }
     return HandOver.Tunnel(
       slot: slot, connectedSince: connectedSince, link: linkName, outer: policy.through?.name, provider: left.provider)
-  }
-
-  /// Whether its driver can take over, or end, what is noted: a command, a provider's program, or a device alone.
-  func takes(_ noted: HandOver.Tunnel, _ command: CommandProviderConfiguration?) -> Bool {
-    switch policy.provider {
-    case .wireGuard: command == nil && noted.provider == nil
-    case .command, .service: command != nil
-    case .installed: noted.provider != nil
-    }
   }
 
   /// Takes over the tunnel that another agent has left. Otherwise it is leftover state. `isOuterSame`: the tunnel that it goes through

@@ -167,13 +167,3 @@ extension TunnelMachine.State {
     }
   }
 }
-
-extension TunnelMachine {
-  /// The word of the state. A tunnel of which only the device is wanted is disconnected, whatever becomes of its device.
-  package var status: String {
-    switch state {
-    case .preparing where wish == .ready, .backingOff where wish == .ready, .disconnecting where endsDeviceAlone: "disconnected"
-    default: state.status
-    }
-  }
-}
