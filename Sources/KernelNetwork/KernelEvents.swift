@@ -89,8 +89,8 @@ package final class KernelEvents: Sendable {
     case unchanged
     /// Some objects are newly included: the last read may have missed a change of them, and has to be repeated.
     case wider
-    /// The kernel sends the events of other objects than count, until ``narrow()``: all that can matter, but for a link of a name that
-    /// tunnels need that gets another name.
+    /// The kernel sends the events of other objects than count, until ``narrow()``: all that can matter, except that a link with a name
+    /// that tunnels need gets another name.
     case inexact
   }
 

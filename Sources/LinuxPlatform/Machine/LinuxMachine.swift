@@ -40,8 +40,6 @@ package final class LinuxMachine {
   package var eventsHeld: () -> Void = {}
   /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
-  /// Its links, before they were told from earlier ones of the same index.
-  private var linksAsRead: [Link] = []
   private var generations = LinkGenerations()
   private var busFacts: [DeviceIdentity: DeviceAttachment] = [:]
 
@@ -150,7 +148,6 @@ package final class LinuxMachine {
         guard subscription == .wider else { break }
         if try reader.confirms(kernel, neighbours: needsMAC) { break }
       }
-      linksAsRead = kernel.links
       generations.identify(&kernel.links)
       lastRead = kernel
       return kernel
@@ -162,7 +159,8 @@ package final class LinuxMachine {
   /// Whether the kernel's state is still as it was read last, as far as its changes are announced only now. An error counts as no.
   func confirmsLastRead() -> Bool {
     guard var lastRead else { return true }
-    lastRead.links = linksAsRead
+    // As the kernel tells them: it knows no generations.
+    for i in lastRead.links.indices { lastRead.links[i].generation = 0 }
     return (try? reader.confirms(lastRead, neighbours: needed?.contains(.gatewayMAC) ?? true)) ?? false
   }
 

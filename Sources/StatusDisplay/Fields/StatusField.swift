@@ -35,12 +35,11 @@ package enum StatusField {
     return text(value)
   }
 
-  /// The names of a tunnel's fields, for completions. Made once: the library that reads arguments asks for them several times, whatever the
-  /// command is, and the schema took a third of the program's start.
-  package static let names: [String] = {
+  /// The names of a tunnel's fields, for completions.
+  package static var names: [String] {
     let properties = (try? JSON.schema(of: StatusReport.Tunnel.self))?["properties"]?.members ?? []
     return properties.map(\.key)
-  }()
+  }
 
   /// The error for a name that no policy describes.
   package static func unknownTunnel(_ name: String, in report: StatusReport) -> Unknown {

@@ -69,7 +69,7 @@ final class HashWorkers: @unchecked Sendable {
     return all
   }
 
-  /// Below everything else here: a hash takes a processor for the time of thousands of packets, and nobody notices when it takes longer.
+  /// Below the other programs: a hash takes a processor for the time of thousands of packets, and a login may wait for that.
   private static let niceness: Int32 = 5
 
   private func work() {
