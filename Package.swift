@@ -18,11 +18,10 @@ let safe: [SwiftSetting] = strict + [.strictMemorySafety()]
 /// this one after those of the command line.
 let fast: [SwiftSetting] = [.unsafeFlags(["-Xfrontend", "-O"], .when(configuration: .release))]
 
-/// For targets none of whose values is printed by its members' names (`"\\(value)"` of an enumeration, `print`, `dump`): a release goes
-/// without these names, and the linker can leave out what only they refer to (docs/decisions/0016).
-let unnamed: [SwiftSetting] = [
-  .unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"], .when(configuration: .release))
-]
+/// For targets none of whose values is printed by its members' names (`"\\(value)"` of an enumeration, `print`, `dump`): the programs go
+/// without these names, and the linker can leave out what only they refer to (docs/decisions/0016). In each configuration, so that tests
+/// see what users see.
+let unnamed: [SwiftSetting] = [.unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"])]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
 let strictC: [CSetting] = [

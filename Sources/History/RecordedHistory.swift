@@ -171,7 +171,7 @@ package struct RecordedHistory: Sendable {
   /// The place of a network; networks that are the same share it. `nil`: it cannot be read.
   private mutating func place(of network: RecordedNetwork) -> Int? {
     let text = network.snapshot.text()
-    let key = text + network.unavailable.sorted { $0.key < $1.key }.map { "\($0)" }.joined()
+    let key = text + network.unavailable.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined()
     if let place = places[key] { return place }
     guard var snapshot = readSnapshot(text: Array(text.utf8), file: "the record").snapshot else {
       damaged += 1

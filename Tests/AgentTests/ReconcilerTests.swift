@@ -123,6 +123,7 @@ import Testing
     life.machine.run(for: .seconds(1))
     #expect(try life.tunnel().state == "connected")
     #expect(life.status.policy.problems.map(\.line) == [3])
+    #expect(life.status.policy.problems.map(\.severity) == ["error"])
     life.machine.disk.problems = []
     life.agent.policiesChanged()
     life.machine.run(for: .seconds(1))

@@ -151,7 +151,7 @@ extension ManualOverride.Lifetime {
 
 extension Diagnostic {
   package var problem: StatusReport.Problem {
-    .init(file: location.file, line: location.line, column: location.column, severity: "\(severity)", message: message)
+    .init(file: location.file, line: location.line, column: location.column, severity: severity.rawValue, message: message)
   }
 }
 

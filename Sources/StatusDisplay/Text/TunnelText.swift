@@ -54,7 +54,7 @@ struct TunnelText {
       let end = tunnel.overrideUntil.map { "until \(localTime($0))" } ?? tunnel.overrideEnds ?? ""
       let since = age(time - (tunnel.overrideSince ?? time))
       lines.append(line("manual", "override (\(override)) for \(since)\(reason), \(end); `roamward resume \(tunnel.name)` ends it", .busy))
-      lines.append(line("rules", "\(tunnel.decision) (overridden)"))
+      lines.append(line("rules", "\(tunnel.decision.rawValue) (overridden)"))
     }
     // The end of an override is on the override's line.
     for timer in tunnel.timers where timer.what != TunnelTimer.What.overrideEnd.rawValue {
