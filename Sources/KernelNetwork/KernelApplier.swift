@@ -14,6 +14,9 @@ package struct KernelApplier: Sendable {
     wireGuard = try WireGuardKernel()
   }
 
+  /// The port of its requests, which the kernel's announcements of their effects name.
+  package var port: UInt32 { socket.port }
+
   /// Applies the steps and returns as many results, in their order. A failed step does not prevent the next ones.
   ///
   /// Consecutive steps on links, addresses, routes and rules are sent a thousand at a time, in order. Only many routes, which do not depend

@@ -60,7 +60,11 @@ package final class KernelEvents: Sendable {
 
   private struct Held {
     var datagrams: [[UInt8]] = []
+    /// The number of those that came before the last read.
+    var read = 0
     var wereLost = false
+
+    var isEmpty: Bool { !wereLost && datagrams.isEmpty }
   }
 
   /// The maximum number of datagrams that one `drain` reads from each socket, so that a storm cannot block the caller. The rest makes the
@@ -127,17 +131,44 @@ package final class KernelEvents: Sendable {
   /// matter any more: they are our own changes, half made. The next `drain` handles all others. Returns whether there are any.
   package func hold() -> Bool {
     held.withLock { held in
-      for _ in 0..<Self.holdLimit {
-        do throws(NetlinkError) {
-          guard let datagram = try route.receive() else { break }
-          held.datagrams.append(datagram)
-        } catch {
-          held.wereLost = true
-          break
+      _ = receive(into: &held)
+      held.read = held.datagrams.count
+      return !held.isEmpty
+    }
+  }
+
+  /// Whether announcements are set aside for the next `drain`.
+  package var holds: Bool { held.withLock { !$0.isEmpty } }
+
+  /// Whether nothing that can matter was announced since the last read, which showed `known`, apart from changes that were requested at
+  /// this port. The announcements are set aside. A change without a request, for example the loss of a carrier, has another port.
+  package func confirm(_ known: KernelState, changedBy port: UInt32) -> Bool {
+    held.withLock { held in
+      guard receive(into: &held), !held.wereLost, !wifi.isReadable else { return false }
+      var relevance: EventRelevance?
+      return held.datagrams[held.read...].allSatisfy { datagram in
+        NetlinkMessages(datagram).allSatisfy { message in
+          if message.port == port { return true }
+          let relevanceNow = relevance ?? EventRelevance(interest: interest.withLock { $0.present }, known: known)
+          relevance = relevanceNow
+          return relevanceNow.reason(of: message).isEmpty
         }
       }
-      return held.wereLost || !held.datagrams.isEmpty
     }
+  }
+
+  /// Returns false if there may be more.
+  private func receive(into held: inout Held) -> Bool {
+    for _ in 0..<Self.holdLimit {
+      do throws(NetlinkError) {
+        guard let datagram = try route.receive() else { return true }
+        held.datagrams.append(datagram)
+      } catch {
+        held.wereLost = true
+        return false
+      }
+    }
+    return false
   }
 
   /// Reads the announcements, and returns whether they can matter. `known` is the last read state: events that confirm it do not count.

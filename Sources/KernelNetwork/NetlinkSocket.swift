@@ -86,6 +86,15 @@ final class NetlinkSocket: Sendable {
     return setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
   }
 
+  /// Its port number (`nlmsg_pid`), unique in its network namespace: the kernel's announcement of a change names the port of the request.
+  var port: UInt32 { state.withLock { nl_socket_get_local_port($0.socket) } }
+
+  /// Whether there is something to receive.
+  var isReadable: Bool {
+    var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, 0) > 0
+  }
+
   /// Joins a multicast group, by number.
   func join(group: Int32) throws(NetlinkError) {
     let result = state.withLock { nl_socket_add_membership($0.socket, group) }

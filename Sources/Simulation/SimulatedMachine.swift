@@ -24,6 +24,8 @@ package final class SimulatedMachine {
   package var disk = SimulatedDisk()
   package var clock = SimulatedClock()
   package var failingSteps: (Step) -> String? = { _ in nil }
+  /// Whether nothing but the agent's own steps has changed since its last observation.
+  package var isAsObserved: () -> Bool = { true }
   /// Called after each applied step.
   package var whenApplied: (Step) -> Void = { _ in }
   package private(set) var log = SimulatedLog()
@@ -107,6 +109,7 @@ package final class SimulatedMachine {
     MachinePlatform(
       observe: { [unowned self] _ throws(PlatformError) in observe() },
       observeResolver: { [unowned self] _ in ResolverObservation(file: state.observed.resolvConf, resolver: state.observed.resolver) },
+      isAsObserved: { [unowned self] in isAsObserved() },
       apply: { [unowned self] steps in steps.compactMap { step in pass("\(step)", by: life) { self.apply(step) } ?? nil } },
       begin: { [unowned self] step, done in begin(step, by: life, then: done) }, endUserspaceLink: { _ in },
       wireGuardEngine: { [unowned self] in engine }, keepEngineReady: { life.isEngineReady = $0 && !life.isDead },

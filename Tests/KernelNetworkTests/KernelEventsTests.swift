@@ -1,4 +1,5 @@
 import Glibc
+import KernelModel
 import KernelNetwork
 import NetworkTypes
 import TestSupport
@@ -82,6 +83,42 @@ struct KernelEventsTests {
       try shell("ip link delete corp")
       #expect(events.hold())
       #expect(events.drain(known: try reader.read()).goneLinks.count == 1)
+    }
+  }
+
+  @Test("since a read nothing has changed but by our own requests: not by another program's, a lost carrier, or what was lost")
+  func confirms() throws {
+    try inNamespaces {
+      try Self.makeLink()
+      try shell("ip address add 192.0.2.5/24 dev lan0; ip route add default via 192.0.2.1")
+      try shell("ip tuntap add corp mode tun && ip link set corp alias roamward:corp && ip link set corp up")
+      let (reader, applier) = (try KernelReader(), try KernelApplier())
+      let events = try KernelEvents()
+      func isAsRead(after change: () throws -> Void) throws -> Bool {
+        _ = events.hold()
+        let known = try reader.read()
+        _ = events.subscribe(to: EventInterest(known, names: ["corp"]))
+        try change()
+        defer { _ = events.drain(known: known) }
+        return events.confirm(known, changedBy: applier.port)
+      }
+      let table = Ownership.tables.lowerBound
+      func apply(_ steps: [Step]) { #expect(applier.apply(steps).failures.isEmpty) }
+      let route = Route(to: try #require(IPPrefix("10.0.0.0/8")), on: "corp", table: table)
+      let rule = RoutingRule(family: .v4, priority: Ownership.rules.lowerBound, table: table)
+      #expect(try isAsRead {})
+      #expect(try isAsRead { apply([.addRoute(route), .addRule(rule)]) })
+      #expect(try !isAsRead { try shell("ip route delete 10.0.0.0/8 table \(table)") }, "another program removes our route")
+      #expect(try !isAsRead { try shell("ip rule delete priority \(Ownership.rules.lowerBound)") })
+      #expect(try !isAsRead { try shell("ip link set far0 down") }, "the carrier is lost")
+      #expect(try !isAsRead { try shell("ip link set far0 up") })
+      #expect(try !isAsRead { try shell("ip route replace default via 192.0.2.2") })
+      #expect(try !isAsRead { try shell("ip link delete corp") })
+      // What no observation reads does not count.
+      #expect(try isAsRead { try shell("ip route add 198.51.100.0/24 dev lan0 table 777") })
+      #expect(
+        try !isAsRead { try shell("for i in $(seq 250); do ip route add 198.51.100.$i dev lan0; ip route delete 198.51.100.$i; done") },
+        "more than is looked at")
     }
   }
 

@@ -71,6 +71,8 @@ package struct MachinePlatform {
   package var observe: (ObservationRequest) throws(PlatformError) -> Observation
   /// Reads the DNS backend and its state for these links, and nothing else.
   package var observeResolver: (Set<String>?) -> ResolverObservation
+  /// Whether the kernel has announced no change since the last observation, apart from those that our own steps made. False if it may have.
+  package var isAsObserved: () -> Bool
   /// Applies the steps that take effect at once, in order; returns those that failed.
   package var apply: ([Step]) -> [StepFailure]
   /// Begins a change that another program makes (`Step.isMadeByAnotherProgram`). Calls back when it has finished. If an engine has been
@@ -95,7 +97,7 @@ package struct MachinePlatform {
 
   package init(
     observe: @escaping (ObservationRequest) throws(PlatformError) -> Observation,
-    observeResolver: @escaping (Set<String>?) -> ResolverObservation, apply: @escaping ([Step]) -> [StepFailure],
+    observeResolver: @escaping (Set<String>?) -> ResolverObservation, isAsObserved: @escaping () -> Bool, apply: @escaping ([Step]) -> [StepFailure],
     begin: @escaping (Step, @escaping (Result<Void, PlatformError>) -> Void) -> Void, endUserspaceLink: @escaping (String) -> Void,
     wireGuardEngine: @escaping () -> EngineChoice, keepEngineReady: @escaping (Bool) -> Void,
     readDevice: @escaping (String) -> WireGuardState?, watchPackets: @escaping (String, @escaping () -> Void) -> Cancellation?,
@@ -104,6 +106,7 @@ package struct MachinePlatform {
   ) {
     self.observe = observe
     self.observeResolver = observeResolver
+    self.isAsObserved = isAsObserved
     self.apply = apply
     self.begin = begin
     self.endUserspaceLink = endUserspaceLink

@@ -7,6 +7,12 @@ import RoamwardCore
 struct PlannedWork {
   var steps: [Step]
   var problems: [Remark]
+  /// The starting tunnels with watched names for which these steps, and `nameServer`, are all that is left to do.
+  var completed: [TunnelSupervisor] = []
+  /// The step that changes the name server, where it depends on such a tunnel.
+  var nameServer: Step?
+
+  var isEmpty: Bool { steps.isEmpty && nameServer == nil }
 }
 
 extension AgentState {
@@ -29,8 +35,38 @@ extension AgentState {
     if plan.isEmpty { repairs.settled = desired }
     let conflicts = (repairs.text(at: now) + seen.others.collisions + pushedClaims()).map { Remark(.conflict, $0) }
     let limits = [resolver.note].compactMap { $0 }.map { Remark(.dnsLimited, $0) }
-    return PlannedWork(
+    var work = PlannedWork(
       steps: steps, problems: desired.notes + plan.conflicts + conflicts + limits + troubles.map { Remark(.trouble, $0) })
+    if let settings = desired.nameServer { work.completed = completed(settings, by: steps, of: plan) }
+    if !work.completed.isEmpty, let step = steps.first(where: \.isOfResolverProgram) {
+      work.nameServer = step
+      work.steps.removeAll { $0 == step }
+    }
+    return work
+  }
+
+  private func completed(_ settings: NameServerSettings, by steps: [Step], of plan: Plan) -> [TunnelSupervisor] {
+    guard !steps.isEmpty, steps.count == plan.steps.count, inProgress.resolver == nil else { return [] }
+    // Programs of the resolver make one change at a time.
+    let changes = steps.filter(\.isOfResolverProgram)
+    guard changes.allSatisfy({ if case .setNameServer = $0 { true } else { false } }), changes.count < 2 else { return [] }
+    return settings.watches.compactMap { tunnels[$0.tunnel] }.filter {
+      $0.machine.state.isApplying && plan.obstacles[$0.policy.name] == nil
+    }
+  }
+
+  /// The step that tells the name server which tunnels can be asked for now. `step`: the plan's step for it; `nil`: it has all else.
+  func progressStep(instead step: Step?) -> Step? {
+    var settings: NameServerSettings
+    switch (step, seen.state?.resolver.nameServer) {
+    case (.setNameServer(let planned)?, _): settings = planned
+    case (_, .running(let observed)?): settings = observed
+    default: return nil
+    }
+    for (place, watch) in settings.watches.enumerated() {
+      if let tunnel = tunnels[watch.tunnel] { settings.watches[place].progress = tunnel.setup.progress }
+    }
+    return .setNameServer(settings)
   }
 
   private func isHeldBack(_ step: Step, at now: Moment) -> Bool { step.isOfResolver && !resolver.mayAct(at: now) }

@@ -57,6 +57,8 @@ final class Reconciler {
     guard passes.begin() else { return }
     _ = noteSleepOfClock()
     repeat {
+      // Before the observation, which subscribes to the events of their links.
+      state.tunnels.follow(state.set)
       if state.schedule.isStale { observe() }
       // The round covers everything observed so far.
       passes.beginRound()
@@ -245,17 +247,18 @@ final class Reconciler {
       showTunnels(before)
       guard let work = state.plan(scope, troubles: platform.recoveryLog.troubles(), at: now) else { return }
       announcer.note(work.problems)
-      if work.steps.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.ordered.map(\.machine) { return }
+      if work.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.ordered.map(\.machine) { return }
       let failures = carryOut(work.steps)
+      if !work.completed.isEmpty { releaseLookups(after: work, failures) }
       // A tunnel is connected only if an observation shows its settings, also one that needs no step.
-      if !work.steps.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.steps.isEmpty) }
+      if !work.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.isEmpty) }
       // If the link went down or away after the observation, the plan is made again, twice at most; this is no failure.
       if repeats < 2, let after = state.seen.state, failures.contains(where: { $0.step.lostItsLink(between: before, after) }) {
         repeats += 1
         continue
       }
       let isSettled = verify(failures)
-      if isSettled && work.steps.isEmpty { return }
+      if isSettled && work.isEmpty { return }
       verified = isSettled && failures.isEmpty ? state.tunnels.ordered.map(\.machine) : nil
       if !failures.isEmpty {
         state.schedule.retry(at: now)
@@ -267,6 +270,17 @@ final class Reconciler {
     announcer.warn(Remark(.trouble, "the machine is not as wanted after eight rounds; it is looked at again in a second"))
     state.schedule.isStale = true
     state.schedule.retry(at: now)
+  }
+
+  /// Tells the name server that tunnels can be asked for whose steps have all been made: a held look-up does not wait for the observation
+  /// that verifies them. Not if anything else may have changed since the plan's observation: then only the next one shows where packets go.
+  private func releaseLookups(after work: PlannedWork, _ failures: [StepFailure]) {
+    var step = work.nameServer
+    if failures.isEmpty, !state.schedule.isStale, platform.machine.isAsObserved() {
+      for tunnel in work.completed { tunnel.releaseLookups() }
+      step = state.progressStep(instead: step)
+    }
+    if let step, !failures.contains(where: { step.builds(on: $0.step) }) { _ = carryOut([step]) }
   }
 
   /// Passes the observed state to the tunnels.

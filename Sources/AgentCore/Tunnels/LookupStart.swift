@@ -17,6 +17,8 @@ struct LookupStart {
   /// Whether a rule that watches look-ups found the tunnel up, by another rule or by hand.
   private var wasUp = false
   private var giveUpAt: Moment?
+  /// Whether its names are already asked for, while the observation that verifies its routes is still to come.
+  private(set) var isReleased = false
 
   /// Takes the intent of rules and person; returns the one that is acted on. `isWanted`: whether the tunnel is wanted up now.
   mutating func take(_ intent: Intent, isWanted: Bool, at now: Moment) -> Intent {
@@ -41,6 +43,12 @@ struct LookupStart {
     giveUpAt = now + Self.patience
     return true
   }
+
+  /// Its routes are in place, and nothing else has changed: its names can be asked for.
+  mutating func release() { isReleased = true }
+
+  /// Follows the tunnel's state.
+  mutating func follow(_ state: TunnelMachine.State) { if !state.isApplying { isReleased = false } }
 
   /// The end of a start that has not succeeded.
   func end(in state: TunnelMachine.State) -> Moment? { state.isUp || latest == nil ? nil : giveUpAt }
@@ -70,6 +78,9 @@ extension TunnelMachine.State {
     default: false
     }
   }
+
+  /// Whether its peer has answered, and its routes are being made.
+  var isApplying: Bool { if case .applying = self { true } else { false } }
 }
 
 extension TunnelMachine {

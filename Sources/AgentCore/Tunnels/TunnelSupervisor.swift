@@ -63,7 +63,7 @@ final class TunnelSupervisor {
       policy: policyInForce, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
     setup.renewsSessions = wantsNewSessions
     setup.isSilent = machine.isSilent
-    setup.progress = machine.progress
+    setup.progress = lookup.isReleased ? .connected : machine.progress
     return setup
   }
 
@@ -164,12 +164,16 @@ final class TunnelSupervisor {
     return awaitsOuter && isOpen || machine.isRunning && isOpen != wasOuterOpen
   }
 
+  /// All steps of its start were made: its names can be asked for before the observation that verifies them (docs/decisions/0072).
+  func releaseLookups() { lookup.release() }
+
   func handle(_ event: TunnelMachine.Event, on underlay: LinkFacts?) {
     self.underlay = underlay
     let (before, status) = (machine.state, machine.status)
     let event = isIdleInstead(of: event) ? .idle : event
     let now = platform.clock.now()
     let effects = machine.handle(lookup.turn(event, in: machine.state, rest: rest, at: now), at: now)
+    lookup.follow(machine.state)
     noteTime(before, status)
     if event == .applied { driver?.applied() }
     if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { driver?.noteAnswer(false) }

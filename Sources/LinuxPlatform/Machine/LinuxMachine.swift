@@ -156,6 +156,14 @@ package final class LinuxMachine {
     }
   }
 
+  /// Whether the kernel has announced no change since the last read, apart from those that our own steps made.
+  func isAsObserved() -> Bool {
+    guard let events, let lastRead else { return false }
+    let isSame = events.confirm(lastRead, changedBy: applier.port)
+    if events.holds { eventsHeld() }
+    return isSame
+  }
+
   /// Whether the kernel's state is still as it was read last, as far as its changes are announced only now. An error counts as no.
   func confirmsLastRead() -> Bool {
     guard var lastRead else { return true }

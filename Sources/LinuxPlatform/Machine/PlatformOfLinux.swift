@@ -51,7 +51,7 @@ extension MachinePlatform {
         observation.state.unfinishedLinks = observation.state.kernel.unfinished(among: unfinishedLinks())
         return observation
       },
-      observeResolver: machine.observeResolver, apply: machine.apply, begin: machine.begin,
+      observeResolver: machine.observeResolver, isAsObserved: machine.isAsObserved, apply: machine.apply, begin: machine.begin,
       endUserspaceLink: { machine.userspace.stop(link: $0) }, wireGuardEngine: { machine.wireGuardEngine },
       keepEngineReady: machine.keepEngineReady, readDevice: machine.readDevice, watchPackets: machine.watchPackets,
       countPackets: packetsCarried, watchLookups: { machine.watchLookups($0) }, controlGroup: populatedControlGroup)
