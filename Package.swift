@@ -410,7 +410,7 @@ let package = Package(
       uses: [
         "AgentCore", "CTextPages", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO",
         "LinuxPlatform", "NetworkTypes",
-        "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
+        "PolicySource", "ProviderGroups", "RoamwardCore", "Simulation", "SystemdIO", "TunnelProviders", logging,
       ], optimized: unnamed),
     rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"], optimized: unnamed),
     .executableTarget(

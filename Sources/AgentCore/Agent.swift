@@ -151,6 +151,8 @@ package final class Agent {
   /// Handles a write to resolv.conf, by the agent or another program. If the file was ours, the repair does not wait for the network to
   /// settle. It does not wait for decisions or new sessions on another network either: programs would read the other file meanwhile.
   package func resolverFileChanged(to file: ObservedResolvConf) {
+    // The echo of our own write, or the same text again.
+    if file == state.seen.state?.resolvConf, !state.schedule.isStale { return }
     guard !file.isOurs, state.repairs.settled?.resolvConf != nil else { return networkChanged() }
     if !reconciler.isPassing, !state.stop.isStopping {
       reconciler.reconverge(within: \.isOfResolver) {

@@ -168,9 +168,9 @@ private struct KnownObjects: Sendable {
   /// The best default route of each family; `wayLinks`: their links.
   let ways: [IPAddress.Family: Route]
   let wayLinks: Set<InterfaceIndex>
-  private let addresses: Set<LinkAddress>
-  private let routes: Set<Route>
-  private let rules: Set<RoutingRule>
+  private let addresses: Members<LinkAddress>
+  private let routes: Members<Route>
+  private let rules: Members<RoutingRule>
 
   init(_ kernel: KernelState) {
     links = Dictionary(kernel.links.map { ($0.index, $0) }) { first, _ in first }
@@ -181,9 +181,9 @@ private struct KnownObjects: Sendable {
     }
     self.ways = ways
     wayLinks = Set(kernel.links.filter { link in ways.values.contains { $0.link == link.name } }.map(\.index))
-    addresses = Set(kernel.addresses)
-    routes = Set(kernel.routes)
-    rules = Set(kernel.rules)
+    addresses = Members(kernel.addresses)
+    routes = Members(kernel.routes)
+    rules = Members(kernel.rules)
   }
 
   /// A removal agrees if there is no such object. The removal of a link never does: another device may have its index by now.
@@ -195,10 +195,25 @@ private struct KnownObjects: Sendable {
     case AddressMessage.new: return LinkAddress(message, linkNames: names).map(addresses.contains) ?? false
     case AddressMessage.delete:
       guard let gone = LinkAddress(message, linkNames: names) else { return false }
-      return !addresses.contains { $0.link == gone.link && $0.address == gone.address }
+      return !addresses.all.contains { $0.link == gone.link && $0.address == gone.address }
     case RouteMessage.new: return Route(message, linkNames: names).map(routes.contains) ?? false
     case RuleMessage.new: return RoutingRule(message).map(rules.contains) ?? false
     default: return false
     }
   }
+}
+
+/// Objects that are looked up for each event. Most machines have few, and one event: a set of them would cost more than it saves.
+private struct Members<Object: Hashable & Sendable>: Sendable {
+  private static var few: Int { 32 }
+
+  let all: [Object]
+  private let indexed: Set<Object>?
+
+  init(_ all: [Object]) {
+    self.all = all
+    indexed = all.count > Self.few ? Set(all) : nil
+  }
+
+  func contains(_ object: Object) -> Bool { indexed?.contains(object) ?? all.contains(object) }
 }

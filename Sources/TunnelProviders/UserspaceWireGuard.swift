@@ -170,13 +170,14 @@ package final class UserspaceWireGuard {
   /// Gives a new engine its configuration without waiting until it has taken it: the link is set up meanwhile. `finishConfiguring` waits.
   package func beginConfiguring(_ link: String, _ device: WireGuardDevice) throws(ProviderError) {
     running[link]?.isNew = false
-    prepareSockets(of: link, for: device)
     guard let request = UAPIRequest.configure(device, observed: nil) else { return }
     guard let connection = try UAPISocket(link: link, in: socketDirectory)?.send(request) else { throw noEngine(link) }
     running[link]?.answer = connection
   }
 
-  package func finishConfiguring(_ link: String) throws(ProviderError) {
+  /// Opens the sockets that the engine will ask for, and waits for its answer.
+  package func finishConfiguring(_ link: String, _ device: WireGuardDevice) throws(ProviderError) {
+    prepareSockets(of: link, for: device)
     guard let connection = running[link]?.answer else { return }
     running[link]?.answer = nil
     guard let socket = UAPISocket(link: link, in: socketDirectory) else { throw noEngine(link) }

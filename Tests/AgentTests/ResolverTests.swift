@@ -159,6 +159,22 @@ import Testing
     #expect(life.status.notes.contains { $0.text.contains("not applied: no") })
   }
 
+  @Test("the echo of our own write of the file makes no observation; another text does") func echo() throws {
+    let life = WatchedAgent(tunnel, on: cafe)
+    life.start()
+    life.machine.run(for: .seconds(5))
+    let looks = life.machine.log.observations
+    for _ in 0..<5 {
+      life.agent.resolverFileChanged(to: life.machine.state.observed.resolvConf)
+      life.machine.run(for: .seconds(1))
+    }
+    #expect(life.machine.log.observations == looks)
+    life.machine.state.keepResolver(ObservedResolver(), file: .file("nameserver 192.0.2.77\n"))
+    life.agent.resolverFileChanged(to: life.machine.state.observed.resolvConf)
+    life.machine.run(for: .seconds(1))
+    #expect(life.machine.log.observations > looks)
+  }
+
   @Test("a file that somebody writes over is put back before anything is looked at; the second time it waits, and is told") func putBack()
     throws
   {

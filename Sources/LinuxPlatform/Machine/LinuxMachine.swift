@@ -213,7 +213,7 @@ package final class LinuxMachine {
       }
     }
     for case .configureWireGuard(let link, let device) in begun {
-      do throws(ProviderError) { try userspace.finishConfiguring(link) } catch {
+      do throws(ProviderError) { try userspace.finishConfiguring(link, device) } catch {
         failures.append(StepFailure(step: .configureWireGuard(link: link, device), reason: "\(error)"))
       }
     }
