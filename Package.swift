@@ -318,8 +318,9 @@ let package = Package(
         "roamward-gateway-web", "roamward-wireguard",
       ],
       resources: [
-        "agree.py", "browser.py", "directory.bash", "flow.py", "gateway.bash", "grants.bash", "host_path.py", "login.bash", "login.py",
-        "openid.bash", "page.bash", "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash", "shared.bash",
+        "agree.py", "browser.py", "directory.bash", "flood.bash", "flow.py", "gateway.bash", "grants.bash", "host_path.py", "login.bash",
+        "login.py", "openid.bash", "page.bash", "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash",
+        "shared.bash",
       ]),
     gatewayTests(
       "GatewayAuthTests",
