@@ -556,6 +556,7 @@ let package = Package(
       resources: [
         "scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "capture.bash", "crowd", "keepers.bash", "names.bash",
         "question", "roaming.bash", "sniff", "find-key", "client.bash", "clients.bash", "clients", "guard.bash", "explained",
+        "pam.bash", "terminal",
       ]),
     .target(name: "SchemaCheck", dependencies: ["JSON"], path: "Tests/SchemaCheck", swiftSettings: strict),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),

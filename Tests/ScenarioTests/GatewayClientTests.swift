@@ -147,6 +147,36 @@ struct GatewayClientScenes {
     #expect(seen.lines.dropFirst().dropLast().allSatisfy { $0.hasSuffix("(auth-failed)") }, "\(seen)")
   }
 
+  @Test(
+    "a question of the gateway's PAM service is shown as it is typed where its module says so, and hidden otherwise",
+    .enabled(
+      if: access("/usr/include/security/pam_modules.h", R_OK) == 0 && access("/usr/bin/cc", X_OK) == 0, "needs cc and libpam0g-dev"))
+  func questionsOfPAM() throws {
+    let seen = try scene(words: ["pam.bash"]).run(
+      """
+      pam_machine
+      company_gateway
+      company user add asker
+      company login pam enable --service roamward >/dev/null
+      go cafe
+      client_policy ', username: asker' '' </dev/null
+      start_agent
+      roamward up office >/dev/null
+      for answer in 'password right' 'text blue' 'code 123 456'; do
+        within 30 field_is office 'questions[0].kind' "${answer%% *}"
+        [[ $answer == password* ]] || say "$(field office 'questions[0].prompt' | tail -n 2 | head -n 1)"
+        say "${answer%% *}: $(typed "${answer#* }")"
+      done
+      within 20 field_is office state connected
+      company sessions | grep -o 'asker/laptop .* by password,prompt'
+      stop_agent
+      """)
+    #expect(
+      seen.lines.map { $0.replacing(/asker.laptop .* by/, with: "asker/laptop by") } == [
+        "[password: hidden]", "[Colour?]", "[text: shown]", "[Token?]", "[code: hidden]", "asker/laptop by password,prompt", "0",
+      ], "\(seen)")
+  }
+
   @Test("settings that the gateway changes are in force at once, a flow goes on meanwhile, also behind a firewall of the laptop")
   func changedSettings() throws {
     let seen = try scene().run(

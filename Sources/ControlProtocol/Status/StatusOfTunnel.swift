@@ -229,7 +229,7 @@ extension StatusReport {
   /// What a tunnel's provider asks a person.
   package struct Question: Hashable, Sendable, Codable {
     package var number: Int
-    /// `password`, `code`, `url` or `confirm`.
+    /// `password`, `code`, `text`, `url` or `confirm`.
     package var kind: String
     package var prompt: String
     /// The page to open, for `url`.
@@ -259,7 +259,7 @@ extension StatusReport {
 
       var values: [String]? {
         switch self {
-        case .kind: ["password", "code", "url", "confirm"]
+        case .kind: ["password", "code", "text", "url", "confirm"]
         default: nil
         }
       }
