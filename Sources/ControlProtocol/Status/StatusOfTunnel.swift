@@ -234,18 +234,21 @@ extension StatusReport {
     package var prompt: String
     /// The page to open, for `url`.
     package var url: String?
+    /// Further web servers that a window for the sign-in opens, for `url`.
+    package var hosts: [String]?
     package var until: Timestamp
 
-    package init(number: Int, kind: String, prompt: String, url: String?, until: Timestamp) {
+    package init(number: Int, kind: String, prompt: String, url: String?, hosts: [String]? = nil, until: Timestamp) {
       self.number = number
       self.kind = kind
       self.prompt = prompt
       self.url = url
+      self.hosts = hosts
       self.until = until
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case number, kind, prompt, url, until
+      case number, kind, prompt, url, hosts, until
 
       var about: String {
         switch self {
@@ -253,6 +256,7 @@ extension StatusReport {
         case .kind: "What is asked for."
         case .prompt: "The question, for people."
         case .url: "The page to open; null: none."
+        case .hosts: "Web servers that a window for the sign-in opens beside the page's, by the policy; null: no page is asked for."
         case .until: "Time after which it counts as not answered."
         }
       }
