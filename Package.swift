@@ -317,8 +317,9 @@ let package = Package(
         "roamward-gateway-web", "roamward-wireguard",
       ],
       resources: [
-        "agree.py", "browser.py", "directory.bash", "flow.py", "gateway.bash", "grants.bash", "host_path.py", "login.bash", "login.py",
-        "openid.bash", "page.bash", "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash", "shared.bash",
+        "agree.py", "browser.py", "directory.bash", "flood.bash", "flow.py", "gateway.bash", "grants.bash", "host_path.py", "login.bash",
+        "login.py", "openid.bash", "page.bash", "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash",
+        "shared.bash",
       ]),
     gatewayTests(
       "GatewayAuthTests",
@@ -554,6 +555,7 @@ let package = Package(
       resources: [
         "scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "capture.bash", "crowd", "keepers.bash", "names.bash",
         "question", "roaming.bash", "sniff", "find-key", "client.bash", "clients.bash", "clients", "guard.bash", "explained",
+        "pam.bash", "terminal",
       ]),
     .target(name: "SchemaCheck", dependencies: ["JSON"], path: "Tests/SchemaCheck", swiftSettings: strict),
     .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),

@@ -5,6 +5,9 @@
 // gateway-logins flood ADDRESS PORT SECONDS USERS RATE    wrong passwords, so many a second whatever becomes of them, each second one with
 //                                                         a name that exists
 // gateway-logins timing ADDRESS PORT COUNT USERS          wrong passwords for COUNT names that exist and as many others, 8 at a time
+// gateway-logins wave ADDRESS PORT COUNT USERS            wrong passwords all at once: COUNT clients come up to the password, which prints
+//                                                         `ready`; at a line of standard input they say it, which prints `said`; it ends
+//                                                         when half of them have an answer
 // gateway-logins hashes COUNT                             no login: COUNT hashes as the gateway's by libsodium, by two threads
 //
 // Each connection has an address of its own in 198.18.0.0/15. Prints a line of JSON.
@@ -31,7 +34,7 @@
 
 enum { capacity = 16384, hello = 0x01, password = 0x02, welcome = 0x81, done = 0x83, failed = 0x84, wrong = 1, later = 2 };
 
-enum state { connecting, shaking, greeting, waiting };
+enum state { connecting, shaking, greeting, welcomed, waiting };
 
 struct client {
   int fd;
@@ -46,9 +49,9 @@ static SSL_CTX *context;
 static struct sockaddr_in gateway;
 static int events;
 static uint32_t users;
-static bool isFlood, isRight;
+static bool isFlood, isRight, isWave;
 static struct client clients[capacity];
-static int open_clients, unused[capacity];
+static int open_clients, welcomed_clients, unused[capacity];
 /// What became of attempts: the number of each, and of the judged ones the seconds from password to answer.
 static long begun, accepted, judged[2], pauses, broken;
 static double *times[2];
@@ -148,8 +151,9 @@ static bool proceed(struct client *client) {
   if (count <= 0) return SSL_get_error(client->session, count) == SSL_ERROR_WANT_READ;
   uint8_t kind = count > 2 ? bytes[2] : 0, reason = count > 6 ? bytes[6] : 0;
   if (client->state == greeting && kind == welcome) {
-    client->state = waiting;
-    return say_password(client);
+    welcomed_clients++;
+    client->state = isWave ? welcomed : waiting;
+    return isWave || say_password(client);
   }
   if (client->state != waiting) return false;
   client->state = connecting;
@@ -216,6 +220,24 @@ static void at_a_rate(double seconds, double rate) {
   }
 }
 
+static void all_at_once(long count) {
+  while (begun < count) begin((uint32_t)begun + 1);
+  while (welcomed_clients < count && open_clients == count) serve(100);
+  printf("ready\n");
+  fflush(stdout);
+  if (getchar() != '\n') die("standard input");
+  for (long i = 0; i < count; i++) {
+    if (clients[i].fd < 0 || clients[i].state != welcomed) continue;
+    clients[i].state = waiting;
+    if (say_password(&clients[i])) continue;
+    broken++;
+    end(&clients[i]);
+  }
+  printf("said\n");
+  fflush(stdout);
+  while (open_clients > 0 && 2 * (judged[0] + judged[1] + pauses) < count) serve(100);
+}
+
 static int ascending(const void *a, const void *b) {
   double left = *(const double *)a, right = *(const double *)b;
   return (left > right) - (left < right);
@@ -278,12 +300,13 @@ static int hash_alone(long count) {
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "hashes") == 0) return hash_alone(atol(argv[2]));
   if (argc < 6) {
-    fprintf(stderr, "usage: gateway-logins logins|timing ADDRESS PORT COUNT USERS\n"
+    fprintf(stderr, "usage: gateway-logins logins|timing|wave ADDRESS PORT COUNT USERS\n"
                     "       gateway-logins flood ADDRESS PORT SECONDS USERS RATE\n       gateway-logins hashes COUNT\n");
     return 2;
   }
   isRight = strcmp(argv[1], "logins") == 0;
   isFlood = strcmp(argv[1], "flood") == 0;
+  isWave = strcmp(argv[1], "wave") == 0;
   gateway = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[3]))};
   if (inet_pton(AF_INET, argv[2], &gateway.sin_addr) != 1) die("address");
   users = (uint32_t)atoi(argv[5]);
@@ -303,6 +326,8 @@ int main(int argc, char **argv) {
   double first = now();
   if (isFlood)
     at_a_rate(atof(argv[4]), argc > 6 ? atof(argv[6]) : 1000);
+  else if (isWave)
+    all_at_once(atol(argv[4]) < capacity ? atol(argv[4]) : capacity);
   else
     one_after_another(atol(argv[4]) * (isRight ? 1 : 2), isRight ? 16 : 8);
   report(now() - first);

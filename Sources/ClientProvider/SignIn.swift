@@ -185,7 +185,7 @@ final class SignIn {
     switch message {
     case .welcome(_, let methods): prove(by: methods)
     case .more(let method, let text): answer(method, text)
-    case .prompt(let text, _): prompt(text)
+    case .prompt(let text, let echo): prompt(text, isVisible: echo)
     case .visit(let page): visit(page)
     case .done(let grant):
       close()
@@ -249,15 +249,14 @@ final class SignIn {
     }
   }
 
-  /// A question of the service that checks the gateway's passwords. It may be for a code or another secret: it is asked as one, also where
-  /// the service would show the answer.
-  private func prompt(_ text: String) {
+  /// A question of the service that checks the gateway's passwords: for a secret, unless the service says that the answer may be seen.
+  private func prompt(_ text: String, isVisible: Bool) {
     link?.limit?.cancel()
     if question != 0 { host.withdraw(question) }
     question = 0
     prompts += 1
     guard prompts <= Self.promptLimit else { return fail("format", "the gateway \(options.server) asks too much", .nobody) }
-    ask(.code, text.isEmpty ? "Answer for \(options.server)" : "\(text)\nAnswer for \(options.server)") { [weak self] in
+    ask(isVisible ? .text : .code, text.isEmpty ? "Answer for \(options.server)" : "\(text)\nAnswer for \(options.server)") { [weak self] in
       self?.send(.answer(.prompt, $0))
     }
   }

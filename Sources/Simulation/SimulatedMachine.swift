@@ -124,7 +124,8 @@ package final class SimulatedMachine {
         watchers.removeAll { $0.watcher == nil }
         watchers.append(WeakWatcher(watcher: watch))
         return Cancellation(watch)
-      }, watchLookups: { [unowned self] came in lookedUp = { if !life.isDead { came($0) } } }, controlGroup: { _ in nil })
+      }, watchLookups: { [unowned self] came in lookedUp = { if !life.isDead { came($0) } } },
+      controlGroup: { [unowned self] in programs.controlGroups.contains($0) ? ControlGroup($0) : nil })
   }
 
   private func network(of life: SimulatedLife) -> NetworkPlatform {

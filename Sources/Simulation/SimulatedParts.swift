@@ -55,6 +55,8 @@ package struct SimulatedPrograms {
   package var runs: [String] = []
   /// Tunnels whose command has been brought up and not down.
   package var running = Set<String>()
+  /// The control groups that programs run in, by name.
+  package var controlGroups = Set<String>()
 }
 
 /// The program that changes the DNS backend.

@@ -8,7 +8,8 @@ struct Answer: ParsableCommand {
     commandName: "answer",
     abstract: "Give a tunnel's provider what it asks a person for.",
     discussion: """
-      `status` and `monitor` show open questions. The answer is read from the terminal, without showing a secret, or from standard input.
+      `status` and `monitor` show open questions. The answer is read from the terminal, without showing a secret, or from standard input. \
+      The answer to a question of the kind `text` is no secret, and shown.
       """)
 
   @OptionGroup var agent: AgentOptions
@@ -35,9 +36,15 @@ struct Answer: ParsableCommand {
     case "url", "confirm":
       if isTerminal { writeError(kind == "url" ? "Is it open? [y/n] " : "[y/n] ") }
       return ["y", "yes"].contains(readLine()?.lowercased() ?? "") ? "" : nil
-    default:
+    case "text":
       if isTerminal { writeError("Answer: ") }
-      return hidingInput(isTerminal) { readLine() }
+      return readLine()
+    default:
+      return hidingInput(isTerminal) {
+        // Asked for once nothing is shown any more: what is typed at once is no exception.
+        if isTerminal { writeError("Answer (not shown): ") }
+        return readLine()
+      }
     }
   }
 

@@ -3,6 +3,7 @@ import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import JSON
 import LinuxIO
 import LinuxPlatform
 
@@ -18,7 +19,7 @@ struct Release: ParsableCommand {
       group.
 
       --sign-in does the same for the page that a tunnel's provider shows (`roamward status`): only the web server of that page and those \
-      of --host are open, and only until the person has signed in.
+      of --host and of the policy (`sign-in: { hosts: … }`) are open, and only until the person has signed in.
 
       The journal records the caller. If no agent is running, the firewall table is removed, as `roamwardd --release` does.
       """)
@@ -47,10 +48,11 @@ struct Release: ParsableCommand {
     let programs = try only.map(ownControlGroup)
     let request = ReleaseRequest(
       isPortal: portal || signIn != nil, programs: programs, signIn: signIn, hosts: host.isEmpty ? nil : host, until: end, reason: reason)
-    _ = try agent.ask(.release(request))
+    let reply = try agent.ask(.release(request))
     let what = signIn.map { "the page of \($0)" } ?? (portal ? "the web and DNS" : nil)
     let whose = what.map { " for \($0)" + (programs.map { " of the programs in \($0)" } ?? "") } ?? ""
     write("kill switch suspended\(whose); `roamward resume` re-enables it\n")
+    for reason in reply["left-out"]?.array ?? [] { writeError("roamward: left out of the policy's hosts: \(reason.string ?? "")\n") }
   }
 
   /// Removes the table; no agent is running that would restore it.

@@ -14,7 +14,7 @@ import Testing
     program: /usr/lib/sample
     user: roamward-provider
     insecure: true
-    needs: [device, udp]
+    needs: [device, udp, ask]
     options: { type: object, required: [server], properties: { server: { type: string, format: endpoint } } }
     """
 
@@ -39,6 +39,7 @@ import Testing
               options: { server: "vpn.example:9" }
               credentials: { password: secret }
               allow: { routes: [10.0.0.0/8], domains: [corp.example] }
+              sign-in: { hosts: [Login.example, "mfa.example:8443", 192.0.2.7, "2001:db8::7", "[2001:db8::8]:8443"] }
               insecure: accept
       """)
     #expect(loaded.diagnostics.isEmpty, "\(loaded.diagnostics)")
@@ -46,10 +47,17 @@ import Testing
       Issue.record("\(loaded.policies.tunnels)")
       return
     }
-    #expect(provider.program.path == "/usr/lib/sample" && provider.program.needs == [.device, .udp] && provider.program.isInsecure)
+    #expect(provider.program.path == "/usr/lib/sample" && provider.program.needs == [.device, .udp, .ask] && provider.program.isInsecure)
     #expect(provider.options["server"]?.string == "vpn.example:9")
     #expect(provider.credentials == [ProviderCredential(name: "password", path: "/etc/p/secret")])
     #expect(provider.allowance.routes.map(\.description) == ["10.0.0.0/8"])
+    #expect(provider.signInHosts.map(\.port) == [443, 8443, 443, 443, 8443])
+    #expect(
+      provider.signInHosts.map(\.webServerText) == ["login.example", "mfa.example:8443", "192.0.2.7", "2001:db8::7", "[2001:db8::8]:8443"])
+    #expect(
+      PolicyPrinter.yaml(loaded.policies).contains(
+        "sign-in: { hosts: [login.example, mfa.example:8443, 192.0.2.7, \"2001:db8::7\", \"[2001:db8::8]:8443\"] }"),
+      "\(PolicyPrinter.yaml(loaded.policies))")
     #expect(!loaded.dependencies.contains("/etc/p/secret"), "no copy of a secret is kept")
     #expect(loaded.dependencies.contains("/usr/lib/roamward/providers/sample.yaml"))
   }
@@ -64,11 +72,40 @@ import Testing
       ("        name: sample\n        credentials: { Password: secret }", "7:24: \"Password\" is no name of a credential"),
       ("        name: sample\n        credentials: { password: none }", "the credential /etc/p/none cannot be used"),
       ("        name: sample\n        colour: red", "7:9: unknown key \"colour\" in the `installed` provider"),
+      (
+        "        name: sample\n        sign-in: { hosts: [a.example, \"*.cdn.example\"] }",
+        "7:39: \"*.cdn.example\" is a pattern; the kill switch opens addresses, and only a name has some"
+      ),
+      (
+        "        name: sample\n        sign-in: { hosts: https://a.example/login }",
+        "7:27: expected a name or an address, with a port or without it, such as login.example.com, found"
+      ),
+      ("        name: sample\n        sign-in: { hosts: a.example:0 }", "7:27: expected a name or an address"),
+      ("        name: sample\n        sign-in: { names: a.example }", "7:20: unknown key \"names\" in `sign-in`"),
+      (
+        "        name: sample\n        sign-in: { hosts: [\((1...33).map { "a\($0).example" }.joined(separator: ", "))] }",
+        "7:27: there are 33 hosts; at most 32 are allowed"
+      ),
       ("        options: {}", "`name` is missing in the `installed` provider"),
     ]) func mistakes(provider: String, problem: String)
   {
     let found = problems(provider)
     #expect(found.contains { $0.contains(problem) }, "\(found)")
+  }
+
+  @Test("hosts of a sign-in are of no use to a provider that asks nobody") func withoutQuestions() {
+    let files = MemoryFiles([
+      "/etc/p/10-a.yaml":
+        "version: 1\ntunnels:\n  t:\n    provider:\n      installed:\n        name: quiet\n        sign-in: { hosts: a.example }\n",
+      "/usr/lib/roamward/providers/quiet.yaml":
+        "name: quiet\nabout: Quiet.\nprogram: /usr/lib/quiet\nuser: roamward-provider\nneeds: [udp]\noptions: { type: object }\n",
+    ])
+    let found = loadPolicies(layers: ["/etc/p"], files: files.system, requireRootOwnership: true).diagnostics
+    #expect(
+      found.map { "\($0.location.line):\($0.location.column): \($0.message)" } == [
+        "7:9: the provider \"quiet\" never asks a person to sign in: its manifest does not need `ask`"
+      ])
+    #expect(found.first?.severity == .warning)
   }
 
   @Test("a secret that others may read is refused") func openSecret() {

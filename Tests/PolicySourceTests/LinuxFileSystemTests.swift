@@ -46,17 +46,15 @@ import Testing
 
   @Test("every policy that is shipped or shown loads, but those that are wrong on purpose and say so")
   func shipped() throws {
-    let repository = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    var system = PolicyFileSystem.linux
-    let read = system.read
     // Keys are made when an example runs, and not kept.
-    system.read = { path, limit throws(FileFailure) in
-      path.hasSuffix(".conf") ? (Array(Samples.wireGuard.utf8), .init(kind: .regular, mode: 0o600)) : try read(path, limit)
-    }
-    for layers in [["policies"], ["examples/walk/policies"], ["examples/walk/policies", "examples/walk/drop-ins"]] {
-      let loaded = loadPolicies(layers: layers.map { "\(repository)/\($0)" }, files: system, requireRootOwnership: false)
+    let system = Repository.files
+    let walk = "examples/walk/policies"
+    let shown = [["policies"], ["examples/gateway-client"], [walk], [walk, "examples/walk/drop-ins"]]
+    for layers in shown {
+      let loaded = loadPolicies(layers: layers.map { "\(Repository.root)/\($0)" }, files: system, requireRootOwnership: false)
+      #expect(!loaded.policies.tunnels.isEmpty, "\(layers)")
       for diagnostic in loaded.diagnostics where diagnostic.severity == .error {
-        let start = String(decoding: try read(diagnostic.location.file, 100).bytes, as: UTF8.self)
+        let start = String(decoding: try system.read(diagnostic.location.file, 100).bytes, as: UTF8.self)
         #expect(start.hasPrefix("# Wrong on purpose"), "\(diagnostic.rendered())")
       }
     }

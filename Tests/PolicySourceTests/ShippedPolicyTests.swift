@@ -14,13 +14,26 @@ enum Repository {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  static func load(_ path: String) -> LoadedPolicies {
+  /// The manifest of a provider, where its package installs it.
+  static func manifest(at path: String) -> String? {
+    let folder = "/usr/lib/roamward/providers/"
+    return path.hasPrefix(folder) ? try? text("packaging/providers/\(path.dropFirst(folder.utf8.count))") : nil
+  }
+
+  /// The machine's files, with keys and installed manifests that examples need.
+  static var files: PolicyFileSystem {
     var files = PolicyFileSystem.linux
     let read = files.read
     files.read = { path, limit throws(FileFailure) in
-      path.hasSuffix(".conf") ? (Array(Samples.wireGuard.utf8), .init(kind: .regular, mode: 0o600)) : try read(path, limit)
+      if path.hasSuffix(".conf") { return (Array(Samples.wireGuard.utf8), .init(kind: .regular, mode: 0o600)) }
+      if let manifest = manifest(at: path) { return (Array(manifest.utf8), .init(kind: .regular, mode: 0o644)) }
+      return try read(path, limit)
     }
-    return loadPolicies(layers: ["\(root)/\(path)"], files: files, requireRootOwnership: false)
+    return files
+  }
+
+  static func load(_ path: String) -> LoadedPolicies {
+    loadPolicies(layers: ["\(root)/\(path)"], files: files, requireRootOwnership: false)
   }
 
   static let policies = (try? PolicyFileSystem.linux.names("\(root)/policies"))?.filter { $0.hasSuffix(".yaml") }.sorted() ?? []

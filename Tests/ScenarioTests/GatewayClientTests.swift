@@ -147,6 +147,36 @@ struct GatewayClientScenes {
     #expect(seen.lines.dropFirst().dropLast().allSatisfy { $0.hasSuffix("(auth-failed)") }, "\(seen)")
   }
 
+  @Test(
+    "a question of the gateway's PAM service is shown as it is typed where its module says so, and hidden otherwise",
+    .enabled(
+      if: access("/usr/include/security/pam_modules.h", R_OK) == 0 && access("/usr/bin/cc", X_OK) == 0, "needs cc and libpam0g-dev"))
+  func questionsOfPAM() throws {
+    let seen = try scene(words: ["pam.bash"]).run(
+      """
+      pam_machine
+      company_gateway
+      company user add asker
+      company login pam enable --service roamward >/dev/null
+      go cafe
+      client_policy ', username: asker' '' </dev/null
+      start_agent
+      roamward up office >/dev/null
+      for answer in 'password right' 'text blue' 'code 123 456'; do
+        within 30 field_is office 'questions[0].kind' "${answer%% *}"
+        [[ $answer == password* ]] || say "$(field office 'questions[0].prompt' | tail -n 2 | head -n 1)"
+        say "${answer%% *}: $(typed "${answer#* }")"
+      done
+      within 20 field_is office state connected
+      company sessions | grep -o 'asker/laptop .* by password,prompt'
+      stop_agent
+      """)
+    #expect(
+      seen.lines.map { $0.replacing(/asker.laptop .* by/, with: "asker/laptop by") } == [
+        "[password: hidden]", "[Colour?]", "[text: shown]", "[Token?]", "[code: hidden]", "asker/laptop by password,prompt", "0",
+      ], "\(seen)")
+  }
+
   @Test("settings that the gateway changes are in force at once, a flow goes on meanwhile, also behind a firewall of the laptop")
   func changedSettings() throws {
     let seen = try scene().run(
@@ -302,11 +332,13 @@ struct GatewayClientScenes {
     let seen = try scene(words: ["browser.bash"]).run(
       """
       provider=$tests/../../Packages/Gateway/Tests/OpenIDConnectTests/issuer.py
-      printf '127.0.0.1 localhost\n203.0.113.90 login.example\n' >hosts
+      printf '127.0.0.1 localhost\n203.0.113.90 login.example\n203.0.113.91 mfa.example\n' >hosts
       mount --bind hosts /etc/hosts
       on internet ip address add 203.0.113.90/32 dev lo
+      on internet ip address add 203.0.113.91/32 dev lo
       mkdir provider
       on internet python3 "$provider" "$PWD/provider" 203.0.113.90 </dev/null >provider.log 2>&1 & issuing=$!
+      on internet python3 -m http.server --bind 203.0.113.91 443 </dev/null >mfa.log 2>&1 & issuing+=" $!"
       trap 'kill $issuing; leave_group' EXIT
       within 10 test -s provider/port
       issuer=https://login.example:$(cat provider/port)/person
@@ -317,10 +349,12 @@ struct GatewayClientScenes {
       on cafe nft 'table inet watch { chain c { type filter hook prerouting priority -300;
         iifname "lan0" ip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 51821 accept;
         iifname "lan0" ip daddr 203.0.113.90 tcp dport != 80 accept;
+        iifname "lan0" ip daddr 203.0.113.91 tcp dport 443 accept;
         iifname "lan0" meta l4proto { tcp, udp, icmp } counter; }; }'
       go cafe
-      client_policy '' '' <<<'    kill-switch: "on"'
+      client_policy '' '' <<<$'        sign-in: { hosts: [mfa.example, gone.example] }\n    kill-switch: "on"'
       printf '    routes: { include: [default] }\n' >>"$policies/office.yaml"
+      mfa() { timeout 2 bash -c 'echo 2>/dev/null >/dev/tcp/203.0.113.91/443'; }
       get() { curl --silent --max-time 2 --cacert provider/tls.pem --output /dev/null --write-out '%{http_code}' "$@" || true; }
       get http://203.0.113.80/ >/dev/null
       ((0 < $(clear))) && say detected
@@ -332,11 +366,18 @@ struct GatewayClientScenes {
       page=$(field office 'questions[0].url')
       before=$(clear)
       say "before: $(in_browser bash -c "$(declare -f get); get $page")"
-      roamward release --sign-in office --only $browser | sed 's|/[^ ;]*|GROUP|'
-      roamward status | head -n 1 | sed 's|/[^ ;]*|GROUP|; s|:[0-9]* outside|:PORT outside|'
+      roamward status | grep -o 'that opens .* too'
+      others=$(($(clear) - before))
+      roamward release --sign-in office --only $browser 2>left-out | sed 's|/[^ ;]*|GROUP|'
+      # The agent has asked for the addresses.
+      before=$(($(clear) - others))
+      grep -o "^roamward: left out of the policy's hosts: gone.example" left-out
+      roamward status | head -n 1 | sed 's|/[^ ;]*|GROUP|; s|:[0-9]*, |:PORT, |'
       babble & babbler=$!
       trap 'kill $issuing $babbler; leave_group' EXIT
       say "others: $(get "$page"), $(get http://203.0.113.80/)"
+      in_browser bash -c "$(declare -f mfa); mfa" && say "the policy's host"
+      mfa || say "and no others there"
       say "browser elsewhere: $(in_browser bash -c "$(declare -f get); get http://203.0.113.80/; get http://203.0.113.90/")"
       in_browser busybox nslookup www.example 203.0.113.53 >/dev/null 2>&1 || say "no other name server"
       say "browser: $(in_browser bash -c "$(declare -f get); get $issuer/.well-known/openid-configuration")"
@@ -354,10 +395,13 @@ struct GatewayClientScenes {
     #expect(
       seen.lines.map { $0.replacing(/alice.laptop .* by/, with: "alice/laptop by") } == [
         "[detected]", "roamward: office shows no page at which a person signs in; `roamward status` says what it waits for",
-        "[before: 000]", "kill switch suspended for the page of office of the programs in GROUP; `roamward resume` re-enables it",
-        "kill switch: window for the sign-in of office open: 203.0.113.90:PORT outside the tunnel for the programs in GROUP only; "
-          + "`roamward resume` closes it",
-        "[others: 000, 000]", "[browser elsewhere: 000000]", "[no other name server]", "[browser: 200]", "[0 others]", "203.0.113.80",
+        "[before: 000]", "that opens mfa.example, gone.example too",
+        "kill switch suspended for the page of office of the programs in GROUP; `roamward resume` re-enables it",
+        "roamward: left out of the policy's hosts: gone.example",
+        "kill switch: window for the sign-in of office open: 203.0.113.90:PORT, 203.0.113.91:443 outside the tunnel for the programs in "
+          + "GROUP only; `roamward resume` closes it",
+        "[others: 000, 000]", "[the policy's host]", "[and no others there]", "[browser elsewhere: 000000]", "[no other name server]",
+        "[browser: 200]", "[0 others]", "203.0.113.80",
         "[closed]", "alice/laptop by openID", "0",
       ])
   }

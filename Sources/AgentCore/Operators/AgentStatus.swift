@@ -76,7 +76,7 @@ extension Agent {
     report.questions = (supervisor.installed?.questions ?? []).map {
       .init(
         number: Int($0.number), kind: $0.question.kind.rawValue, prompt: $0.question.prompt, url: $0.question.url,
-        until: wallClock($0.until))
+        hosts: $0.question.kind == .url ? policy.signInHosts.map(\.webServerText) : nil, until: wallClock($0.until))
     }
     report.transport = supervisor.installed?.run.transport
     report.lookup = supervisor.lookup.latest.map { .init($0) }

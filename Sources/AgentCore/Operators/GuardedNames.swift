@@ -7,15 +7,19 @@ import RoamwardCore
 struct WantedEndpoint {
   let host: Endpoint.Host
   let port: UInt16?
+  /// Whether nothing is opened without its address. One that is not needed is left out then.
+  let isNeeded: Bool
 
-  init(_ host: Endpoint.Host, port: UInt16?) {
+  init(_ host: Endpoint.Host, port: UInt16?, isNeeded: Bool = true) {
     self.host = host
     self.port = port
+    self.isNeeded = isNeeded
   }
 
   var isName: Bool { if case .name = host { true } else { false } }
 
   init(_ text: String) throws(RequestError) {
+    isNeeded = true
     if let endpoint = GuardedEndpoint(text) {
       (host, port) = (.address(endpoint.address), endpoint.port)
     } else if let endpoint = Endpoint(text) {
@@ -31,40 +35,53 @@ struct WantedEndpoint {
   }
 }
 
-/// The endpoints of a guard while their names are resolved.
+/// What names have come to.
+struct ResolvedNames {
+  var endpoints: [GuardedEndpoint] = []
+  /// Why names that are not needed have no address.
+  var leftOut: [String] = []
+}
+
+/// The endpoints of a guard or of a sign-in while their names are resolved.
 final class GuardedNames {
   private let wanted: [WantedEndpoint]
-  private var found: [GuardedEndpoint] = []
+  private var found = ResolvedNames()
   private var lookups: [Cancellation] = []
   private var open = 0
-  private var done: ((Result<[GuardedEndpoint], RequestError>) -> Void)?
+  private var done: ((Result<ResolvedNames, RequestError>) -> Void)?
 
   init(_ wanted: [WantedEndpoint]) { self.wanted = wanted }
 
   /// Calls back once; at once if there is no name. Lives until then.
-  func resolve(_ network: NetworkPlatform, on link: LinkFacts?, then done: @escaping (Result<[GuardedEndpoint], RequestError>) -> Void) {
+  func resolve(_ network: NetworkPlatform, on link: LinkFacts?, then done: @escaping (Result<ResolvedNames, RequestError>) -> Void) {
     self.done = done
     open = 1
     for endpoint in wanted {
       switch endpoint.host {
-      case .address(let address): found.append(GuardedEndpoint(address: address, port: endpoint.port))
+      case .address(let address): found.endpoints.append(GuardedEndpoint(address: address, port: endpoint.port))
       case .name(let name):
         open += 1
-        let lookup = network.resolve(name, LookupWay(outsideOn: link)) { [self] in take($0, of: name, port: endpoint.port) }
+        let lookup = network.resolve(name, LookupWay(outsideOn: link)) { [self] in take($0, of: name, endpoint) }
         if let lookup { lookups.append(lookup) }
       }
     }
     end(one: nil)
   }
 
-  private func take(_ resolution: Resolution, of name: DomainName, port: UInt16?) {
+  private func take(_ resolution: Resolution, of name: DomainName, _ wanted: WantedEndpoint) {
     switch resolution {
     case .addresses(let addresses) where !addresses.isEmpty:
-      found += addresses.map { GuardedEndpoint(address: $0, port: port) }
+      found.endpoints += addresses.map { GuardedEndpoint(address: $0, port: wanted.port) }
       end(one: nil)
-    case .addresses: end(one: "\(name) has no address")
-    case .failed(let reason): end(one: "\(name) cannot be resolved: \(reason)")
+    case .addresses: fail("\(name) has no address", wanted)
+    case .failed(let reason): fail("\(name) cannot be resolved: \(reason)", wanted)
     }
+  }
+
+  private func fail(_ reason: String, _ wanted: WantedEndpoint) {
+    if wanted.isNeeded { return end(one: reason) }
+    found.leftOut.append(reason)
+    end(one: nil)
   }
 
   private func end(one failure: String?) {
@@ -74,6 +91,6 @@ final class GuardedNames {
     lookups = []
     done(
       failure.map { .failure(RequestError(code: .failed, message: "the endpoint \($0); write its address")) }
-        ?? .success(found.uniqued().sorted()))
+        ?? .success(ResolvedNames(endpoints: found.endpoints.uniqued().sorted(), leftOut: found.leftOut.sorted())))
   }
 }

@@ -21,7 +21,7 @@ extension Agent {
           do throws(RequestError) {
             // The machine may be another one by now.
             try checkGuard(request, process: process)
-            done(.success(try startGuard(request, process: process, endpoints: try result.get())))
+            done(.success(try startGuard(request, process: process, endpoints: try result.get().endpoints)))
           } catch {
             done(.failure(error))
           }

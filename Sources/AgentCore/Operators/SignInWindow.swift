@@ -7,11 +7,11 @@ internal import RoamwardCore
 
 // A window in the kill switch for the page at which a person signs in (docs/decisions/0068-a-window-for-a-sign-in.md).
 extension Agent {
-  /// Opens it once the names are resolved: for one control group, to the web server of the page that the tunnel's provider shows, and to
-  /// those that the request names.
+  /// Opens it once the names are resolved: for one control group, to the web server of the page that the tunnel's provider shows, to those
+  /// that the request names, and to those of the policy. Of these last ones, names without an address are left out.
   package func openSignIn(of tunnel: String, _ request: ReleaseRequest, then done: @escaping (Reply) -> Void) {
     func refuse(_ message: String) { done(.refused(RequestError(code: .failed, message: message))) }
-    guard state.set.tunnel(named: tunnel) != nil else { return done(.refused(noSuchTunnel(tunnel))) }
+    guard let policy = state.set.tunnel(named: tunnel) else { return done(.refused(noSuchTunnel(tunnel))) }
     guard request.programs != nil, request.isPortal else { return refuse("a window for a sign-in is for one program; name it with --only") }
     guard let page = state.tunnels[tunnel]?.installed?.questions.first(where: { $0.question.kind == .url })?.question.url,
       let parts = URLParts(page)
@@ -25,14 +25,16 @@ extension Agent {
     do throws(RequestError) {
       for text in request.hosts ?? [] { wanted.append(try WantedEndpoint(text)) }
     } catch { return done(.refused(error)) }
+    wanted += policy.signInHosts.map { WantedEndpoint($0.host, port: $0.port, isNeeded: false) }
     // The browser asks them too.
     awaitNameServers { [weak self] in
       guard let self else { return }
       GuardedNames(wanted).resolve(platform.network, on: lastSnapshot.primaryLink) { [weak self] result in
         do throws(RequestError) {
-          let sites = try result.get()
-          try self?.release(request, signIn: FirewallRelease.SignIn(tunnel, at: sites))
-          done(.done(["sites": .array(sites.map { .string($0.description) })]))
+          let found = try result.get()
+          try self?.release(request, signIn: FirewallRelease.SignIn(tunnel, at: found.endpoints))
+          let sites = JSON.array(found.endpoints.map { .string($0.description) })
+          done(.done(["sites": sites, "left-out": .array(found.leftOut.map { .string($0) })]))
         } catch { done(.refused(error)) }
       }
     }

@@ -127,7 +127,7 @@ extension InstalledDriver {
       throw Refusal(code: "no-question", text: "\(tunnel) asks nothing now")
     }
     guard let text else { return answer(open.number, .declined) }
-    if open.question.kind.isSecret {
+    if open.question.kind.takesText {
       guard !text.isEmpty, text.utf8.count <= 4096 else {
         throw Refusal(code: "invalid", text: "an answer has 1 to 4,096 bytes")
       }

@@ -89,7 +89,7 @@ package struct QuestionEvent: Happening {
 
     var values: [String]? {
       switch self {
-      case .kind: ["password", "code", "url", "confirm"]
+      case .kind: ["password", "code", "text", "url", "confirm"]
       default: nil
       }
     }

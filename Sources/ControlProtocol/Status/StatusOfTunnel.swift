@@ -229,23 +229,26 @@ extension StatusReport {
   /// What a tunnel's provider asks a person.
   package struct Question: Hashable, Sendable, Codable {
     package var number: Int
-    /// `password`, `code`, `url` or `confirm`.
+    /// `password`, `code`, `text`, `url` or `confirm`.
     package var kind: String
     package var prompt: String
     /// The page to open, for `url`.
     package var url: String?
+    /// Further web servers that a window for the sign-in opens, for `url`.
+    package var hosts: [String]?
     package var until: Timestamp
 
-    package init(number: Int, kind: String, prompt: String, url: String?, until: Timestamp) {
+    package init(number: Int, kind: String, prompt: String, url: String?, hosts: [String]? = nil, until: Timestamp) {
       self.number = number
       self.kind = kind
       self.prompt = prompt
       self.url = url
+      self.hosts = hosts
       self.until = until
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case number, kind, prompt, url, until
+      case number, kind, prompt, url, hosts, until
 
       var about: String {
         switch self {
@@ -253,13 +256,14 @@ extension StatusReport {
         case .kind: "What is asked for."
         case .prompt: "The question, for people."
         case .url: "The page to open; null: none."
+        case .hosts: "Web servers that a window for the sign-in opens beside the page's, by the policy; null: no page is asked for."
         case .until: "Time after which it counts as not answered."
         }
       }
 
       var values: [String]? {
         switch self {
-        case .kind: ["password", "code", "url", "confirm"]
+        case .kind: ["password", "code", "text", "url", "confirm"]
         default: nil
         }
       }

@@ -9,6 +9,7 @@ struct InstalledDraft {
   var options: Node?
   var credentials: [ProviderCredential] = []
   var allowance = SettingsAllowance.everything
+  var signIn: (hosts: [Endpoint], place: SourceLocation)?
   var insecure: SourceLocation?
 }
 
@@ -35,6 +36,12 @@ let installedKeys = Mapping(
       "allow", .settingsAllowance, "The settings that the provider may bring; those of the policy itself always come first.",
       example: "{ routes: [10.0.0.0/8], domains: [corp.example] }"
     ) { $0.allowance = $1 },
+    Key(
+      "sign-in", expects: ValueReader<[Endpoint]>.signIn.expected, schema: ValueReader<[Endpoint]>.signIn.schema,
+      "What a browser needs for the provider's sign-in while the kill switch blocks.", example: "{ hosts: [login.example.com] }"
+    ) { entry, draft, reading in
+      draft.signIn = ValueReader<[Endpoint]>.signIn.read(entry.value, &reading).map { ($0, entry.keyLocation) }
+    },
     Key(
       "insecure", expects: "`accept`", schema: .words(["accept"]),
       "Accept a provider that does not encrypt, or not well enough; needed for those whose manifest says so.", example: "accept"
@@ -71,6 +78,11 @@ func readInstalled(_ node: Node, _ reading: inout Reading) -> InstalledProviderC
       "the provider \(quoted(manifest.name)) protects nothing: its manifest says `insecure: true`",
       help: "use another provider, or add `insecure: accept` where that does not matter", at: place)
   }
+  if let place = draft.signIn?.place, !manifest.needs.contains(.ask) {
+    reading.warning(
+      "the provider \(quoted(manifest.name)) never asks a person to sign in: its manifest does not need `ask`", help: "remove `sign-in`",
+      at: place)
+  }
   let options = manifest.options.read(
     draft.options ?? Node(content: .null, location: node.location), as: "the options of `\(manifest.name)`", &reading)
   guard let options, reading.problems.errorCount == before else { return nil }
@@ -78,7 +90,8 @@ func readInstalled(_ node: Node, _ reading: inout Reading) -> InstalledProviderC
     name: name, path: manifest.program, user: manifest.user, needs: manifest.needs, capability: manifest.capability,
     isInsecure: manifest.isInsecure)
   return InstalledProviderConfiguration(
-    program: program, options: options, credentials: draft.credentials, allowance: draft.allowance)
+    program: program, options: options, credentials: draft.credentials, allowance: draft.allowance,
+    signInHosts: draft.signIn?.hosts ?? [])
 }
 
 private func readManifest(named name: String, at place: SourceLocation, _ reading: inout Reading) -> ProviderManifest? {

@@ -63,6 +63,9 @@ extension PolicyPrinter {
     if provider.allowance.routes != everything.routes { allowance.add("routes", destinations(provider.allowance.routes)) }
     if provider.allowance.domains != everything.domains { allowance.add("domains", texts(provider.allowance.domains)) }
     if !allowance.isEmpty { mapping.add("allow", .mapping(allowance)) }
+    if !provider.signInHosts.isEmpty {
+      mapping.add("sign-in", .mapping(YAMLMapping([("hosts", texts(provider.signInHosts.map(\.webServerText)))])))
+    }
     if provider.program.isInsecure { mapping.add("insecure", .word("accept")) }
     return mapping
   }

@@ -38,7 +38,8 @@ struct KeyTable: Sendable {
   static let policy = [
     KeyTable(policyKeys), KeyTable(historyKeys), KeyTable(tunnelKeys), KeyTable(providerKeys), KeyTable(wireGuardKeys),
     KeyTable(commandKeys),
-    KeyTable(installedKeys), KeyTable(allowanceKeys), KeyTable(unitKeys), KeyTable(profileKeys), KeyTable(tailscaleKeys),
+    KeyTable(installedKeys), KeyTable(allowanceKeys), KeyTable(signInKeys), KeyTable(unitKeys), KeyTable(profileKeys),
+    KeyTable(tailscaleKeys),
     KeyTable(onDemandKeys), KeyTable(ruleKeys), KeyTable(criteria), KeyTable(anyServerKeys), KeyTable(probeKeys), KeyTable(timeKeys),
     KeyTable(connectionKeys), KeyTable(timingKeys), KeyTable(routeKeys), KeyTable(dnsKeys), KeyTable(proxyKeys),
   ]

@@ -187,7 +187,7 @@ extension ProviderConfiguration {
   package func isSameTunnel(as other: ProviderConfiguration) -> Bool {
     switch (self, other) {
     case (.wireGuard(let one), .wireGuard(let two)): one.configuration == two.configuration
-    case (.installed(let one), .installed(let two)): one.asConfigured == two.asConfigured
+    case (.installed(let one), .installed(let two)): one.asStarted == two.asStarted
     default: self == other
     }
   }

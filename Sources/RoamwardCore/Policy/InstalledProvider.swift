@@ -10,24 +10,36 @@ package struct InstalledProviderConfiguration: Hashable, Sendable {
   package var credentials: [ProviderCredential]
   /// The settings that the provider may bring.
   package var allowance: SettingsAllowance
+  /// The web servers, beside the one of its page, that a window for a sign-in opens; in the order of the policy.
+  package var signInHosts: [Endpoint]
   /// The settings that the provider has brought and that are allowed; a policy file never has them.
   package var settings = BroughtSettings()
 
   package init(
-    program: ProviderProgram, options: JSON = [:], credentials: [ProviderCredential] = [], allowance: SettingsAllowance = .everything
+    program: ProviderProgram, options: JSON = [:], credentials: [ProviderCredential] = [], allowance: SettingsAllowance = .everything,
+    signInHosts: [Endpoint] = []
   ) {
     self.program = program
     self.options = options
     self.credentials = credentials
     self.allowance = allowance
+    self.signInHosts = signInHosts
   }
 
-  /// The same without the settings that the provider has brought.
-  package var asConfigured: InstalledProviderConfiguration {
+  /// What a run of its program depends on: all but the settings that it has brought, and the hosts of a sign-in, which are for the agent.
+  package var asStarted: InstalledProviderConfiguration {
     var same = self
-    same.settings = BroughtSettings()
+    (same.settings, same.signInHosts) = (BroughtSettings(), [])
     return same
   }
+
+  /// The most hosts of a sign-in.
+  package static let signInHostLimit = 32
+}
+
+extension TunnelPolicy {
+  /// The web servers, beside the one of its provider's page, that a window for a sign-in opens.
+  package var signInHosts: [Endpoint] { if case .installed(let provider) = provider { provider.signInHosts } else { [] } }
 }
 
 /// A provider's program, as its manifest describes it.

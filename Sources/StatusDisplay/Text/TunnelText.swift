@@ -38,7 +38,9 @@ struct TunnelText {
   /// How a browser of this machine reaches the page while the kill switch blocks it.
   private func window(_ question: StatusReport.Question) -> String {
     guard isBlocked, question.kind == "url" else { return "" }
+    let others = question.hosts ?? []
     return "; blocked by the kill switch: first `roamward release --sign-in \(tunnel.name) --only PID`, with the browser's process"
+      + (others.isEmpty ? "" : "; that opens \(others.joined(separator: ", ")) too")
   }
 
   private var reasons: [StyledLine] {

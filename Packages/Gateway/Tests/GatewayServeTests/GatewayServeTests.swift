@@ -45,6 +45,24 @@ struct GatewayServeTests {
   }
 
   @Test(
+    "thousands of logins a second end neither the process for logins nor a relay; devices and a right login go on",
+    .enabled(
+      if: ["openssl/ssl.h", "sodium.h"].allSatisfy { access("/usr/include/\($0)", R_OK) == 0 }
+        && (try? shell("command -v cc python3 pgrep ss")) != nil,
+      "needs cc, libssl-dev, libsodium-dev, python3, pgrep and ss"),
+    .timeLimit(.minutes(5)))
+  func flood() throws {
+    let outcome = try run(
+      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/flood.bash"],
+      environment: [
+        "ROAMWARD_BIN": Self.programs, "FLOOD": folder + "/../../../../Benchmarks/gateway-logins.c", "RELAY": folder + "/relay.py",
+        "LOGIN": folder + "/login.py", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+      ], limit: .seconds(240))
+    print(outcome.output)
+    #expect(outcome.code == 0, "\(outcome.output)")
+  }
+
+  @Test(
     "a person signs in at an OpenID provider with a code; the provider decides on groups, and never on who else may log in",
     .enabled(
       if: (try? shell("command -v python3 openssl curl ip unshare pgrep")) != nil, "needs python3, openssl, curl, ip, unshare and pgrep"),

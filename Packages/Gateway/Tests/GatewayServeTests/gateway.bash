@@ -9,7 +9,6 @@ tell() {
   at gateway nft list ruleset || true
 }
 
-at() { ip netns exec "$@"; }
 gateway() { at gateway "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }
 # A line that an administrator types to get from nothing to a connected client.
 typed() {
@@ -29,16 +28,6 @@ for port in 443 444; do at server busybox nc -ll -p "$port" -e busybox cat & don
 at gateway busybox nc -ll -p 445 -e busybox cat &
 
 # --- helpers -----------------------------------------------------------------------------------------------------
-
-# A stock client with the file that the gateway printed.
-connect() { # NAME
-  at "$1" wireguard-go "wg-$1" >"$1.log" 2>&1
-  at "$1" wg setconf "wg-$1" <(wg-quick strip "./$1.conf")
-  local address route
-  for address in $(sed -n 's/^Address = //p' "$1.conf" | tr , ' '); do ip -n "$1" address add "$address" dev "wg-$1"; done
-  ip -n "$1" link set "wg-$1" up
-  for route in $(sed -n 's/^AllowedIPs = //p' "$1.conf" | tr , ' '); do ip -n "$1" route add "$route" dev "wg-$1"; done
-}
 
 # Whether a new connection from a client to an address and port carries a line there and back.
 reaches() { # NAME ADDRESS PORT

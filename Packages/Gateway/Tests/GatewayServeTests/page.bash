@@ -5,7 +5,6 @@
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
-at() { ip netns exec "$@"; }
 gateway() { at gateway "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }
 # A stock client with the file that the gateway printed.
 connect() { # NAME

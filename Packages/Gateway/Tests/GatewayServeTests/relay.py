@@ -3,8 +3,10 @@
 relay.py HOST PORT ask        prints kind and first value of the answer, in hexadecimal
 relay.py HOST PORT nonsense   prints whether the gateway closes a relay of something else than WireGuard
 relay.py HOST PORT crowd      prints how many relays a stranger gets at once
+relay.py HOST PORT carry UDP  carries the datagrams of a client at 127.0.0.1:UDP, and fails when the gateway closes the relay
 """
 
+import select
 import socket
 import ssl
 import struct
@@ -37,6 +39,27 @@ def relay(host, port):
     return stream, read(stream, length)
 
 
+def carry(stream, local):
+    """Until the gateway closes the relay, which is an error."""
+    client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    client.bind(("127.0.0.1", local))
+    place, received = None, b""
+    while True:
+        ready, _, _ = select.select([stream, client], [], [], 0 if stream.pending() else None)
+        if client in ready:
+            datagram, place = client.recvfrom(65536)
+            stream.sendall(struct.pack(">H", len(datagram)) + datagram)
+        if stream in ready or stream.pending():
+            part = stream.recv(65536)
+            if not part:
+                raise SystemExit("the gateway has closed the relay")
+            received += part
+        while len(received) > 2 and len(received) >= 2 + int.from_bytes(received[:2], "big"):
+            end = 2 + int.from_bytes(received[:2], "big")
+            client.sendto(received[2:end], place)
+            received = received[end:]
+
+
 host, port, what = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 if what == "crowd":
     streams, taken = [], 0
@@ -47,6 +70,9 @@ if what == "crowd":
     print(taken)
     raise SystemExit
 stream, answer = relay(host, port)
+if what == "carry":
+    stream.settimeout(None)
+    carry(stream, int(sys.argv[4]))
 if what == "ask":
     print(f"{answer[0]:02x} {answer[4]:02x}")
 else:

@@ -30,6 +30,8 @@ until_so() {
   done
 }
 
+at() { ip netns exec "$@"; } # NAMESPACE COMMAND...
+
 join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
   ip link add "$2" netns gateway type veth peer name out0 netns "$1"
   ip -n "$1" address add "$3/24" dev out0
@@ -37,6 +39,16 @@ join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
   ip -n "$1" link set lo up
   ip -n "$1" link set out0 up
   ip -n gateway link set "$2" up
+}
+
+# A stock client with the file that the gateway printed.
+connect() { # NAME
+  at "$1" wireguard-go "wg-$1" >"$1.log" 2>&1
+  at "$1" wg setconf "wg-$1" <(wg-quick strip "./$1.conf")
+  local address route
+  for address in $(sed -n 's/^Address = //p' "$1.conf" | tr , ' '); do ip -n "$1" address add "$address" dev "wg-$1"; done
+  ip -n "$1" link set "wg-$1" up
+  for route in $(sed -n 's/^AllowedIPs = //p' "$1.conf" | tr , ' '); do ip -n "$1" route add "$route" dev "wg-$1"; done
 }
 
 # What a client of a login has to see where nothing may be told apart.

@@ -36,6 +36,7 @@ enum Samples {
     .failed(TunnelFailure(code: "auth-failed", text: "wrong password", help: .person)),
     .failed(TunnelFailure(code: "busy", text: "the server is full", help: .time, retryAfter: .milliseconds(30_500))), .stopped, .asleep,
     .ask(id: 7, Question(kind: .password, prompt: "Password for alice")),
+    .ask(id: 7, Question(kind: .text, prompt: "Office or warehouse?")),
     .ask(id: 8, Question(kind: .url, prompt: "Sign in", url: "https://example.org/login")), .withdraw(id: 8), .openDevice(id: 9),
     .openXFRM(id: 10),
     .openSocket(id: 10, .udp, Endpoint(host: .address(IPAddress(v4: 0xc633_6401)), port: 9999)),

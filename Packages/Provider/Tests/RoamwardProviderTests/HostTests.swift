@@ -133,8 +133,10 @@ final class ScriptedProvider: TunnelProvider {
   @Test("a question is answered, declined, withdrawn, or nobody is there") func questions() {
     let (host, provider) = Self.connected()
     var answers: [ProviderHost.Answer] = []
-    host.answers = { $0.kind == .code ? .secret([7]) : nil }
+    host.answers = { $0.kind == .code ? .secret([7]) : $0.kind == .text ? .secret([8]) : nil }
     provider.host.ask(Question(kind: .code, prompt: "Code")) { answers.append($0) }
+    host.advance(by: .zero)
+    provider.host.ask(Question(kind: .text, prompt: "Name")) { answers.append($0) }
     host.advance(by: .zero)
     let id = provider.host.ask(Question(kind: .confirm, prompt: "Sure?")) { answers.append($0) }
     host.advance(by: .zero)
@@ -144,7 +146,7 @@ final class ScriptedProvider: TunnelProvider {
     host.advance(by: .zero)
     provider.host.withdraw(other)
     host.advance(by: .zero)
-    #expect(answers == [.secret([7]), .declined] && host.questions.isEmpty)
+    #expect(answers == [.secret([7]), .secret([8]), .declined] && host.questions.isEmpty)
     host.stop()
     host.start(mayAsk: false)
     provider.host.ask(Question(kind: .password, prompt: "Password")) { answers.append($0) }

@@ -240,7 +240,7 @@ public struct ProviderEndpoint: Sendable {
     case .openXFRM(let id): (id, .xfrm)
     case .openSocket(let id, _, _): (id, .socket)
     case .resolve(let id, _): (id, .addresses)
-    case .ask(let id, let question): (id, question.kind.isSecret ? .secret : .consent)
+    case .ask(let id, let question): (id, question.kind.takesText ? .secret : .consent)
     default: nil
     }
   }

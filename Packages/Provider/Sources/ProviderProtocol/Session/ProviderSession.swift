@@ -163,12 +163,12 @@ public struct ProviderSession: Sendable {
     return [sent(.addresses(id: id, Array(addresses.prefix(64))))]
   }
 
-  /// What became of a question. For a secret that was given, `secret(id)` is its descriptor.
+  /// What became of a question. For a secret or a text that was given, `secret(id)` is its descriptor.
   public mutating func answer(id: UInt32, _ outcome: AnswerOutcome, at now: Moment) throws(Unsendable) -> [Action] {
     guard case .question(let kind) = requests[id] else { return try late(id) }
     requests[id] = nil
     resumeStart(at: now)
-    return [sent(.answer(id: id, outcome), attaching: outcome == .answered && kind.isSecret ? .secret(id: id) : nil)]
+    return [sent(.answer(id: id, outcome), attaching: outcome == .answered && kind.takesText ? .secret(id: id) : nil)]
   }
 
   // MARK: What happens

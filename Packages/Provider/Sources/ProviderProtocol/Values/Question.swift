@@ -6,13 +6,15 @@ public struct Question: Hashable, Sendable {
     case password
     /// A one-time code. The answer is a secret.
     case code
+    /// A text that is no secret, such as a name or a choice: it may be seen as it is typed. The answer comes as a secret's does.
+    case text
     /// A page to open, to sign in. The answer says that it was opened; the provider learns the rest from its server.
     case url
     /// A sentence to agree to.
     case confirm
 
-    /// Whether the answer comes as a descriptor.
-    public var isSecret: Bool { self == .password || self == .code }
+    /// Whether the answer is a text, which comes as a descriptor.
+    public var takesText: Bool { self == .password || self == .code || self == .text }
   }
 
   public var kind: Kind
@@ -30,7 +32,7 @@ public struct Question: Hashable, Sendable {
 
 /// What became of a question.
 public enum AnswerOutcome: String, Hashable, Sendable, CaseIterable {
-  /// A secret was given, the page was opened, or the person agreed.
+  /// A secret or a text was given, the page was opened, or the person agreed.
   case answered
   /// The person said no.
   case declined

@@ -35,7 +35,7 @@ public final class ProviderHost {
 
   /// What became of a question.
   public enum Answer: Hashable, Sendable {
-    /// The person gave a secret. Forget it soon.
+    /// The person gave a secret, or the text of a question of the kind `text`. Forget a secret soon.
     case secret([UInt8])
     /// The person agreed, or opened the page.
     case agreed
