@@ -23,22 +23,25 @@ package struct UAPIReply: Sendable {
     }
   }
 
-  private let lines: [(key: Substring, value: Substring)]
+  private let bytes: [UInt8]
+  /// Where the lines before `errno=` end.
+  private let end: Int
   /// 0, or the engine's reason for a refusal, as in errno(3).
   package let errno: Int32
 
-  package init(_ text: String) throws(Failure) {
-    guard text.utf8.suffix(2).elementsEqual([10, 10]) else { throw .incomplete }
-    var lines: [(key: Substring, value: Substring)] = []
-    for line in text.utf8.dropLast(2).split(separator: 10, omittingEmptySubsequences: false) {
-      guard let sign = line.firstIndex(of: UInt8(ascii: "=")) else { throw .malformed(key: "line") }
-      lines.append((Substring(line[..<sign]), Substring(line[line.index(after: sign)...])))
-    }
-    guard let last = lines.popLast(), last.key == "errno" else { throw .incomplete }
+  package init(_ text: String) throws(Failure) { try self.init(Array(text.utf8)) }
+
+  package init(_ bytes: [UInt8]) throws(Failure) {
+    guard bytes.suffix(2).elementsEqual([10, 10]) else { throw .incomplete }
+    var lines = UAPILines(bytes.dropLast(2))
+    var last: UAPILine?
+    while let line = try lines.next() { last = line }
+    guard let last, last.key == UAPIKey.errno else { throw .incomplete }
     // wireguard-go reports the kernel's form: a negative number.
-    let digits = last.value.utf8.first == UInt8(ascii: "-") ? last.value.dropFirst() : last.value
+    let digits = last.value.first == UInt8(ascii: "-") ? last.value.dropFirst() : last.value
     guard let code = number(digits, Int32.self) else { throw .malformed(key: "errno") }
-    self.lines = lines
+    self.bytes = bytes
+    end = max(0, last.key.startIndex - 1)
     errno = code
   }
 
@@ -51,15 +54,17 @@ package struct UAPIReply: Sendable {
   package func state() throws(Failure) -> WireGuardState {
     try check()
     var state = WireGuardState(engine: .userspace)
+    if end == 0 { return state }
     var peer: WireGuardState.Peer?
-    for (key, value) in lines {
-      if key == "public_key" {
+    var lines = UAPILines(bytes[..<end])
+    while let line = try lines.next() {
+      if line.key == UAPIKey.publicKey {
         if let peer { state.peers.append(peer) }
-        peer = WireGuardState.Peer(publicKey: try read(key, WireGuardKey(hexadecimal: value)))
+        peer = WireGuardState.Peer(publicKey: try line.read(WireGuardKey(hexadecimal: line.value)))
       } else if peer != nil {
-        try peer?.take(key, value)
+        try peer?.take(line)
       } else {
-        try state.take(key, value)
+        try state.take(line)
       }
     }
     if let peer { state.peers.append(peer) }
@@ -67,50 +72,104 @@ package struct UAPIReply: Sendable {
   }
 }
 
+/// A line of the protocol: a part of the answer's bytes, of which thousands of peers have many.
+private struct UAPILine {
+  let key: ArraySlice<UInt8>
+  let value: ArraySlice<UInt8>
+
+  func read<Value>(_ value: Value?) throws(UAPIReply.Failure) -> Value {
+    guard let value else { throw .malformed(key: String(decoding: key, as: UTF8.self)) }
+    return value
+  }
+
+  var text: String { String(decoding: value, as: UTF8.self) }
+}
+
+/// The lines of a text without its last end of line.
+private struct UAPILines {
+  private var rest: ArraySlice<UInt8>?
+
+  init(_ text: ArraySlice<UInt8>) { rest = text }
+
+  mutating func next() throws(UAPIReply.Failure) -> UAPILine? {
+    guard let text = rest else { return nil }
+    var (end, sign) = (text.startIndex, text.endIndex)
+    while end < text.endIndex, text[end] != 10 {
+      if sign == text.endIndex, text[end] == UInt8(ascii: "=") { sign = end }
+      end += 1
+    }
+    guard sign < end else { throw .malformed(key: "line") }
+    rest = end < text.endIndex ? text[(end + 1)...] : nil
+    return UAPILine(key: text[text.startIndex..<sign], value: text[(sign + 1)..<end])
+  }
+}
+
+/// The keys that are read.
+private enum UAPIKey {
+  static let privateKey = ArraySlice("private_key".utf8)
+  static let listenPort = ArraySlice("listen_port".utf8)
+  static let mark = ArraySlice("fwmark".utf8)
+  static let cipher = ArraySlice("cipher".utf8)
+  static let publicKey = ArraySlice("public_key".utf8)
+  static let presharedKey = ArraySlice("preshared_key".utf8)
+  static let endpoint = ArraySlice("endpoint".utf8)
+  static let allowedIP = ArraySlice("allowed_ip".utf8)
+  static let keepalive = ArraySlice("persistent_keepalive_interval".utf8)
+  static let lastHandshake = ArraySlice("last_handshake_time_sec".utf8)
+  static let receivedBytes = ArraySlice("rx_bytes".utf8)
+  static let sentBytes = ArraySlice("tx_bytes".utf8)
+  static let errno = ArraySlice("errno".utf8)
+}
+
 extension WireGuardState {
-  fileprivate mutating func take(_ key: Substring, _ value: Substring) throws(UAPIReply.Failure) {
-    switch key {
-    case "private_key":
-      let secret = try read(key, SecretKey(hexadecimal: value))
+  fileprivate mutating func take(_ line: UAPILine) throws(UAPIReply.Failure) {
+    switch line.key {
+    case UAPIKey.privateKey:
+      let secret = try line.read(SecretKey(hexadecimal: line.text))
       publicKey = secret.isZero ? nil : secret.publicKey
-    case "listen_port": listenPort = try read(key, number(value, UInt16.self))
-    case "fwmark": firewallMark = try read(key, number(value, UInt32.self))
-    case "cipher": cipher = String(value.prefix(64))
+    case UAPIKey.listenPort: listenPort = try line.read(number(line.value, UInt16.self))
+    case UAPIKey.mark: firewallMark = try line.read(number(line.value, UInt32.self))
+    case UAPIKey.cipher: cipher = String(line.text.prefix(64))
     default: break
     }
   }
 }
 
 extension WireGuardState.Peer {
-  fileprivate mutating func take(_ key: Substring, _ value: Substring) throws(UAPIReply.Failure) {
-    switch key {
-    case "preshared_key":
-      let secret = try read(key, SecretKey(hexadecimal: value))
-      presharedKey = secret.isZero ? nil : secret
-    case "endpoint": endpoint = try read(key, Endpoint(withoutZone: value))
-    case "allowed_ip": allowedIPs.append(try read(key, IPPrefix(String(value))))
-    case "persistent_keepalive_interval": persistentKeepalive = try read(key, number(value, UInt16.self))
-    case "last_handshake_time_sec": lastHandshake = try read(key, number(value, Int64.self))
-    case "rx_bytes": receivedBytes = try read(key, number(value, UInt64.self))
-    case "tx_bytes": sentBytes = try read(key, number(value, UInt64.self))
+  fileprivate mutating func take(_ line: UAPILine) throws(UAPIReply.Failure) {
+    switch line.key {
+    case UAPIKey.presharedKey:
+      // Most peers have none, which is told by zeros: those take no locked memory.
+      if line.value.count == 64, line.value.reduce(0, { $0 | $1 ^ UInt8(ascii: "0") }) == 0 { return presharedKey = nil }
+      presharedKey = try line.read(SecretKey(hexadecimal: line.text))
+    case UAPIKey.endpoint: endpoint = try line.read(Endpoint(withoutZone: line.text[...]))
+    case UAPIKey.allowedIP: allowedIPs.append(try line.read(IPPrefix(line.text)))
+    case UAPIKey.keepalive: persistentKeepalive = try line.read(number(line.value, UInt16.self))
+    case UAPIKey.lastHandshake: lastHandshake = try line.read(number(line.value, Int64.self))
+    case UAPIKey.receivedBytes: receivedBytes = try line.read(number(line.value, UInt64.self))
+    case UAPIKey.sentBytes: sentBytes = try line.read(number(line.value, UInt64.self))
     default: break
     }
   }
 }
 
-private func read<Value>(_ key: Substring, _ value: Value?) throws(UAPIReply.Failure) -> Value {
-  guard let value else { throw .malformed(key: String(key)) }
-  return value
-}
-
 /// Decimal digits alone: no sign, no spaces.
-private func number<Number: FixedWidthInteger>(_ text: Substring, _: Number.Type) -> Number? {
-  text.utf8.allSatisfy { (48...57).contains($0) } ? Number(text) : nil
+private func number<Number: FixedWidthInteger>(_ digits: ArraySlice<UInt8>, _: Number.Type) -> Number? {
+  if digits.isEmpty { return nil }
+  var number: Number = 0
+  for digit in digits {
+    guard (48...57).contains(digit) else { return nil }
+    let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+    let (sum, isCarried) = tens.addingReportingOverflow(Number(digit - 48))
+    if isTooLarge || isCarried { return nil }
+    number = sum
+  }
+  return number
 }
 
 extension WireGuardKey {
   /// 64 hexadecimal digits.
-  fileprivate init?(hexadecimal text: Substring) {
+  fileprivate init?(hexadecimal digits: ArraySlice<UInt8>) {
     func digit(_ byte: UInt8) -> UInt8? {
       switch byte {
       case 48...57: byte - 48
@@ -119,9 +178,14 @@ extension WireGuardKey {
       default: nil
       }
     }
-    let digits = text.utf8.compactMap(digit)
-    guard digits.count == 64, text.utf8.count == 64 else { return nil }
-    self.init(bytes: (0..<32).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+    guard digits.count == 64 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(32)
+    for i in stride(from: digits.startIndex, to: digits.endIndex, by: 2) {
+      guard let high = digit(digits[i]), let low = digit(digits[i + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    self.init(bytes: bytes)
   }
 }
 
