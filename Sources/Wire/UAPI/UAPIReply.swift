@@ -24,7 +24,7 @@ package struct UAPIReply: Sendable {
   }
 
   private let bytes: [UInt8]
-  /// Where the lines before `errno=` end.
+  /// Where the lines before `errno=` end; -1: there are none.
   private let end: Int
   /// 0, or the engine's reason for a refusal, as in errno(3).
   package let errno: Int32
@@ -33,16 +33,13 @@ package struct UAPIReply: Sendable {
 
   package init(_ bytes: [UInt8]) throws(Failure) {
     guard bytes.suffix(2).elementsEqual([10, 10]) else { throw .incomplete }
-    var lines = UAPILines(bytes.dropLast(2))
-    var last: UAPILine?
-    while let line = try lines.next() { last = line }
-    guard let last, last.key == UAPIKey.errno else { throw .incomplete }
-    // wireguard-go reports the kernel's form: a negative number.
-    let digits = last.value.first == UInt8(ascii: "-") ? last.value.dropFirst() : last.value
-    guard let code = number(digits, Int32.self) else { throw .malformed(key: "errno") }
+    var lines = UAPILines(bytes, end: bytes.count - 2)
+    // There is a first one, if only an empty one, which is malformed.
+    while try lines.advance() {}
+    guard lines.key == .errno else { throw .incomplete }
     self.bytes = bytes
-    end = max(0, last.key.startIndex - 1)
-    errno = code
+    end = lines.start - 1
+    errno = try lines.errno()
   }
 
   /// Throws if the engine refused.
@@ -54,17 +51,16 @@ package struct UAPIReply: Sendable {
   package func state() throws(Failure) -> WireGuardState {
     try check()
     var state = WireGuardState(engine: .userspace)
-    if end == 0 { return state }
     var peer: WireGuardState.Peer?
-    var lines = UAPILines(bytes[..<end])
-    while let line = try lines.next() {
-      if line.key == UAPIKey.publicKey {
+    var lines = UAPILines(bytes, end: end)
+    while try lines.advance() {
+      if lines.key == .publicKey {
         if let peer { state.peers.append(peer) }
-        peer = WireGuardState.Peer(publicKey: try line.read(WireGuardKey(hexadecimal: line.value)))
+        peer = WireGuardState.Peer(publicKey: try lines.publicKey())
       } else if peer != nil {
-        try peer?.take(line)
+        try peer?.take(lines)
       } else {
-        try state.take(line)
+        try state.take(lines)
       }
     }
     if let peer { state.peers.append(peer) }
@@ -72,104 +68,108 @@ package struct UAPIReply: Sendable {
   }
 }
 
-/// A line of the protocol: a part of the answer's bytes, of which thousands of peers have many.
-private struct UAPILine {
-  let key: ArraySlice<UInt8>
-  let value: ArraySlice<UInt8>
+/// The keys that are read.
+private enum UAPIKey: String {
+  case errno, cipher, endpoint
+  case mark = "fwmark"
+  case receivedBytes = "rx_bytes"
+  case sentBytes = "tx_bytes"
+  case publicKey = "public_key"
+  case allowedIP = "allowed_ip"
+  case privateKey = "private_key"
+  case listenPort = "listen_port"
+  case presharedKey = "preshared_key"
+  case lastHandshake = "last_handshake_time_sec"
+  case keepalive = "persistent_keepalive_interval"
+
+  init?(_ text: ArraySlice<UInt8>) {
+    let candidate: UAPIKey? =
+      switch (text.count, text.first) {
+      case (5, _): .errno
+      case (6, UInt8(ascii: "c")): .cipher
+      case (6, _): .mark
+      case (8, UInt8(ascii: "e")): .endpoint
+      case (8, UInt8(ascii: "r")): .receivedBytes
+      case (8, _): .sentBytes
+      case (10, UInt8(ascii: "p")): .publicKey
+      case (10, _): .allowedIP
+      case (11, UInt8(ascii: "p")): .privateKey
+      case (11, _): .listenPort
+      case (13, _): .presharedKey
+      case (23, _): .lastHandshake
+      case (29, _): .keepalive
+      default: nil
+      }
+    guard let candidate, candidate.rawValue.utf8.elementsEqual(text) else { return nil }
+    self = candidate
+  }
+}
+
+/// The lines of an answer, one after the other. A line is a place in the bytes: thousands of peers have many, and none is copied.
+private struct UAPILines {
+  private let bytes: [UInt8]
+  private let end: Int
+  /// Where the next line begins.
+  private var next = 0
+  /// Where the present line begins, and where its `=` is.
+  private(set) var start = 0
+  private var sign = 0
+  /// The present line's key; `nil`: none that is read.
+  private(set) var key: UAPIKey?
+
+  /// The lines before `end`, which is the place of the last one's end of line. Less than 0: there are none.
+  init(_ bytes: [UInt8], end: Int) {
+    self.bytes = bytes
+    self.end = end
+  }
+
+  /// Goes to the next line; false: there is none.
+  mutating func advance() throws(UAPIReply.Failure) -> Bool {
+    guard next <= end else { return false }
+    (start, sign) = (next, end)
+    while next < end, bytes[next] != 10 {
+      if sign == end, bytes[next] == UInt8(ascii: "=") { sign = next }
+      next += 1
+    }
+    guard sign < next else { throw .malformed(key: "line") }
+    key = UAPIKey(bytes[start..<sign])
+    next += 1
+    return true
+  }
+
+  private var value: Range<Int> { sign + 1..<next - 1 }
+  var text: String { String(decoding: bytes[value], as: UTF8.self) }
 
   func read<Value>(_ value: Value?) throws(UAPIReply.Failure) -> Value {
-    guard let value else { throw .malformed(key: String(decoding: key, as: UTF8.self)) }
+    guard let value else { throw .malformed(key: String(decoding: bytes[start..<sign], as: UTF8.self)) }
     return value
   }
 
-  var text: String { String(decoding: value, as: UTF8.self) }
-}
+  /// Decimal digits alone: no sign, no spaces.
+  func number<Number: FixedWidthInteger>(_: Number.Type = Number.self) throws(UAPIReply.Failure) -> Number {
+    try read(number(in: value))
+  }
 
-/// The lines of a text without its last end of line.
-private struct UAPILines {
-  private var rest: ArraySlice<UInt8>?
+  /// wireguard-go reports the kernel's form: a negative number.
+  func errno() throws(UAPIReply.Failure) -> Int32 {
+    try read(number(in: bytes[value].first == UInt8(ascii: "-") ? value.dropFirst() : value))
+  }
 
-  init(_ text: ArraySlice<UInt8>) { rest = text }
-
-  mutating func next() throws(UAPIReply.Failure) -> UAPILine? {
-    guard let text = rest else { return nil }
-    var (end, sign) = (text.startIndex, text.endIndex)
-    while end < text.endIndex, text[end] != 10 {
-      if sign == text.endIndex, text[end] == UInt8(ascii: "=") { sign = end }
-      end += 1
+  private func number<Number: FixedWidthInteger>(in digits: Range<Int>) -> Number? {
+    if digits.isEmpty { return nil }
+    var number: Number = 0
+    for place in digits {
+      guard (48...57).contains(bytes[place]) else { return nil }
+      let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+      let (sum, isCarried) = tens.addingReportingOverflow(Number(bytes[place] - 48))
+      if isTooLarge || isCarried { return nil }
+      number = sum
     }
-    guard sign < end else { throw .malformed(key: "line") }
-    rest = end < text.endIndex ? text[(end + 1)...] : nil
-    return UAPILine(key: text[text.startIndex..<sign], value: text[(sign + 1)..<end])
+    return number
   }
-}
 
-/// The keys that are read.
-private enum UAPIKey {
-  static let privateKey = ArraySlice("private_key".utf8)
-  static let listenPort = ArraySlice("listen_port".utf8)
-  static let mark = ArraySlice("fwmark".utf8)
-  static let cipher = ArraySlice("cipher".utf8)
-  static let publicKey = ArraySlice("public_key".utf8)
-  static let presharedKey = ArraySlice("preshared_key".utf8)
-  static let endpoint = ArraySlice("endpoint".utf8)
-  static let allowedIP = ArraySlice("allowed_ip".utf8)
-  static let keepalive = ArraySlice("persistent_keepalive_interval".utf8)
-  static let lastHandshake = ArraySlice("last_handshake_time_sec".utf8)
-  static let receivedBytes = ArraySlice("rx_bytes".utf8)
-  static let sentBytes = ArraySlice("tx_bytes".utf8)
-  static let errno = ArraySlice("errno".utf8)
-}
-
-extension WireGuardState {
-  fileprivate mutating func take(_ line: UAPILine) throws(UAPIReply.Failure) {
-    switch line.key {
-    case UAPIKey.privateKey:
-      let secret = try line.read(SecretKey(hexadecimal: line.text))
-      publicKey = secret.isZero ? nil : secret.publicKey
-    case UAPIKey.listenPort: listenPort = try line.read(number(line.value, UInt16.self))
-    case UAPIKey.mark: firewallMark = try line.read(number(line.value, UInt32.self))
-    case UAPIKey.cipher: cipher = String(line.text.prefix(64))
-    default: break
-    }
-  }
-}
-
-extension WireGuardState.Peer {
-  fileprivate mutating func take(_ line: UAPILine) throws(UAPIReply.Failure) {
-    switch line.key {
-    case UAPIKey.presharedKey:
-      // Most peers have none, which is told by zeros: those take no locked memory.
-      if line.value.count == 64, line.value.reduce(0, { $0 | $1 ^ UInt8(ascii: "0") }) == 0 { return presharedKey = nil }
-      presharedKey = try line.read(SecretKey(hexadecimal: line.text))
-    case UAPIKey.endpoint: endpoint = try line.read(Endpoint(withoutZone: line.text[...]))
-    case UAPIKey.allowedIP: allowedIPs.append(try line.read(IPPrefix(line.text)))
-    case UAPIKey.keepalive: persistentKeepalive = try line.read(number(line.value, UInt16.self))
-    case UAPIKey.lastHandshake: lastHandshake = try line.read(number(line.value, Int64.self))
-    case UAPIKey.receivedBytes: receivedBytes = try line.read(number(line.value, UInt64.self))
-    case UAPIKey.sentBytes: sentBytes = try line.read(number(line.value, UInt64.self))
-    default: break
-    }
-  }
-}
-
-/// Decimal digits alone: no sign, no spaces.
-private func number<Number: FixedWidthInteger>(_ digits: ArraySlice<UInt8>, _: Number.Type) -> Number? {
-  if digits.isEmpty { return nil }
-  var number: Number = 0
-  for digit in digits {
-    guard (48...57).contains(digit) else { return nil }
-    let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-    let (sum, isCarried) = tens.addingReportingOverflow(Number(digit - 48))
-    if isTooLarge || isCarried { return nil }
-    number = sum
-  }
-  return number
-}
-
-extension WireGuardKey {
   /// 64 hexadecimal digits.
-  fileprivate init?(hexadecimal digits: ArraySlice<UInt8>) {
+  func publicKey() throws(UAPIReply.Failure) -> WireGuardKey {
     func digit(_ byte: UInt8) -> UInt8? {
       switch byte {
       case 48...57: byte - 48
@@ -178,14 +178,47 @@ extension WireGuardKey {
       default: nil
       }
     }
-    guard digits.count == 64 else { return nil }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(32)
-    for i in stride(from: digits.startIndex, to: digits.endIndex, by: 2) {
-      guard let high = digit(digits[i]), let low = digit(digits[i + 1]) else { return nil }
-      bytes.append(high << 4 | low)
+    var key: [UInt8] = []
+    if value.count == 64 {
+      key.reserveCapacity(32)
+      for place in stride(from: value.lowerBound, to: value.upperBound, by: 2) {
+        key.append(try read(digit(bytes[place])) << 4 | read(digit(bytes[place + 1])))
+      }
     }
-    self.init(bytes: bytes)
+    return try read(WireGuardKey(bytes: key))
+  }
+
+  /// Whether the value of a key is only zeros, which is how an engine tells that there is none. It takes the same time for all keys.
+  var isZero: Bool { value.count == 64 && value.reduce(0) { $0 | bytes[$1] ^ UInt8(ascii: "0") } == 0 }
+}
+
+extension WireGuardState {
+  fileprivate mutating func take(_ line: UAPILines) throws(UAPIReply.Failure) {
+    switch line.key {
+    case .privateKey:
+      let secret = try line.read(SecretKey(hexadecimal: line.text))
+      publicKey = secret.isZero ? nil : secret.publicKey
+    case .listenPort: listenPort = try line.number()
+    case .mark: firewallMark = try line.number()
+    case .cipher: cipher = String(line.text.prefix(64))
+    default: break
+    }
+  }
+}
+
+extension WireGuardState.Peer {
+  fileprivate mutating func take(_ line: UAPILines) throws(UAPIReply.Failure) {
+    switch line.key {
+    // Most peers have none: that takes no locked memory.
+    case .presharedKey: presharedKey = line.isZero ? nil : try line.read(SecretKey(hexadecimal: line.text))
+    case .endpoint: endpoint = try line.read(Endpoint(withoutZone: line.text[...]))
+    case .allowedIP: allowedIPs.append(try line.read(IPPrefix(line.text)))
+    case .keepalive: persistentKeepalive = try line.number()
+    case .lastHandshake: lastHandshake = try line.number()
+    case .receivedBytes: receivedBytes = try line.number()
+    case .sentBytes: sentBytes = try line.number()
+    default: break
+    }
   }
 }
 

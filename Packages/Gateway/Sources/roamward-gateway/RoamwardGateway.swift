@@ -58,9 +58,9 @@ struct RoamwardGateway: ParsableCommand {
 }
 
 extension RoamwardGateway {
-  /// Parses the arguments. A command that the first of them name is parsed by itself: on the way to it, the parser reads the declarations of
-  /// all commands, and parses two of them, which takes longer than most changes. Where that fails, and for help, all is parsed, for its
-  /// messages.
+  /// Parses the arguments. A command that the first of them name is parsed by itself: on the way to it, the parser reads the
+  /// declarations of all commands, and parses two of them, which takes longer than most changes. Where that fails, and for help, all is
+  /// parsed, for its messages.
   private static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
     var named: any ParsableCommand.Type = Self.self
     var rest = arguments[...]

@@ -17,7 +17,10 @@ import Testing
       store = try GatewayStore(engine, creating: true)
       try store.change(as: "root", at: 1) { work throws(GatewayError) in
         for i in 0..<300 { try work.addUser(try InPlaceTests.name("u\(i)")) }
-        for i in 0..<100 { try work.change(PushedSettings(mtu: 1_400), for: .user(try work.user(try InPlaceTests.name("u\(i)")).id), named: "x") }
+        for i in 0..<100 {
+          let user = try work.user(try InPlaceTests.name("u\(i)"))
+          try work.change(PushedSettings(mtu: 1_400), for: .user(user.id), named: "x")
+        }
       }
     }
   }
