@@ -98,16 +98,20 @@ extension IPAddress: LosslessStringConvertible {
   }
 
   private static func parseV4(_ text: Substring) -> IPAddress? {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 4 else { return nil }
-    var value: UInt32 = 0
-    for part in parts {
-      guard (1...3).contains(part.utf8.count), part.utf8.allSatisfy({ (48...57).contains($0) }), part.utf8.count == 1 || part.first != "0",
-        let byte = UInt8(part)
-      else { return nil }
-      value = value << 8 | UInt32(byte)
+    // In one pass: a gateway reads thousands of them at each look.
+    var (value, parts, part, digits): (UInt32, Int, UInt32, Int) = (0, 1, 0, 0)
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: ".") {
+        guard digits > 0, parts < 4 else { return nil }
+        (value, parts, part, digits) = (value << 8 | part, parts + 1, 0, 0)
+      } else {
+        // No zero in front of another digit.
+        guard (48...57).contains(byte), digits == 0 || part > 0 else { return nil }
+        (part, digits) = (part * 10 + UInt32(byte - 48), digits + 1)
+        guard part < 256 else { return nil }
+      }
     }
-    return IPAddress(v4: value)
+    return parts == 4 && digits > 0 ? IPAddress(v4: value << 8 | part) : nil
   }
 
   private static func parseV6(_ text: Substring) -> IPAddress? {

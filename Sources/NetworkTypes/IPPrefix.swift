@@ -40,13 +40,13 @@ public struct IPPrefix: Hashable, Sendable, Comparable {
 extension IPPrefix: LosslessStringConvertible {
   /// `ADDRESS/LENGTH`, or an address alone, which is its host prefix. Host bits may be set; they are cleared.
   public init?(_ text: String) {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count <= 2, let address = IPAddress(String(parts[0])) else { return nil }
-    guard parts.count == 2 else {
+    let slash = text.utf8.firstIndex(of: UInt8(ascii: "/"))
+    guard let address = IPAddress(slash.map { String(text[..<$0]) } ?? text) else { return nil }
+    guard let slash else {
       self = .host(address)
       return
     }
-    guard let length = parsedLength(parts[1]) else { return nil }
+    guard let length = parsedLength(text[text.utf8.index(after: slash)...]) else { return nil }
     self.init(address, length: length)
   }
 

@@ -75,7 +75,7 @@ struct UAPISocket {
   }
 
   private func reply(_ answer: [UInt8]) throws(SystemError) -> UAPIReply {
-    guard let reply = try? UAPIReply(String(decoding: answer, as: UTF8.self)) else { throw SystemError(code: EPROTO, operation: "read") }
+    guard let reply = try? UAPIReply(answer) else { throw SystemError(code: EPROTO, operation: "read") }
     return reply
   }
 }

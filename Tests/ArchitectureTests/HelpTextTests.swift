@@ -110,6 +110,21 @@ import Testing
         """)
   }
 
+  @Test("a command of roamward-gateway is parsed by itself, and a mistake in it is told as by the whole program") func gateway() throws {
+    let folder = try TemporaryFolder()
+    let program = "'\(LinkedProgramsTests.folder)/roamward-gateway'"
+    try shell(
+      "cd \(folder.path); \(program) user lock 2>missing; \(program) user lock x y 2>extra; \(program) user lock --help >help;"
+        + " \(program) user lock --version >version; \(program) user lock alice --state \(folder.path) 2>store; :")
+    func text(_ name: String) throws -> String { String(decoding: try TextFile.read("\(folder.path)/\(name)"), as: UTF8.self) }
+    let form = "roamward-gateway user lock <name> [--state <folder>]"
+    #expect(try text("missing").hasPrefix("Error: Missing expected argument '<name>'\n") && text("missing").contains("\nUsage: \(form)\n"))
+    #expect(try text("extra").hasPrefix("Error: Unexpected argument 'y'\nUsage: \(form)\n"))
+    #expect(try text("help").contains("\nUSAGE: \(form)\n"))
+    #expect(try text("version") == "0.1.0\n")
+    #expect(try text("store").contains("`roamward-gateway init` makes it"))
+  }
+
   @Test(
     "the check sees lines that are not so",
     arguments: [

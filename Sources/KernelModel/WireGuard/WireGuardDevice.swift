@@ -73,7 +73,8 @@ package struct WireGuardDevice: Hashable, Sendable {
     return peers.allSatisfy { peer in
       guard let other = found[peer.publicKey] else { return false }
       return other.presharedKey == peer.presharedKey && other.persistentKeepalive == peer.persistentKeepalive
-        && Set(other.allowedIPs) == Set(peer.allowedIPs) && (peer.endpoint == nil || other.endpoint != nil)
+        && (other.allowedIPs == peer.allowedIPs || Set(other.allowedIPs) == Set(peer.allowedIPs))
+        && (peer.endpoint == nil || other.endpoint != nil)
     }
   }
 }

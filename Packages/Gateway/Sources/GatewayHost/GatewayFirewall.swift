@@ -44,7 +44,8 @@ package final class GatewayFirewall {
   }
 
   private static func drift(from present: GatewayTable, to table: GatewayTable) -> Drift {
-    switch table.changes(from: present) {
+    if present == table { return .none }
+    return switch table.changes(from: present) {
     case nil: .table
     case ""?: .none
     case let changes?: .elements(changes)
@@ -68,7 +69,8 @@ package final class GatewayFirewall {
       isBrief = false
       isKnownAt = numbers.present == number ? number : nil
     }
-    applied = table
+    // Where nothing differs, the present one stays: a second reference would make the next change a copy of all elements.
+    if drift != .none || applied == nil { applied = table }
     return drift
   }
 

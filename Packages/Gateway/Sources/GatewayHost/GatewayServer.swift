@@ -22,6 +22,7 @@ package final class GatewayServer {
   private let kernel: GatewayKernel
   private let firewall: GatewayFirewall
   private var view: GatewayStore.View
+  private var desired = FollowedState()
   private var sources: [EventSource] = []
   private var timer: EventSource?
   private var lastTrouble: String?
@@ -136,13 +137,14 @@ package final class GatewayServer {
     var pushed = ChangeReach.devices([])
     do throws(StoreError) {
       let now = Timestamp.now.seconds
-      let update = try store.refresh(&view) { [engine] old, changes in
-        change = DeviceChange(of: changes, from: old, engine: engine, at: now)
+      let update = try store.refresh(&view) { old, changes in
+        change = DeviceChange(of: changes, from: old, at: now)
         pushed = ChangeReach(ofSettings: changes, in: old)
       }
       isAway = false
       if server != nil { folder.noteReading() }
-      change?.complete(update, view.directory, at: now)
+      change?.complete(view.directory, at: now)
+      if !update.isEmpty { desired.follow(change, at: now) }
       if case .rows(let changes) = update {
         pushed = pushed.union(ChangeReach(ofSettings: changes, in: view.directory))
       } else {
@@ -218,8 +220,7 @@ package final class GatewayServer {
     engine = nil
     guard let site = view.directory.site else { return trouble("the store does not have this gateway any more; nothing is changed") }
     let present = kernel.engine(of: site.link.description)
-    let served = isStale ? view.directory.withoutDevices : view.directory
-    guard let state = GatewayState(served, privateKey: key, engine: present, at: Timestamp.now.seconds) else { return }
+    guard let state = desiredState(present, at: Timestamp.now.seconds) else { return }
     do {
       // Packets are refused before they can arrive.
       switch try firewall.apply(state.table) {
@@ -238,6 +239,11 @@ package final class GatewayServer {
       // The trouble of a store that is away stays.
       if !isAway { trouble(closed) }
     } catch { trouble("\(error)") }
+  }
+
+  private func desiredState(_ engine: WireGuardEngine, at now: Int64) -> GatewayState? {
+    if isStale { return GatewayState(view.directory.withoutDevices, privateKey: key, engine: engine, at: now) }
+    return desired.state(of: view.directory, privateKey: key, engine: engine, at: now)
   }
 
   /// Whether the link is as wanted after a plan's steps: the next change of a few devices then needs no look at all others.
@@ -268,39 +274,6 @@ package final class GatewayServer {
     lastTrouble = text
     log(text ?? "no trouble any more")
     ServiceManager.status(text ?? "\(view.directory.devices.count) devices")
-  }
-}
-
-/// What changes of rows change of a few devices.
-private struct DeviceChange {
-  private let changes: [RowChange]
-  private let link: String
-  private(set) var reach: ChangeReach
-  let before: DevicePart
-  private(set) var after: DevicePart?
-
-  /// More devices than these are compared with all others.
-  private static let most = 100
-
-  /// `nil`: the link is not known.
-  init?(of changes: [RowChange], from old: Directory, engine: WireGuardEngine?, at now: Int64) {
-    guard engine != nil, let link = old.site?.link.description else { return nil }
-    self.changes = changes
-    self.link = link
-    reach = ChangeReach(of: changes, in: old)
-    before = DevicePart(old, reach.devices, link: link, at: now)
-  }
-
-  mutating func complete(_ update: GatewayStore.Update, _ new: Directory, at now: Int64) {
-    reach = update == .everything ? .everything : reach.union(ChangeReach(of: changes, in: new))
-    if reach.devices.count > Self.most { reach = .everything }
-    after = DevicePart(new, reach.devices, link: link, at: now)
-  }
-}
-
-extension ChangeReach {
-  fileprivate var devices: Set<Int64> {
-    if case .devices(let devices) = self { devices } else { [] }
   }
 }
 

@@ -136,7 +136,8 @@ package struct StateFolder: Hashable, Sendable {
   func note(trouble: String?, of offer: Offer) {
     let path = "\(path)/\(offer.rawValue).trouble"
     guard let trouble else {
-      try? TextFile.remove(path)
+      // Each change of the store comes here: without a note, nothing waits for the disk.
+      if access(path, F_OK) == 0 { try? TextFile.remove(path) }
       return
     }
     try? TextFile.replace(path, with: Array(trouble.utf8), mode: 0o600)
@@ -158,8 +159,13 @@ package struct StateFolder: Hashable, Sendable {
     return settings
   }
 
-  /// Wakes a running gateway: the store has changed. A wake that is lost costs 15 seconds.
-  package func announceChange() { try? TextFile.replace("\(path)/changed", with: [], mode: 0o600) }
+  /// Wakes a running gateway: the store has changed. A wake that is lost costs 15 seconds, so none waits for the disk. Of two commands at
+  /// once, one may move what both have made: their changes were in the store before.
+  package func announceChange() {
+    let new = "\(path)/changed.new"
+    close(open(new, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600))
+    rename(new, "\(path)/changed")
+  }
 
   /// Takes the lock of a running gateway; `nil` if another one has it. A command that asks whether one runs has it for a moment:
   /// `patience` outlasts that.

@@ -1,4 +1,3 @@
-internal import CSodium
 package import GatewayCore
 package import KernelModel
 
@@ -221,9 +220,7 @@ extension GatewayStore {
       try engine.beginWriting()
     } catch { throw .store(error) }
     do throws(Refusal) {
-      let result = try changing(as: actor, at: now, excerpt, body)
-      do throws(StoreError) { try engine.commit() } catch { throw Refusal.store(error) }
-      return result
+      return try changing(as: actor, at: now, excerpt, body)
     } catch {
       engine.rollBack()
       throw error
@@ -234,26 +231,42 @@ extension GatewayStore {
     as actor: String, at now: Int64, _ excerpt: Excerpt, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws(Refusal) -> R {
     var work: Administration
+    // Of a directory that is known: the next change reads what is newer, also the rows of this one.
+    var version: Int64?
     do throws(StoreError) {
-      let directory = try excerpt == .everything ? wholeDirectory() : directory(excerpt)
-      work = Administration(directory, lastID: try meta("last-id") ?? 0, actor: actor, now: now)
+      let lastID = try meta("last-id") ?? 0
+      switch excerpt {
+      case .everything:
+        let view = try takeWholeView()
+        version = view.version
+        work = Administration(view.directory, lastID: lastID, actor: actor, now: now)
+      case .users: work = Administration(try directory(excerpt), lastID: lastID, actor: actor, now: now)
+      }
     } catch { throw .store(error) }
-    let result: R
-    do throws(GatewayError) { result = try body(&work) } catch { throw .request(error) }
-    do throws(StoreError) { try write(work) } catch { throw .store(error) }
-    return result
+    defer { if let version { known = View(directory: work.directory, version: version) } }
+    do throws(Refusal) {
+      let result: R
+      do throws(GatewayError) { result = try body(&work) } catch { throw .request(error) }
+      do throws(StoreError) {
+        try write(work)
+        try engine.commit()
+      } catch { throw .store(error) }
+      return result
+    } catch {
+      work.undo()
+      throw error
+    }
   }
 
-  /// What is known of earlier changes, with what has changed since.
-  private func wholeDirectory() throws(StoreError) -> Directory {
-    if let seen = known?.version, let (changes, version) = try changes(after: seen) {
-      // In place: a second copy of the directory would be a copy of all rows.
-      for change in changes { known?.directory.apply(change) }
-      known?.version = version
-    } else {
-      known = try wholeView()
+  /// What is known of earlier changes, with what has changed since. It is known no longer: with a second reference, the first change of a
+  /// row would copy all of them.
+  private func takeWholeView() throws(StoreError) -> View {
+    guard let seen = known?.version, let (changes, version) = try changes(after: seen), var view = known.take() else {
+      return try wholeView()
     }
-    return known?.directory ?? Directory(viewpoint: viewpoint)
+    for change in changes { view.directory.apply(change) }
+    view.version = version
+    return view
   }
 
   private func write(_ work: Administration) throws(StoreError) {
@@ -293,83 +306,5 @@ extension GatewayStore {
     else { return }
     try engine.run("DELETE FROM tombstones WHERE removed < $1", [.integer(time)])
     try setMeta("oldest", newest)
-  }
-}
-
-// The audit log.
-extension GatewayStore {
-  /// SHA-256 (FIPS 180-4).
-  package static let digest: Digest = { bytes in
-    var hash = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_bytes()))
-    crypto_hash_sha256(&hash, bytes, UInt64(bytes.count))
-    return hash
-  }
-
-  private func chain() throws(StoreError) -> AuditChain {
-    guard let last = try entries("ORDER BY sequence DESC LIMIT 1", []).first else { return AuditChain(digest: Self.digest) }
-    return AuditChain(length: last.sequence, head: last.hash, digest: Self.digest)
-  }
-
-  /// Adds entries alone. It reads nothing but the last one.
-  package func record(_ records: [AuditEntry.Record], at now: Int64) throws(StoreError) {
-    try writing { () throws(StoreError) in
-      var chain = try chain()
-      for record in records { try append(chain.append(record, at: now)) }
-    }
-  }
-
-  private func append(_ entry: AuditEntry) throws(StoreError) {
-    try engine.run(
-      "INSERT INTO audit (sequence, time, actor, verb, object, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-      [
-        .integer(entry.sequence), .integer(entry.time), .text(entry.record.actor), .text(entry.record.verb), .text(entry.record.object),
-        .text(entry.record.detail), .bytes(entry.hash),
-      ])
-  }
-
-  /// The newest entries, oldest first.
-  package func newestEntries(_ count: Int) throws(StoreError) -> [AuditEntry] {
-    try entries("ORDER BY sequence DESC LIMIT $1", [.integer(Int64(count))]).reversed()
-  }
-
-  /// Up to 1000 entries after one of them, in their order.
-  package func entries(after sequence: Int64) throws(StoreError) -> [AuditEntry] {
-    try entries("WHERE sequence > $1 ORDER BY sequence LIMIT 1000", [.integer(sequence)])
-  }
-
-  /// The result of following the chain from its beginning.
-  package struct Verification: Hashable, Sendable {
-    /// The entries that are as they were written, from the first one.
-    package var intact: Int64
-    /// The first entry that is not; `nil`: all are.
-    package var broken: Int64?
-    /// The hash of the last intact entry.
-    package var head: [UInt8]
-  }
-
-  package func verifyAudit() throws(StoreError) -> Verification {
-    var chain = AuditChain(digest: Self.digest)
-    while true {
-      let part = try entries(after: chain.length)
-      for entry in part {
-        guard chain.accept(entry) else {
-          return Verification(intact: chain.length, broken: entry.sequence, head: chain.head)
-        }
-      }
-      if part.isEmpty { return Verification(intact: chain.length, broken: nil, head: chain.head) }
-    }
-  }
-
-  private func entries(_ suffix: String, _ values: [SQLValue]) throws(StoreError) -> [AuditEntry] {
-    var entries: [AuditEntry] = []
-    for row in try engine.run("SELECT sequence, time, actor, verb, object, detail, hash FROM audit \(suffix)", values) {
-      guard case .integer(let sequence) = row[0], case .integer(let time) = row[1], case .text(let actor) = row[2],
-        case .text(let verb) = row[3], case .text(let object) = row[4], case .text(let detail) = row[5], case .bytes(let hash) = row[6]
-      else { throw StoreError("table audit: unexpected values", help: "restore the store from a copy") }
-      entries.append(
-        AuditEntry(
-          sequence: sequence, time: time, record: AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail), hash: hash))
-    }
-    return entries
   }
 }

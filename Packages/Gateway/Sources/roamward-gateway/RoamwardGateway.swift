@@ -30,7 +30,7 @@ struct RoamwardGateway: ParsableCommand {
 
   static func main() {
     do {
-      var command = try parseAsRoot()
+      var command = try parseCommand(Array(CommandLine.arguments.dropFirst()))
       do {
         try command.run()
       } catch let error as ValidationError {
@@ -54,6 +54,28 @@ struct RoamwardGateway: ParsableCommand {
       }
       exit(withError: error)
     }
+  }
+}
+
+extension RoamwardGateway {
+  /// Parses the arguments. A command that the first of them name is parsed by itself: on the way to it, the parser reads the
+  /// declarations of all commands, and parses two of them, which takes longer than most changes. Where that fails, and for help, all is
+  /// parsed, for its messages.
+  private static func parseCommand(_ arguments: [String]) throws -> any ParsableCommand {
+    var named: any ParsableCommand.Type = Self.self
+    var rest = arguments[...]
+    while let next = rest.first.flatMap({ subcommand($0, of: named) }) {
+      named = next
+      rest.removeFirst()
+    }
+    if named.configuration.subcommands.isEmpty, let command = try? named.parseAsRoot(Array(rest)), type(of: command) == named {
+      return command
+    }
+    return try parseAsRoot(arguments)
+  }
+
+  private static func subcommand(_ word: String, of command: any ParsableCommand.Type) -> (any ParsableCommand.Type)? {
+    command.configuration.subcommands.first { $0.configuration.commandName == word || $0.configuration.aliases.contains(word) }
   }
 }
 

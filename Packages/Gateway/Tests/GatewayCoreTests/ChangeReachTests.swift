@@ -6,45 +6,8 @@ import Testing
 
 /// A gateway changes a few devices by themselves. That has to lead to what a comparison of everything would lead to.
 @Suite struct ChangeReachTests {
-  private struct World {
-    var random: SplitMix64
-    var directory = Directory()
-    var lastID: Int64 = 0
-    var now: Int64 = 1_000_000
-
-    mutating func number(below limit: UInt64) -> UInt64 { random.next() % limit }
-
-    /// One request at random; the changes of rows that it made, none where it was refused.
-    mutating func request() throws -> [RowChange] {
-      var work = Administration(directory, lastID: lastID, actor: "root", now: now)
-      let user = try name("u\(number(below: 4))")
-      let group = try name("g\(number(below: 2))")
-      let device = DevicePath(user: user, device: try name("d\(number(below: 3))"))
-      do {
-        switch number(below: 14) {
-        case 0: try work.addUser(user)
-        case 1: try work.removeUser(user)
-        case 2, 3: try work.setLocked(number(below: 2) == 0, user)
-        case 4: try work.addGroup(group, precedence: 10)
-        case 5, 6: try work.setMember(number(below: 3) > 0, user, of: group)
-        case 7: try work.removeDevice(device)
-        case 8:
-          let id = try work.group(group).id
-          let destination: AccessRule.Destination = number(below: 2) == 0 ? .devices(ofGroup: id) : .everything
-          try work.addRule(
-            AccessRule(
-              id: 0, name: try name("r\(number(below: 9))"), position: 0, source: .group(id), destination: destination, isAllowing: true))
-        case 9: try work.change(PushedSettings(mtu: 1300), for: .group(try work.group(group).id), named: "x")
-        default: _ = try work.addDevice(device, publicKey: try key(number(below: 1_000)))
-        }
-      } catch { return [] }
-      (directory, lastID, now) = (work.directory, work.lastID, now + Int64(number(below: 4_000_000)))
-      return work.changes
-    }
-  }
-
   @Test("changes of a few devices lead to the same as a comparison of everything", arguments: 1...20) func parts(seed: UInt64) throws {
-    var world = World(random: SplitMix64(seed: seed))
+    var world = RandomRequests(seed: seed)
     var setUp = Administration()
     try setUp.addPool("10.77.0.0/24")
     try setUp.addPool("fd77::/64")

@@ -248,11 +248,15 @@ import Testing
   final class CountingEngine: StoreEngine {
     let engine: any StoreEngine
     var rows = 0
+    var failsCommits = false
 
     init(_ engine: any StoreEngine) { self.engine = engine }
     func beginWriting() throws(StoreError) { try engine.beginWriting() }
     func beginReading() throws(StoreError) { try engine.beginReading() }
-    func commit() throws(StoreError) { try engine.commit() }
+    func commit() throws(StoreError) {
+      if failsCommits { throw StoreError("the disk is full") }
+      try engine.commit()
+    }
     func rollBack() { engine.rollBack() }
     func announce() throws(StoreError) { try engine.announce() }
     func problems() throws(StoreError) -> [String] { try engine.problems() }

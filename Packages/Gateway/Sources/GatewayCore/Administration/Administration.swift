@@ -6,6 +6,8 @@ package struct Administration: Sendable {
   package private(set) var directory: Directory
   /// The changed rows, in the order of the changes.
   package private(set) var changes: [RowChange] = []
+  /// What takes each of them back.
+  private var reverses: [RowChange] = []
   package private(set) var records: [AuditEntry.Record] = []
   /// The highest number of a row so far, of all tables. No number is used twice.
   package private(set) var lastID: Int64
@@ -13,23 +15,27 @@ package struct Administration: Sendable {
   package var now: Int64
   private let actor: String
 
-  package init(_ directory: Directory, lastID: Int64, actor: String, now: Int64) {
+  package init(_ directory: consuming Directory, lastID: Int64, actor: String, now: Int64) {
     self.directory = directory
     self.lastID = lastID
     self.actor = actor
     self.now = now
   }
 
-  mutating func put(_ row: AnyRow) {
-    let change = RowChange.put(row)
+  mutating func put(_ row: AnyRow) { make(.put(row)) }
+
+  mutating func remove(_ kind: RowKind, _ id: Int64) { make(.remove(kind, id)) }
+
+  private mutating func make(_ change: RowChange) {
+    reverses.append(directory.row(change.kind, change.id).map { .put($0) } ?? .remove(change.kind, change.id))
     directory.apply(change)
     changes.append(change)
   }
 
-  mutating func remove(_ kind: RowKind, _ id: Int64) {
-    let change = RowChange.remove(kind, id)
-    directory.apply(change)
-    changes.append(change)
+  /// Makes the directory what it was, and forgets the changes. It costs as much as they did: nobody needs a copy from before.
+  package mutating func undo() {
+    for reverse in reverses.reversed() { directory.apply(reverse) }
+    (changes, reverses, records) = ([], [], [])
   }
 
   mutating func newID() -> Int64 {

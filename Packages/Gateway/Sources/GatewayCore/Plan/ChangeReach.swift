@@ -114,19 +114,3 @@ extension Directory {
     }
   }
 }
-
-extension RowChange {
-  fileprivate var kind: RowKind {
-    switch self {
-    case .put(let row): row.kind
-    case .remove(let kind, _): kind
-    }
-  }
-
-  fileprivate var id: Int64 {
-    switch self {
-    case .put(let row): row.id
-    case .remove(_, let id): id
-    }
-  }
-}

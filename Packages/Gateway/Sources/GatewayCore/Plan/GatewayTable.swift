@@ -8,6 +8,8 @@ package struct GatewayTable: Hashable, Sendable {
   package var link: String
   /// The statements of each profile, by its chain.
   package var profiles: [String: [String]] = [:]
+  /// How many devices have each profile, refused ones among them.
+  package private(set) var holders: [String: Int] = [:]
   /// The chain of each source address.
   package var sources: [IPAddress: String] = [:]
   /// The addresses of the devices of each group that a rule names as its destination.
@@ -39,6 +41,7 @@ package struct GatewayTable: Hashable, Sendable {
       // The profile of a refused device stays: to lock a user takes elements away, and replaces nothing. Packets to such a device find no
       // peer.
       if profiles[chain] == nil { profiles[chain] = own.flatMap(Self.statements) }
+      holders[chain, default: 0] += 1
       for group in groups.keys where directory.isMember(device.user, of: group) { groups[group, default: []].formUnion(addresses) }
       guard directory.isActive(device, at: now) else { continue }
       for address in addresses { sources[address] = chain }
@@ -176,11 +179,27 @@ extension GatewayTable {
   /// to be replaced, and is not changed.
   package mutating func replace(_ old: GatewayTable, with new: GatewayTable) -> String? {
     guard new.isShaped(as: self), old.isShaped(as: self), new.profiles.allSatisfy({ profiles[$0.key] == $0.value }) else { return nil }
+    exchange(old, for: new)
+    return new.elementChanges(from: old)
+  }
+
+  /// The same for a table that is wanted: profiles come with their first device, and go with the last one. Returns false if it has another
+  /// shape, and is not changed.
+  mutating func follow(_ old: GatewayTable, _ new: GatewayTable) -> Bool {
+    guard new.isShaped(as: self), old.isShaped(as: self) else { return false }
+    exchange(old, for: new)
+    for chain in old.profiles.keys where holders[chain] == nil { profiles[chain] = nil }
+    profiles.merge(new.profiles) { _, new in new }
+    return true
+  }
+
+  private mutating func exchange(_ old: GatewayTable, for new: GatewayTable) {
     for address in old.sources.keys { sources[address] = nil }
     sources.merge(new.sources) { _, new in new }
     for (group, addresses) in old.groups { groups[group]?.subtract(addresses) }
     for (group, addresses) in new.groups { groups[group]?.formUnion(addresses) }
-    return new.elementChanges(from: old)
+    for (chain, count) in old.holders { holders[chain] = holders[chain].flatMap { $0 > count ? $0 - count : nil } }
+    holders.merge(new.holders, uniquingKeysWith: +)
   }
 
   private func elementChanges(from old: GatewayTable) -> String {

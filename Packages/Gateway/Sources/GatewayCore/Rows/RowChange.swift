@@ -97,3 +97,19 @@ package enum RowChange: Hashable, Sendable {
   case put(AnyRow)
   case remove(RowKind, Int64)
 }
+
+extension RowChange {
+  var kind: RowKind {
+    switch self {
+    case .put(let row): row.kind
+    case .remove(let kind, _): kind
+    }
+  }
+
+  var id: Int64 {
+    switch self {
+    case .put(let row): row.id
+    case .remove(_, let id): id
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import NetworkTypes
+
+/// What changes of rows change of a few devices.
+package struct DeviceChange: Sendable {
+  private let changes: [RowChange]
+  private let link: String
+  /// The devices, as far as the directories so far show them.
+  package private(set) var reach: ChangeReach
+  /// Their part of the desired state before the changes.
+  package let before: DevicePart
+  /// Their part after the changes; `nil`: `complete` has not been called.
+  package private(set) var after: DevicePart?
+
+  /// More devices than these are compared with all others.
+  private static let most = 100
+
+  /// From the directory without the changes. `nil`: the link is not known.
+  package init?(of changes: [RowChange], from old: Directory, at now: Int64) {
+    guard let link = old.site?.link.description else { return nil }
+    self.changes = changes
+    self.link = link
+    reach = ChangeReach(of: changes, in: old)
+    before = DevicePart(old, reach.few, link: link, at: now)
+  }
+
+  /// With the directory that has the changes.
+  package mutating func complete(_ new: Directory, at now: Int64) {
+    reach = reach.union(ChangeReach(of: changes, in: new))
+    if reach.few.count > Self.most { reach = .everything }
+    after = DevicePart(new, reach.few, link: link, at: now)
+  }
+
+  /// The first end of an account among the changes, in seconds since 1970.
+  func nextEnd(after now: Int64) -> Int64 {
+    changes.lazy.compactMap { change in
+      if case .put(.user(let user)) = change, let until = user.until, until > now { until } else { nil }
+    }.min() ?? .max
+  }
+}
+
+extension ChangeReach {
+  /// The devices; none where it reaches everything.
+  fileprivate var few: Set<Int64> {
+    if case .devices(let devices) = self { devices } else { [] }
+  }
+}
