@@ -154,10 +154,10 @@ let package = Package(
     rim("KeyMemory", uses: ["CSodium"], optimized: fast + unnamed),
 
     // Ring 0 as well: what there is in the kernel and in resolvers, our marks on it, and the steps that change it.
-    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"], optimized: fast),
+    pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"], optimized: fast + unnamed),
 
     // Ring 1: what decides, as functions on values.
-    pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"]),
+    pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"], optimized: unnamed),
     pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: fast + unnamed),
 
     // Ring 1 as well: the name server, bytes in and bytes out.

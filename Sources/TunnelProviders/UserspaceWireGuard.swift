@@ -140,6 +140,9 @@ package final class UserspaceWireGuard {
   /// Whether the engine of this link has just been started, and has no configuration that would have to be read first.
   package func isNew(_ link: String) -> Bool { running[link]?.isNew ?? false }
 
+  /// Whether this agent has started the engine of the link, and it answers.
+  package func serves(_ link: String) -> Bool { running[link] != nil && !isStarting(link) }
+
   /// Whether an engine listens for this link.
   package func isRunning(_ link: String) -> Bool {
     ((try? UAPISocket(link: link, in: socketDirectory)?.connect()) ?? nil) != nil
@@ -167,17 +170,16 @@ package final class UserspaceWireGuard {
     try set(link, request)
   }
 
-  /// Gives a new engine its configuration without waiting until it has taken it: the link is set up meanwhile. `finishConfiguring` waits.
-  package func beginConfiguring(_ link: String, _ device: WireGuardDevice) throws(ProviderError) {
+  /// Gives an engine its configuration without waiting until it has taken it: the link is set up meanwhile. `finishConfiguring` waits.
+  package func beginConfiguring(_ link: String, _ device: WireGuardDevice, settingEndpoints: Bool = false) throws(ProviderError) {
     running[link]?.isNew = false
-    guard let request = UAPIRequest.configure(device, observed: nil) else { return }
+    guard let request = UAPIRequest.configure(device, observed: nil, settingEndpoints: settingEndpoints) else { return }
     guard let connection = try UAPISocket(link: link, in: socketDirectory)?.send(request) else { throw noEngine(link) }
     running[link]?.answer = connection
   }
 
-  /// Opens the sockets that the engine will ask for, and waits for its answer.
-  package func finishConfiguring(_ link: String, _ device: WireGuardDevice) throws(ProviderError) {
-    prepareSockets(of: link, for: device)
+  /// Waits until the engine has taken the configuration.
+  package func finishConfiguring(_ link: String) throws(ProviderError) {
     guard let connection = running[link]?.answer else { return }
     running[link]?.answer = nil
     guard let socket = UAPISocket(link: link, in: socketDirectory) else { throw noEngine(link) }

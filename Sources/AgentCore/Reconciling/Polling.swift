@@ -18,8 +18,8 @@ struct Polling {
     awaiting = tunnels
     guard !tunnels.isEmpty else { return next = nil }
     let waited = now - since
-    // The session has usually begun before the pass that made the device has ended.
-    let first = waited < .milliseconds(1) ? Duration.microseconds(500) : .milliseconds(1)
+    // The session has usually begun soon after the pass that made the device has ended.
+    let first = waited < .milliseconds(2) ? Duration.microseconds(250) : .milliseconds(1)
     next = now + (waited < Self.eager ? min(.milliseconds(50), max(first, waited / 2)) : .milliseconds(250))
   }
 }

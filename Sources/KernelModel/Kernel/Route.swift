@@ -3,8 +3,12 @@ package import NetworkTypes
 /// A route of the kernel (`struct rtmsg`), in the terms of ip-route(8). It refers to a link by name; the applier looks up the index.
 package struct Route: Hashable, Sendable {
   /// `RTN_*` of linux/rtnetlink.h: what happens to a packet that takes the route.
-  package enum Kind: UInt8, Hashable, Sendable {
+  package enum Kind: UInt8, Hashable, Sendable, CustomStringConvertible {
     case unicast = 1, local, broadcast, anycast, multicast, blackhole, unreachable, prohibit, `throw`
+
+    private static let words = ["unicast", "local", "broadcast", "anycast", "multicast", "blackhole", "unreachable", "prohibit", "throw"]
+
+    package var description: String { Self.words[Int(rawValue) - 1] }
   }
 
   // Small values lie beside one another: there may be 100,000 routes, several times.

@@ -38,6 +38,11 @@ package final class LinuxMachine {
   var events: KernelEvents?
   /// Called when announcements were set aside (`KernelEvents.hold`), or others come than count: they are to be drained soon.
   package var eventsHeld: () -> Void = {}
+  private var lastRequest: ObservationRequest?
+  /// The part of the next observation that was read while an engine took its configuration; `nil`: none, or steps have followed.
+  private var ahead: ObservationParts?
+  /// The devices that the last steps have made call their peers.
+  private var calling = CallingDevices()
   /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
   private var generations = LinkGenerations()
@@ -111,9 +116,10 @@ package final class LinuxMachine {
       needChanged(need.facts)
     }
     host.need(need.facts, sleep: hearsSleep)
-    let kernel = try readKernel(need)
-    let files = resolver.read()
-    let underlay = SnapshotWithSources(sources(kernel, need.facts, files))
+    let read = ahead?.request == need ? ahead : nil
+    (ahead, lastRequest) = (nil, need)
+    let parts = if let read { read } else { try readParts(for: need) }
+    let (kernel, files, underlay) = (parts.kernel, parts.files, parts.underlay)
     let snapshot = underlay.snapshot
     var state = ObservedState(kernel: kernel, resolvConf: files.file.observed)
     let links = need.resolverLinks.map { names in
@@ -126,8 +132,24 @@ package final class LinuxMachine {
     state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     // Last: an answer that came meanwhile need not be polled for.
-    for name in need.wireGuardLinks { state.wireGuard[name] = wireGuardState(of: name, in: kernel) }
+    for name in need.wireGuardLinks { state.wireGuard[name] = calling.state(of: name) { wireGuardState(of: $0, in: kernel) } }
+    calling = CallingDevices()
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
+  }
+
+  /// Reads most of the observation that will follow these steps: with the same request as the last one. It has to come after all of them
+  /// that the kernel makes.
+  private func readAhead() {
+    guard var request = lastRequest else { return }
+    request.followsSteps = true
+    ahead = try? readParts(for: request)
+  }
+
+  private func readParts(for request: ObservationRequest) throws(PlatformError) -> ObservationParts {
+    let kernel = try readKernel(request)
+    let files = resolver.read()
+    return ObservationParts(
+      request: request, kernel: kernel, files: files, underlay: SnapshotWithSources(sources(kernel, request.facts, files)))
   }
 
   /// Forgets these links: their indexes may belong to other devices by now.
@@ -194,6 +216,7 @@ package final class LinuxMachine {
   /// Applies the steps in order; returns those that failed.
   package func apply(_ steps: [Step]) -> [StepFailure] {
     if FaultPoint.isArmed, steps.count > 1 { return steps.flatMap { apply([$0]) } }
+    (ahead, calling) = (nil, CallingDevices())
     for step in steps { FaultPoint.pass("before \(step)") }
     defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
@@ -212,19 +235,31 @@ package final class LinuxMachine {
         rest = rest.dropFirst(batch.count)
       }
     }
-    for case .configureWireGuard(let link, let device) in begun {
-      do throws(ProviderError) { try userspace.finishConfiguring(link, device) } catch {
-        failures.append(StepFailure(step: .configureWireGuard(link: link, device), reason: "\(error)"))
+    for case .configureWireGuard(let link, let device) in begun { userspace.prepareSockets(of: link, for: device) }
+    if !begun.isEmpty { readAhead() }
+    calling = CallingDevices(begun)
+    for step in begun {
+      guard let link = step.link else { continue }
+      do throws(ProviderError) { try userspace.finishConfiguring(link) } catch {
+        failures.append(StepFailure(step: step, reason: "\(error)"))
       }
     }
     for case .setUp(let link) in steps { userspace.serveSockets(of: link) }
     return failures
   }
 
-  /// Begins the configuration of a new engine. Returns the step if it is one; it may have failed already.
+  /// Begins the configuration of an engine that needs no read of its device before. Returns the step if it is one; it may have failed
+  /// already.
   private func begin(configuration step: Step, _ failures: inout [StepFailure]) -> Step? {
-    guard case .configureWireGuard(let link, let device) = step, step.isOutsideKernel, userspace.isNew(link) else { return nil }
-    do throws(ProviderError) { try userspace.beginConfiguring(link, device) } catch {
+    guard step.isOutsideKernel else { return nil }
+    do throws(ProviderError) {
+      switch step {
+      case .configureWireGuard(let link, let device) where userspace.isNew(link): try userspace.beginConfiguring(link, device)
+      case .renewSessions(let link, let device) where userspace.serves(link):
+        try userspace.beginConfiguring(link, device, settingEndpoints: true)
+      default: return nil
+      }
+    } catch {
       failures.append(StepFailure(step: step, reason: "\(error)"))
     }
     return step
@@ -233,6 +268,7 @@ package final class LinuxMachine {
   /// Begins a change that another program makes: starts a userspace WireGuard device, or sends a request to the DNS backend. Calls back
   /// during this call if a process of the engine was ready.
   func begin(_ step: Step, then done: @escaping (Result<Void, PlatformError>) -> Void) {
+    ahead = nil
     FaultPoint.pass("before \(step)")
     let finish = { (problem: String?) in
       FaultPoint.pass("after \(step)")

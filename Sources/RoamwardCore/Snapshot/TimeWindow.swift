@@ -1,8 +1,10 @@
 internal import NetworkTypes
 
 /// A day of the week, Monday first (ISO 8601).
-package enum Weekday: Int, Equatable, Sendable, CaseIterable, Comparable {
+package enum Weekday: Int, Equatable, Sendable, CaseIterable, Comparable, CustomStringConvertible {
   case mon = 1, tue, wed, thu, fri, sat, sun
+
+  package var description: String { ["mon", "tue", "wed", "thu", "fri", "sat", "sun"][rawValue - 1] }
 
   package var previous: Weekday { Weekday(rawValue: rawValue == 1 ? 7 : rawValue - 1) ?? .sun }
 
