@@ -145,7 +145,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
     // Ring 0: the vocabulary.
-    pure("NetworkTypes", optimized: fast),
+    pure("NetworkTypes", optimized: fast + unnamed),
 
     // Ring 0 as well: JSON as values, its text, and the coder of what is declared once. jansson reads it.
     pure("JSON", uses: ["NetworkTypes", "CJansson"], optimized: unnamed),
@@ -186,16 +186,22 @@ let package = Package(
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
-    rim("OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     rim(
-      "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
-    rim("NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+      "OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"],
+      optimized: unnamed),
+    rim(
+      "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"],
+      optimized: unnamed),
+    rim(
+      "NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"],
+      optimized: unnamed),
     // The wire format of charon's interface, bytes in and values out; and the removal of what a charon that was killed has left.
     pure("VICI"),
     .target(name: "CXFRM", cSettings: strictC),
     rim(
       "StrongSwanProvider",
-      uses: ["CCrypto", "CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"]),
+      uses: ["CCrypto", "CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"],
+      optimized: unnamed),
     // Our own gateway: the login, and the engine's process.
     rim(
       "ClientProvider",
