@@ -417,7 +417,7 @@ let package = Package(
       uses: [
         "AgentCore", "CTextPages", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO",
         "LinuxPlatform", "NetworkTypes",
-        "PolicySource", "ProviderGroups", "RoamwardCore", "Simulation", "SystemdIO", "TunnelProviders", logging,
+        "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
       ], optimized: unnamed),
     rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"], optimized: unnamed),
     .executableTarget(

@@ -242,6 +242,7 @@ package final class Agent {
       platform.machine.keepEngineReady(false)
     } else if state.agenda.isQuiet(at: now) {
       platform.machine.keepEngineReady(true)
+      reconciler.change { $0.rehearse() }
     }
   }
 

@@ -53,7 +53,6 @@ package final class Daemon {
   private let state: StateFolder
   private let recorder: FlightRecorder
   private let namespaceLock: GuardedLock
-  private let rehearsal = Rehearsal()
 
   /// Takes the locks of the state folder and of the network namespace, and opens the kernel's sockets. Changes nothing yet.
   package init(_ settings: AgentSettings, logger: Logger) throws(PlatformError) {
@@ -72,14 +71,8 @@ package final class Daemon {
     bus = SystemBus(on: loop, priority: .client)
     gatekeeper = Gatekeeper(PolkitAuthority(bus))
     recorder = FlightRecorder(folder: HistoryFolder(path: HistoryFolder.path(in: settings.stateDirectory)))
-    var platform = Platform.linux(machine, loop: loop, state: state, recorder: recorder, policyLayers: settings.policyLayers)
-    var rehearse: () -> Void = {}
-    platform.machine.keepEngineReady = { [keep = platform.machine.keepEngineReady] isWanted in
-      keep(isWanted)
-      if isWanted { rehearse() }
-    }
+    let platform = Platform.linux(machine, loop: loop, state: state, recorder: recorder, policyLayers: settings.policyLayers)
     agent = Agent(platform: platform, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
-    rehearse = { [loop, rehearsal, weak agent] in rehearsal.begin(on: loop) { agent?.policySet } }
   }
 
   /// Runs until SIGTERM or SIGINT, takes everything down, and returns the exit status. A second signal ends it at once.

@@ -3,7 +3,7 @@
 /// Stored as two machine words so that comparing, hashing and masking cost no allocation: a table of 100,000 routes is planned with these.
 /// IPv4 occupies the low 32 bits of `low`. Order: IPv4 before IPv6, then numeric.
 public struct IPAddress: Hashable, Sendable, Comparable {
-  public enum Family: UInt8, Hashable, Sendable, Comparable, CaseIterable {
+  public enum Family: UInt8, Hashable, Sendable, Comparable, CaseIterable, CustomStringConvertible {
     case v4 = 4
     case v6 = 6
 
@@ -11,6 +11,8 @@ public struct IPAddress: Hashable, Sendable, Comparable {
     public var bitWidth: Int { self == .v4 ? 32 : 128 }
 
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+
+    public var description: String { self == .v4 ? "v4" : "v6" }
   }
 
   /// The first 64 bits of an IPv6 address; 0 for IPv4.

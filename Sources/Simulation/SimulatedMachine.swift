@@ -107,7 +107,10 @@ package final class SimulatedMachine {
 
   private func machine(of life: SimulatedLife) -> MachinePlatform {
     MachinePlatform(
-      observe: { [unowned self] _ throws(PlatformError) in observe() },
+      observe: { [unowned self] request throws(PlatformError) in
+        log.request = request
+        return observe()
+      },
       observeResolver: { [unowned self] _ in ResolverObservation(file: state.observed.resolvConf, resolver: state.observed.resolver) },
       isAsObserved: { [unowned self] in isAsObserved() },
       apply: { [unowned self] steps in steps.compactMap { step in pass("\(step)", by: life) { self.apply(step) } ?? nil } },

@@ -9,6 +9,8 @@ package struct SimulatedLog {
   package internal(set) var applied: [Step] = []
   package internal(set) var renewals = 0
   package internal(set) var observations = 0
+  /// What the last of them asked for.
+  package internal(set) var request: ObservationRequest?
   /// The number of reads of a single WireGuard device.
   package internal(set) var samples = 0
   /// The effects that agents have reached.

@@ -100,9 +100,6 @@ extension Agent {
     SnapshotWithSources(snapshot: lastSnapshot, provenance: state.seen.observation?.provenance ?? Provenance())
   }
 
-  /// The policies in force.
-  package var policySet: PolicySet { state.set }
-
   /// Files that the policies refer to.
   package var policyDependencies: [String] { state.policies.loaded.dependencies }
 

@@ -56,7 +56,7 @@ struct Agenda {
 
 extension AgentState {
   /// All pending deadlines, as of now.
-  mutating func openDeadlines(probe: Moment?, trial: Moment?, at now: Moment, wallClock: Timestamp) -> [Deadline] {
+  func openDeadlines(probe: Moment?, trial: Moment?, at now: Moment, wallClock: Timestamp) -> [Deadline] {
     let awaiting = tunnels.ordered.filter(\.isPolled)
     agenda.polling.await(Dictionary(uniqueKeysWithValues: awaiting.map { ($0.policy.name, $0.machine.state) }), at: now)
     let moments: [(WakeReason, Moment?)] =

@@ -4,8 +4,9 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 
-/// The complete state of the agent, one value for each concern. Reports and requests read it; only `Reconciler` changes it.
-struct AgentState {
+/// The complete state of the agent, one value for each concern. Reports and requests read it; only `Reconciler` changes it. It is not a value
+/// itself: each look at it would copy all of them.
+final class AgentState {
   var policies = PoliciesInForce()
   var seen = ObservedMachine()
   var schedule = ObservationSchedule()
@@ -16,6 +17,7 @@ struct AgentState {
   var inProgress = StepsInProgress()
   var stop = StopSequence()
   var agenda = Agenda()
+  var rehearsal = Rehearsal()
   /// The tunnels that the last agent has left, until the policies are read.
   var leftTunnels: HandOver?
   /// Whether the next observation includes our objects in tables of no tunnel.

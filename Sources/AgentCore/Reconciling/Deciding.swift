@@ -17,7 +17,7 @@ struct TunnelOrder {
 
 extension AgentState {
   /// Ends expired overrides and an expired suspension of the kill switch. Returns the tunnels whose override has ended.
-  mutating func endWhatIsOver(wallClock: Timestamp) -> [String] {
+  func endWhatIsOver(wallClock: Timestamp) -> [String] {
     let ended = decisions.endOverrides(at: wallClock, on: seen.network)
     _ = killSwitch.machine.endRelease(at: wallClock, on: seen.network)
     // No network means that the last one was just left.
@@ -27,7 +27,7 @@ extension AgentState {
   }
 
   /// Evaluates the rules on the last observation. `record` receives the inputs and the results.
-  mutating func decide(at now: Moment, wallClock: Timestamp, record: ((DecisionPass) -> Void)? = nil) -> [TunnelOrder] {
+  func decide(at now: Moment, wallClock: Timestamp, record: ((DecisionPass) -> Void)? = nil) -> [TunnelOrder] {
     agenda.counters.evaluations += 1
     let (tunnels, waits) = (tunnels, decisions.waits)
     let running = record.map { _ in Set(set.tunnels.map(\.name).filter { tunnels[$0]?.isWanted ?? false }) }
@@ -60,7 +60,7 @@ extension AgentState {
   }
 
   /// Forgets a tunnel that is down and whose policy was removed.
-  mutating func forget(_ tunnel: String) {
+  func forget(_ tunnel: String) {
     tunnels.remove(tunnel)
     decisions.forget(tunnel)
     killSwitch.machine.forget(tunnel)

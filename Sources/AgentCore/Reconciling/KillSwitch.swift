@@ -37,7 +37,7 @@ struct KillSwitch {
 
 extension AgentState {
   /// Prepares the step for the moment at which the network is left.
-  mutating func prepareToLeave() {
+  func prepareToLeave() {
     killSwitch.prepareToLeave(desiredTunnels, portal: portalWindow, providers: seen.state?.providers ?? .unexamined, guards: programGuards)
   }
 }

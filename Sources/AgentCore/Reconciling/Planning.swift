@@ -17,7 +17,7 @@ struct PlannedWork {
 
 extension AgentState {
   /// Plans the steps from the observed to the desired state, without those that have to wait. `troubles`: problems with writing notes.
-  mutating func plan(_ scope: (Step) -> Bool, troubles: [String], at now: Moment) -> PlannedWork? {
+  func plan(_ scope: (Step) -> Bool, troubles: [String], at now: Moment) -> PlannedWork? {
     guard let observed = seen.state else { return nil }
     let desired = desiredState
     let plan = Plan(from: observed, to: desired)
@@ -95,7 +95,7 @@ extension AgentState {
   }
 
   /// Routes of the network that would bypass a tunnel.
-  private mutating func pushedClaims() -> [String] {
+  private func pushedClaims() -> [String] {
     guard let kernel = seen.state?.kernel else { return [] }
     let setups = desiredTunnels.setups.filter { $0.level.hasRoutes }
     if setups.isEmpty { return [] }

@@ -19,7 +19,7 @@ struct SleepWatch {
 
 extension AgentState {
   /// Handles a wake-up: everything is observed again, and tunnels are verified. Returns whether this sleep is a new one.
-  mutating func wake(at now: Moment) -> Bool {
+  func wake(at now: Moment) -> Bool {
     guard agenda.sleep.woke(at: now) else { return false }
     schedule.isStale = true
     seen.pathNews.slept()

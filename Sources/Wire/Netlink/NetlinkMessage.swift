@@ -4,7 +4,7 @@ package struct NetlinkMessage: Sendable {
   /// `NLM_F_*`.
   package let flags: UInt16
   package let sequence: UInt32
-  /// 0 for the kernel's announcements.
+  /// The port of the request. Announcements of routes, rules and addresses have that of the request that caused them; 0: none did.
   package let port: UInt32
   /// Everything after the header.
   package let payload: ArraySlice<UInt8>

@@ -1,0 +1,63 @@
+import AgentCore
+import KernelModel
+import LinuxPlatform
+import NetworkTypes
+import RoamwardCore
+import Simulation
+import TestKit
+import Testing
+
+/// What makes a start shorter.
+@Suite("Starts") struct StartsTests {
+  @Test("a rehearsal plans the start and the end of a tunnel, once, and changes nothing") func rehearsal() {
+    let policies = PolicySet(tunnels: [Sample.tunnel("corp", rules: [])])
+    let observed = SimulatedState().observed
+    let fit = UnderlayFit(NetworkSnapshot())
+    var rehearsal = Rehearsal()
+    let tunnels = DesiredTunnels(policies, on: NetworkSnapshot(), StandingOrders(), in: observed, engine: .userspace)
+    let steps = rehearsal.run(tunnels, of: "corp", on: fit, in: observed)
+    #expect(steps.contains { if case .addWireGuardLink("corp", .userspace) = $0 { true } else { false } }, "\(steps)")
+    #expect(steps.contains { if case .addRoute = $0 { true } else { false } } && steps.contains { if case .addRule = $0 { true } else { false } })
+    #expect(rehearsal.run(tunnels, of: "corp", on: fit, in: observed).isEmpty)
+  }
+
+  private func device(keepalive: UInt16) -> WireGuardDevice {
+    let configuration = Sample.wireGuard()
+    let peers = configuration.peers.map { peer in
+      WireGuardPeer(
+        publicKey: peer.publicKey, presharedKey: nil, endpoint: nil, allowedIPs: peer.allowedIPs, persistentKeepalive: keepalive)
+    }
+    return WireGuardDevice(
+      engine: .userspace, privateKey: configuration.privateKey, publicKey: configuration.publicKey, peers: peers)
+  }
+
+  /// The number of reads until the state is returned, and its handshake; the peer answers at the third read.
+  private func reads(_ calling: CallingDevices, answersAt answer: Int = 3) -> (reads: Int, handshake: Int64?) {
+    let key = device(keepalive: 1).peers[0].publicKey
+    var (count, now) = (0, Moment(nanoseconds: 0))
+    let state = calling.state(of: "corp", by: { now }, pause: { now = now + .microseconds(100) }) { _ in
+      count += 1
+      var peer = WireGuardState.Peer(publicKey: key)
+      peer.lastHandshake = count >= answer ? 7 : 0
+      return WireGuardState(engine: .userspace, peers: [peer])
+    }
+    return (count, state?.lastHandshake)
+  }
+
+  @Test("a device that calls its peer is read until the answer, for a moment; any other one once") func calling() {
+    let calls = CallingDevices([.renewSessions(link: "corp", device(keepalive: 1))])
+    #expect(reads(calls) == (3, 7))
+    let far = reads(calls, answersAt: .max)
+    #expect(far.reads == 16 && far.handshake == nil)
+    #expect(reads(CallingDevices([.configureWireGuard(link: "corp", device(keepalive: 0))])) == (1, nil))
+    #expect(reads(CallingDevices([.renewSessions(link: "other", device(keepalive: 1))])) == (1, nil))
+    #expect(reads(CallingDevices()) == (1, nil))
+    #expect(calls.state(of: "corp") { _ in nil } == nil)
+  }
+
+  @Test("the events of a tunnel's link are subscribed to from the first observation on") func names() {
+    let life = WatchedAgent(Sample.tunnel("corp", rules: []), on: NetworkSnapshot())
+    life.start()
+    #expect(life.machine.log.request?.wireGuardLinks == ["corp"])
+  }
+}
