@@ -97,7 +97,8 @@ package struct MachinePlatform {
 
   package init(
     observe: @escaping (ObservationRequest) throws(PlatformError) -> Observation,
-    observeResolver: @escaping (Set<String>?) -> ResolverObservation, isAsObserved: @escaping () -> Bool, apply: @escaping ([Step]) -> [StepFailure],
+    observeResolver: @escaping (Set<String>?) -> ResolverObservation, isAsObserved: @escaping () -> Bool,
+    apply: @escaping ([Step]) -> [StepFailure],
     begin: @escaping (Step, @escaping (Result<Void, PlatformError>) -> Void) -> Void, endUserspaceLink: @escaping (String) -> Void,
     wireGuardEngine: @escaping () -> EngineChoice, keepEngineReady: @escaping (Bool) -> Void,
     readDevice: @escaping (String) -> WireGuardState?, watchPackets: @escaping (String, @escaping () -> Void) -> Cancellation?,

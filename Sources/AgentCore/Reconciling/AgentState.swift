@@ -4,8 +4,8 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 
-/// The complete state of the agent, one value for each concern. Reports and requests read it; only `Reconciler` changes it. It is not a value
-/// itself: each look at it would copy all of them.
+/// The complete state of the agent, one value for each concern. Reports and requests read it; only `Reconciler` changes it. It is not a
+/// value itself: each look at it would copy all of them.
 final class AgentState {
   var policies = PoliciesInForce()
   var seen = ObservedMachine()
