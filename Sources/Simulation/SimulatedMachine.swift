@@ -234,13 +234,14 @@ package final class SimulatedMachine {
       forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = nil } },
       overrides: { [unowned self] in disk.overrides },
       saveOverrides: { [unowned self] overrides in pass("note holds", by: life) { disk.overrides = overrides } },
-      troubles: { [] },
+      troubles: { [unowned self] in log.tryNotes() },
       takeHandOver: { [unowned self] in
         pass("forget the hand-over", by: life) {
           defer { disk.handOver = HandOver() }
           return disk.handOver
         } ?? HandOver()
-      }, noteHandOver: { [unowned self] handOver in pass("note the hand-over", by: life) { disk.handOver = handOver } })
+      }, noteHandOver: { [unowned self] handOver in pass("note the hand-over", by: life) { disk.handOver = handOver } },
+      isBehind: { [unowned self] in disk.isFull })
   }
 
   private func trials(of life: SimulatedLife) -> PolicyTrials {

@@ -9,8 +9,15 @@ package struct SimulatedLog {
   package internal(set) var applied: [Step] = []
   package internal(set) var renewals = 0
   package internal(set) var observations = 0
+  /// The number of attempts to write notes that are not on disk.
+  package internal(set) var noteWrites = 0
   /// What the last of them asked for.
   package internal(set) var request: ObservationRequest?
+
+  mutating func tryNotes() -> [String] {
+    noteWrites += 1
+    return []
+  }
   /// The number of reads of a single WireGuard device.
   package internal(set) var samples = 0
   /// The effects that agents have reached.
@@ -77,6 +84,8 @@ package struct SimulatedDisk {
   /// What is wrong with the policy files.
   package var problems: [Diagnostic] = []
   package var unfinishedLinks = Set<String>()
+  /// Whether notes cannot be written.
+  package var isFull = false
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
   package var overrides: [String: ManualOverride] = [:]
   package var handOver = HandOver()

@@ -184,7 +184,7 @@ import Testing
     }
     #expect(error.message == "a simulated provider knows no messages (unknown-type)")
     #expect(life.machine.providers.tunnels.isEmpty && life.states.isEmpty)
-    #expect(life.events.contains { "\($0)".contains(": reply after 0 ms") })
+    #expect(life.events.contains { if case .providerLog(_, _, _, let text) = $0 { text.contains(": reply after 0 ms") } else { false } })
     life.agent.message("plain", ["type": "?"]) { replies.append($0) }
     life.agent.message("other", ["type": "a", "value": .null]) { replies.append($0) }
     #expect(replies.count == 3)

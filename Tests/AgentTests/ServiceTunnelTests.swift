@@ -212,7 +212,8 @@ struct ServiceTunnelTests {
     life.start()
     life.move(to: Self.home)
     #expect(life.states.last == "work disconnected" && life.machine.disk.startedCommands["work"] != nil)
-    #expect(life.events.contains { "\($0)".contains("work.service is not stopped: the job to stop it: timeout") })
+    let text = "work.service is not stopped: the job to stop it: timeout"
+    #expect(life.events.contains { if case .providerLog(_, "warning", _, let line) = $0 { line.contains(text) } else { false } })
   }
 
   @Test("in random lives it runs while it is wanted, and at the end nothing is left", arguments: 1...20)

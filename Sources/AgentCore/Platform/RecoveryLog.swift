@@ -22,8 +22,10 @@ package struct RecoveryLog {
   /// The tunnels that the last agent has left for this one; forgets them.
   package var takeHandOver: () -> HandOver
   package var noteHandOver: (HandOver) -> Void
-  /// The present problems with the notes, as messages.
+  /// The present problems with the notes, as messages. Tries again to write those that are not on disk.
   package var troubles: () -> [String]
+  /// Whether notes are not on disk yet.
+  package var isBehind: () -> Bool
 
   package init(
     unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
@@ -32,8 +34,10 @@ package struct RecoveryLog {
     overrides: @escaping () -> [String: ManualOverride], saveOverrides: @escaping ([String: ManualOverride]) -> Void,
     troubles: @escaping () -> [String], guards: @escaping () -> [ProgramGuard] = { [] },
     noteGuard: @escaping (ProgramGuard) -> Void = { _ in }, forgetGuard: @escaping (Int32) -> Void = { _ in },
-    takeHandOver: @escaping () -> HandOver = { HandOver() }, noteHandOver: @escaping (HandOver) -> Void = { _ in }
+    takeHandOver: @escaping () -> HandOver = { HandOver() }, noteHandOver: @escaping (HandOver) -> Void = { _ in },
+    isBehind: @escaping () -> Bool = { false }
   ) {
+    self.isBehind = isBehind
     self.takeHandOver = takeHandOver
     self.noteHandOver = noteHandOver
     self.guards = guards

@@ -70,5 +70,8 @@ struct ObservationSchedule {
   /// Schedules another attempt after failed steps.
   mutating func retry(at now: Moment) { retryAt = now + .seconds(1) }
 
+  /// Schedules another attempt to write notes, unless there is one sooner.
+  mutating func retryNotes(at now: Moment) { retryAt = min(retryAt ?? now + .seconds(5), now + .seconds(5)) }
+
   mutating func retryIsDue() { retryAt = nil }
 }

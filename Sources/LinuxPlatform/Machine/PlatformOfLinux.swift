@@ -21,8 +21,10 @@ extension Platform {
     let trial = TrialFolder(state, layers: policyLayers)
     let lastGood = LastGoodPolicies(state)
     var log = state.recoveryLog
+    log.isBehind = { [notes = log.isBehind] in notes() || recorder.isBehind }
     log.troubles = { [notes = log.troubles] in
-      notes() + recorder.troubles + machine.resolvConf.troubles + [machine.watchLimit()].compactMap { $0 }
+      recorder.tryAgain(at: .now)
+      return notes() + recorder.troubles + machine.resolvConf.troubles + [machine.watchLimit()].compactMap { $0 }
     }
     let record = BlockedTrafficRecord()
     return Platform(

@@ -67,6 +67,25 @@ package final class FlightRecorder {
     writer?.add(pass)
   }
 
+  /// Whether the record has a gap, because it could not be written.
+  package var isBehind: Bool { failure != nil }
+
+  /// Goes on with a record that could not be written, although nothing waits.
+  package func tryAgain(at now: Timestamp) {
+    guard isBehind, let settings, settings.isEnabled else { return }
+    guard var writer else { return prepare(at: now) }
+    writer.begin(.resumed, at: now)
+    let lines = writer.take()
+    do throws(SystemError) {
+      try write(lines, toNew: true, settings, now)
+      failure = nil
+    } catch {
+      failure = error
+      writer.lose(lines)
+    }
+    self.writer = writer
+  }
+
   /// Writes what waits.
   package func flush(at now: Timestamp) {
     takeWaiting()

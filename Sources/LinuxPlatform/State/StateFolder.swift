@@ -179,7 +179,8 @@ package final class StateFolder {
       takeHandOver: { [self] in
         defer { if notes[HandOverNote.name] != nil { drop(HandOverNote.name) } }
         return notes.handOver
-      }, noteHandOver: { [self] in put(HandOverNote.name, JSON(encoding: HandOverNote($0, boot: boot))) })
+      }, noteHandOver: { [self] in put(HandOverNote.name, JSON(encoding: HandOverNote($0, boot: boot))) },
+      isBehind: { [self] in lock != nil && !unwritten.isEmpty })
   }
 
   private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
