@@ -33,7 +33,8 @@ struct CommandProviderTests {
       (CommandProvider.Action.up, configuration(up: shell)), (.down, configuration(down: shell)), (.status, configuration(status: shell)),
     ] {
       let failure = #expect(throws: ProviderError.self) { try run(action, configuration).get() }
-      #expect(failure?.message == "\(action.rawValue): /bin/sh ended with status 1: ROAMWARD_ACTION=\(action.rawValue) / ROAMWARD_TUNNEL=work")
+      let name = action.rawValue
+      #expect(failure?.message == "\(name): /bin/sh ended with status 1: ROAMWARD_ACTION=\(name) / ROAMWARD_TUNNEL=work")
     }
   }
 
