@@ -12,9 +12,12 @@ struct ObservationSchedule {
   /// The next attempt after a failed observation.
   private var blindUntil: Moment?
   private var failedLooks = 0
+  /// The next attempt to write notes.
+  private var notesAt: Moment?
+  private var failedNotes = 0
   private var rate = ObservationRateLimit()
 
-  var deadlines: [(WakeReason, Moment?)] { [(.networkSettled, settleUntil), (.observation, blindUntil), (.retry, retryAt)] }
+  var deadlines: [(WakeReason, Moment?)] { [(.networkSettled, settleUntil), (.observation, blindUntil), (.retry, retryAt), (.retry, notesAt)] }
 
   var isSettling: Bool { settleUntil != nil }
 
@@ -70,8 +73,13 @@ struct ObservationSchedule {
   /// Schedules another attempt after failed steps.
   mutating func retry(at now: Moment) { retryAt = now + .seconds(1) }
 
-  /// Schedules another attempt to write notes, unless there is one sooner.
-  mutating func retryNotes(at now: Moment) { retryAt = min(retryAt ?? now + .seconds(5), now + .seconds(5)) }
+  /// Follows notes that are not on disk: attempts follow after five seconds up to five minutes, for a disk may stay read-only.
+  mutating func followNotes(areBehind: Bool, at now: Moment) {
+    guard areBehind else { return (notesAt, failedNotes) = (nil, 0) }
+    if let notesAt, notesAt > now { return }
+    failedNotes += 1
+    notesAt = now + Backoff(first: .seconds(5), longest: .seconds(300)).pause(after: failedNotes)
+  }
 
   mutating func retryIsDue() { retryAt = nil }
 }

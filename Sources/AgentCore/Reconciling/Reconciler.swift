@@ -68,7 +68,7 @@ final class Reconciler {
     } while passes.hasAnotherRound
     passes.end()
     // A disk with room again is no event.
-    if platform.recoveryLog.isBehind() { state.schedule.retryNotes(at: now) }
+    state.schedule.followNotes(areBehind: platform.recoveryLog.isBehind(), at: now)
     state.prepareToLeave()
     announcer.follow(&state, at: now, wallClock: wallClock, recordBlocking: platform.recordBlocking)
     if state.stop.mayEnd(isChangingResolver: state.inProgress.resolver != nil), state.isEmpty, let done = state.stop.end() { done() }

@@ -38,11 +38,7 @@ package final class LinuxMachine {
   var events: KernelEvents?
   /// Called when announcements were set aside (`KernelEvents.hold`), or others come than count: they are to be drained soon.
   package var eventsHeld: () -> Void = {}
-  private var lastRequest: ObservationRequest?
-  /// The part of the next observation that was read while an engine took its configuration; `nil`: none, or steps have followed.
-  private var ahead: ObservationParts?
-  /// The devices that the last steps have made call their peers.
-  private var calling = CallingDevices()
+  private var ahead = ObservationAhead()
   /// The kernel's state at the last read.
   private(set) var lastRead: KernelState?
   private var generations = LinkGenerations()
@@ -116,9 +112,7 @@ package final class LinuxMachine {
       needChanged(need.facts)
     }
     host.need(need.facts, sleep: hearsSleep)
-    let read = ahead?.request == need ? ahead : nil
-    (ahead, lastRequest) = (nil, need)
-    let parts = if let read { read } else { try readParts(for: need) }
+    let parts = if let read = ahead.take(need) { read } else { try readParts(for: need) }
     let (kernel, files, underlay) = (parts.kernel, parts.files, parts.underlay)
     let snapshot = underlay.snapshot
     var state = ObservedState(kernel: kernel, resolvConf: files.file.observed)
@@ -132,17 +126,16 @@ package final class LinuxMachine {
     state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     // Last: an answer that came meanwhile need not be polled for.
-    for name in need.wireGuardLinks { state.wireGuard[name] = calling.state(of: name) { wireGuardState(of: $0, in: kernel) } }
-    calling = CallingDevices()
+    for name in need.wireGuardLinks { state.wireGuard[name] = ahead.calling.state(of: name) { wireGuardState(of: $0, in: kernel) } }
+    ahead.stepsFollow()
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
 
   /// Reads most of the observation that will follow these steps: with the same request as the last one. It has to come after all of them
   /// that the kernel makes.
   private func readAhead() {
-    guard var request = lastRequest else { return }
-    request.followsSteps = true
-    ahead = try? readParts(for: request)
+    guard let request = ahead.request else { return }
+    ahead.parts = try? readParts(for: request)
   }
 
   private func readParts(for request: ObservationRequest) throws(PlatformError) -> ObservationParts {
@@ -216,7 +209,7 @@ package final class LinuxMachine {
   /// Applies the steps in order; returns those that failed.
   package func apply(_ steps: [Step]) -> [StepFailure] {
     if FaultPoint.isArmed, steps.count > 1 { return steps.flatMap { apply([$0]) } }
-    (ahead, calling) = (nil, CallingDevices())
+    ahead.stepsFollow()
     for step in steps { FaultPoint.pass("before \(step)") }
     defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
@@ -237,7 +230,7 @@ package final class LinuxMachine {
     }
     for case .configureWireGuard(let link, let device) in begun { userspace.prepareSockets(of: link, for: device) }
     if !begun.isEmpty { readAhead() }
-    calling = CallingDevices(begun)
+    ahead.calling = CallingDevices(begun)
     for step in begun {
       guard let link = step.link else { continue }
       do throws(ProviderError) { try userspace.finishConfiguring(link) } catch {
@@ -268,7 +261,7 @@ package final class LinuxMachine {
   /// Begins a change that another program makes: starts a userspace WireGuard device, or sends a request to the DNS backend. Calls back
   /// during this call if a process of the engine was ready.
   func begin(_ step: Step, then done: @escaping (Result<Void, PlatformError>) -> Void) {
-    ahead = nil
+    ahead.parts = nil
     FaultPoint.pass("before \(step)")
     let finish = { (problem: String?) in
       FaultPoint.pass("after \(step)")

@@ -67,12 +67,12 @@ package final class FlightRecorder {
     writer?.add(pass)
   }
 
-  /// Whether the record has a gap, because it could not be written.
-  package var isBehind: Bool { failure != nil }
+  /// Whether the record has a gap, because it could not be written, and is to go on.
+  package var isBehind: Bool { failure != nil && settings?.isEnabled == true }
 
   /// Goes on with a record that could not be written, although nothing waits.
   package func tryAgain(at now: Timestamp) {
-    guard isBehind, let settings, settings.isEnabled else { return }
+    guard isBehind, let settings else { return }
     guard var writer else { return prepare(at: now) }
     writer.begin(.resumed, at: now)
     let lines = writer.take()
