@@ -18,12 +18,15 @@ private let canRun: Bool =
 
 @Suite(.serialized, .enabled(if: canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, wg-quick, ip, busybox and nft"))
 struct GatewayServeTests {
+  /// Runs a script in network, mount and process namespaces of its own, which end with it.
+  private static let apart = ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash"]
+
   @Test(
     "from nothing to a connected stock client in eight lines; rules hold; a killed gateway breaks no connection; a lock disconnects",
     .timeLimit(.minutes(10)))
   func gateway() throws {
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", script],
+      Self.apart + [script],
       environment: ["ROAMWARD_BIN": Self.programs], limit: .seconds(540))
     #expect(outcome.code == 0, "\(outcome.output)")
   }
@@ -34,7 +37,7 @@ struct GatewayServeTests {
     .timeLimit(.minutes(5)))
   func login() throws {
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/login.bash"],
+      Self.apart + [folder + "/login.bash"],
       environment: [
         "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "RELAY": folder + "/relay.py",
         "UNIT": folder + "/../../../../examples/roamward-gateway.service",
@@ -53,7 +56,7 @@ struct GatewayServeTests {
     .timeLimit(.minutes(5)))
   func flood() throws {
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/flood.bash"],
+      Self.apart + [folder + "/flood.bash"],
       environment: [
         "ROAMWARD_BIN": Self.programs, "FLOOD": folder + "/../../../../Benchmarks/gateway-logins.c", "RELAY": folder + "/relay.py",
         "LOGIN": folder + "/login.py", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -70,7 +73,7 @@ struct GatewayServeTests {
   func openID() throws {
     let tests = folder.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/openid.bash"],
+      Self.apart + [folder + "/openid.bash"],
       environment: [
         "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "PROVIDER": tests + "/OpenIDConnectTests/issuer.py",
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -86,7 +89,7 @@ struct GatewayServeTests {
     .timeLimit(.minutes(5)))
   func pam() throws {
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/pam.bash"],
+      Self.apart + [folder + "/pam.bash"],
       environment: [
         "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "MODULE": folder + "/pam_scene.c",
         "UNIT": folder + "/../../../../examples/roamward-gateway.service", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -103,7 +106,7 @@ struct GatewayServeTests {
     .timeLimit(.minutes(5)))
   func directory() throws {
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/directory.bash"],
+      Self.apart + [folder + "/directory.bash"],
       environment: [
         "ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "UNPACKED": unpacked, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
       ], limit: .seconds(240))
@@ -116,7 +119,7 @@ struct GatewayServeTests {
   func page() throws {
     let hasBrowser = (try? shell("command -v chromium")) != nil
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/page.bash"],
+      Self.apart + [folder + "/page.bash"],
       environment: [
         "ROAMWARD_BIN": Self.programs, "BROWSER": hasBrowser ? folder + "/browser.py" : "", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
         "PICTURES": getenv("PICTURES").map { String(cString: $0) } ?? "",
@@ -130,7 +133,7 @@ struct GatewayServeTests {
     .timeLimit(.minutes(10)))
   func sharedStore() throws {
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/shared.bash"],
+      Self.apart + [folder + "/shared.bash"],
       environment: ["ROAMWARD_BIN": Self.programs, "LOGIN": folder + "/login.py", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
       limit: .seconds(540))
     #expect(outcome.code == 0, "\(outcome.output)")
@@ -145,9 +148,7 @@ struct GatewayServeTests {
   func pair(kind: String) throws {
     let examples = folder.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 } + "/examples/gateway-pair"
     let outcome = try run(
-      [
-        "/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/pair.bash", kind,
-      ],
+      Self.apart + [folder + "/pair.bash", kind],
       environment: [
         "ROAMWARD_BIN": Self.programs, "FLOW": folder + "/flow.py", "EXAMPLES": examples,
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -162,7 +163,7 @@ struct GatewayServeTests {
   func grants() throws {
     let seed = getenv("SEED").map { String(cString: $0) } ?? "\(UInt16.random(in: 1...32_767))"
     let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", folder + "/grants.bash"],
+      Self.apart + [folder + "/grants.bash"],
       environment: [
         "ROAMWARD_BIN": Self.programs, "GRANTS": getenv("GRANTS").map { String(cString: $0) } ?? "60", "SEED": seed,
         "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
