@@ -17,7 +17,9 @@ struct ObservationSchedule {
   private var failedNotes = 0
   private var rate = ObservationRateLimit()
 
-  var deadlines: [(WakeReason, Moment?)] { [(.networkSettled, settleUntil), (.observation, blindUntil), (.retry, retryAt), (.retry, notesAt)] }
+  var deadlines: [(WakeReason, Moment?)] {
+    [(.networkSettled, settleUntil), (.observation, blindUntil), (.retry, retryAt), (.retry, notesAt)]
+  }
 
   var isSettling: Bool { settleUntil != nil }
 
