@@ -104,7 +104,8 @@ struct HotplugTests {
     #expect(seen.lines == ["[deleted]", "[moved]", "[renamed]", "connected"])
   }
 
-  @Test("a tunnel's own link that is renamed as soon as it is there, in the middle of its start, comes back under its name",
+  @Test(
+    "a tunnel's own link that is renamed as soon as it is there, in the middle of its start, comes back under its name",
     // Two rounds for each agent: what changes more often than RepairBackoff.freeRepairs is repaired ever later.
     arguments: ["1 2", "3 4", "5 6"])
   func ownAtOnce(delays: String) throws {
