@@ -4,8 +4,8 @@ internal import WireGuardControl
 
 /// The configuration socket of an interface, for wg(8) and the agent. Each connection handles one request after another.
 final class UAPIServer {
-  /// Answers a call. The second argument is the bytes that contain it.
-  typealias Handler = (UAPICall, [UInt8]) -> UAPIReplyText
+  /// Answers a call, by one call of the last argument. The second argument is the bytes that contain it.
+  typealias Handler = (UAPICall, [UInt8], (UAPIReplyText) -> Void) -> Void
 
   /// The maximum size of a request in bytes: a device of 10,000 peers takes a few MiB.
   private static let largest = 32 << 20
@@ -78,14 +78,18 @@ final class UAPIServer {
       connection.received.wipe(first: end)
       connection.received.removeFirst(end)
       do throws(UAPICall.Failure) {
-        connection.unsent = handler(try UAPICall(request), request).bytes
+        handler(try UAPICall(request), request) { send($0, on: connection) }
       } catch {
-        connection.unsent = UAPIReplyText(code: error == .unknown ? EPROTONOSUPPORT : EINVAL).bytes
+        send(UAPIReplyText(code: error == .unknown ? EPROTONOSUPPORT : EINVAL), on: connection)
       }
       request.wipe()
-      connection.sent = 0
-      write(connection)
     }
+  }
+
+  private func send(_ reply: UAPIReplyText, on connection: Connection) {
+    connection.unsent = reply.bytes
+    connection.sent = 0
+    write(connection)
   }
 
   private func write(_ connection: Connection) {

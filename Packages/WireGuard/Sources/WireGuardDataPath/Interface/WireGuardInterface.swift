@@ -55,7 +55,7 @@ final class WireGuardInterface {
     try path.start(on: ready)
     sources = [try loop.whenReadable(path.control) { [weak self] in self?.wake() }]
     link = try LinkWatch(tun, mtu: path.mtu, on: loop) { [weak self] in self?.take($0) }
-    server = try UAPIServer(listener, on: loop) { [weak self] in self?.answer($0, $1) ?? UAPIReplyText(code: EIO) }
+    server = try UAPIServer(listener, on: loop) { [weak self] in self?.answer($0, $1, by: $2) }
   }
 
   deinit {
@@ -229,34 +229,36 @@ final class WireGuardInterface {
 
   // MARK: Configuration
 
-  private func answer(_ call: UAPICall, _ bytes: [UInt8]) -> UAPIReplyText {
+  private func answer(_ call: UAPICall, _ bytes: [UInt8], by reply: (UAPIReplyText) -> Void) {
     guard case .set(let change) = call else {
-      return UAPIReplyText(engine.state, port: port, mark: mark, cipher: ciphers.current.description)
+      return reply(UAPIReplyText(engine.state, port: port, mark: mark, cipher: ciphers.current.description))
     }
     isConfigured = true
-    let newPort = change.listenPort ?? port
-    let newMark = change.firewallMark ?? mark
-    if newPort != port || newMark != mark || change.listenPort == 0 && port != 0 {
-      if !hasSockets, !isUp {
-        port = newPort
-        mark = newMark
-      } else {
-        do throws(SystemError) {
-          try open(port: newPort, mark: newMark)
-        } catch {
-          // If the old sockets are already closed, opens equal ones.
-          openSockets()
-          work()
-          return UAPIReplyText(code: error.code)
-        }
-      }
+    do throws(SystemError) {
+      try open(for: change)
+    } catch {
+      // If the old sockets are already closed, opens equal ones.
+      openSockets()
+      work()
+      return reply(UAPIReplyText(code: error.code))
     }
+    // Nothing else can fail. Keys and a first handshake take half a millisecond, in which the other end has its own work.
+    reply(UAPIReplyText(code: 0))
     var effects: [EngineEffect] = []
     engine.apply(change.engineChange(bytes), at: .now, effects: &effects)
     perform(&effects)
     openSockets()
     work()
-    return UAPIReplyText(code: 0)
+  }
+
+  /// Opens other sockets if the change gives another port or mark; before there is a link that is up, it only notes them.
+  private func open(for change: UAPIDeviceChange) throws(SystemError) {
+    let newPort = change.listenPort ?? port
+    let newMark = change.firewallMark ?? mark
+    guard newPort != port || newMark != mark || change.listenPort == 0 && port != 0 else { return }
+    if hasSockets || isUp { return try open(port: newPort, mark: newMark) }
+    port = newPort
+    mark = newMark
   }
 }
 
