@@ -73,15 +73,17 @@ private struct RouteSocket {
   }
 }
 
-/// The kernel's word that IPv4 routes or rules, addresses or links have changed.
-private struct RouteChanges {
+/// The kernel's word that IPv4 routes or rules have changed. Links and addresses come before them: to look at each of those too would take
+/// a processor that what is measured needs.
+private final class RouteChanges {
   private let descriptor: Int32
+  private var buffer = [UInt8](repeating: 0, count: 65_536)
 
   init() throws {
     // NETLINK_ROUTE.
     descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-    // struct sockaddr_nl: family, two bytes of nothing, port, then RTMGRP_LINK, _IPV4_IFADDR, _IPV4_ROUTE and _IPV4_RULE.
-    var address: (UInt16, UInt16, UInt32, UInt32) = (UInt16(AF_NETLINK), 0, 0, 0x1 | 0x10 | 0x40 | 0x80)
+    // struct sockaddr_nl: family, two bytes of nothing, port, then RTMGRP_IPV4_ROUTE and _IPV4_RULE.
+    var address: (UInt16, UInt16, UInt32, UInt32) = (UInt16(AF_NETLINK), 0, 0, 0x40 | 0x80)
     let result = withUnsafeBytes(of: &address) { raw in
       raw.withMemoryRebound(to: sockaddr.self) { bind(descriptor, $0.baseAddress, socklen_t(raw.count)) }
     }
@@ -92,7 +94,6 @@ private struct RouteChanges {
   func wait(milliseconds: Int32) {
     var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     poll(&ready, 1, milliseconds)
-    var buffer = [UInt8](repeating: 0, count: 65_536)
     while recv(descriptor, &buffer, buffer.count, 0) > 0 {}
   }
 }
