@@ -81,11 +81,16 @@ struct UAPISocket {
 }
 
 extension FileDescriptor {
+  /// The engine usually answers before a processor would have fallen asleep and woken up.
+  private static let wakefulness = Duration.microseconds(300)
+
   /// Returns when one of the `POLL*` bits is set or the other side has closed; throws ETIMEDOUT at the deadline.
   fileprivate func wait(for events: Int32, until deadline: Moment, serving sockets: InterfaceProcess? = nil) throws(SystemError) {
     var sockets = sockets
+    let sleepsFrom = Moment.now + Self.wakefulness
     while true {
-      let left = (deadline - .now).components
+      let now = Moment.now
+      let left = (deadline - now).components
       let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
       guard milliseconds >= 0 else { throw SystemError(code: ETIMEDOUT, operation: "wait") }
       // A negative number is ignored.
@@ -93,10 +98,12 @@ extension FileDescriptor {
         pollfd(fd: number, events: Int16(events), revents: 0),
         pollfd(fd: sockets?.socketsDescriptor ?? -1, events: Int16(POLLIN), revents: 0),
       ]
-      let count = poll(&watched, 2, Int32(clamping: milliseconds + 1))
+      let isAwake = now < sleepsFrom
+      let count = poll(&watched, 2, isAwake ? 0 : Int32(clamping: milliseconds + 1))
       if watched[0].revents != 0 { return }
       if watched[1].revents != 0, sockets?.serveSockets() == false { sockets = nil }
       if count < 0, errno != EINTR { throw .last("poll") }
+      if isAwake { sched_yield() }
     }
   }
 }

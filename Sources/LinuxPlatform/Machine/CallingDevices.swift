@@ -1,4 +1,3 @@
-internal import Glibc
 package import KernelModel
 internal import LinuxIO
 package import NetworkTypes
@@ -28,7 +27,8 @@ package struct CallingDevices {
 
   /// The state of the device, as soon as a peer has answered. `pause`: between two reads.
   package func state(
-    of link: String, by clock: () -> Moment = { .now }, pause: () -> Void = { usleep(100) }, _ read: (String) -> WireGuardState?
+    of link: String, by clock: () -> Moment = { .now }, pause: () -> Void = { giveWay(for: .microseconds(100)) },
+    _ read: (String) -> WireGuardState?
   ) -> WireGuardState? {
     let first = read(link)
     guard links.contains(link), let first, !first.peers.isEmpty else { return first }
