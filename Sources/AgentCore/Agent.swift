@@ -33,6 +33,9 @@ package final class Agent {
   /// Whether no pass and no poll is due: only samples of connected tunnels are pending.
   package var isAtRest: Bool { state.agenda.isAtRest }
 
+  /// The number of steps of its rehearsal of a start; `nil`: there was none yet.
+  package var rehearsedSteps: Int? { state.rehearsal.steps }
+
   /// The names of the tunnels that are connected, in order.
   package var connectedTunnels: [String] {
     state.tunnels.ordered.filter { $0.machine.state == .connected }.map(\.policy.name).sorted()
@@ -238,12 +241,13 @@ package final class Agent {
   /// Keeps an engine's process ready while a WireGuard tunnel is down: its start would take longer than all else until the first packet.
   /// It is started when there is nothing else to do, and not again before that.
   private func keepEngineReady(at now: Moment) {
+    let isQuiet = state.agenda.isQuiet(at: now)
     if state.stop.isStopping || !state.tunnels.ordered.contains(where: \.isWireGuardAtRest) {
       platform.machine.keepEngineReady(false)
-    } else if state.agenda.isQuiet(at: now) {
+    } else if isQuiet {
       platform.machine.keepEngineReady(true)
-      reconciler.change { $0.rehearse() }
     }
+    if isQuiet { reconciler.change { $0.rehearse() } }
   }
 
   private func timeHasCome() {

@@ -9,17 +9,26 @@ import Testing
 
 /// What makes a start shorter.
 @Suite("Starts") struct StartsTests {
-  @Test("a rehearsal plans the start and the end of a tunnel, once, and changes nothing") func rehearsal() {
-    let policies = PolicySet(tunnels: [Sample.tunnel("corp", rules: [])])
-    let observed = SimulatedState().observed
-    let fit = UnderlayFit(NetworkSnapshot())
-    var rehearsal = Rehearsal()
-    let tunnels = DesiredTunnels(policies, on: NetworkSnapshot(), StandingOrders(), in: observed, engine: .userspace)
-    let steps = rehearsal.run(tunnels, of: "corp", on: fit, in: observed)
+  @Test(
+    "an agent with nothing to do plans the start of a tunnel and its end, once, and changes nothing",
+    arguments: [Sample.tunnel("corp", rules: []), DayOut.watched()])
+  func rehearsal(tunnel: TunnelPolicy) {
+    let agent = WatchedAgent(tunnel, on: DayOut.cafe)
+    agent.machine.engine = .engine(.userspace)
+    agent.machine.state.installNameServer()
+    agent.start(for: .seconds(5))
+    let steps = Rehearsal.plans(
+      DesiredTunnels(
+        PolicySet(tunnels: [tunnel]), on: NetworkSnapshot(), StandingOrders(), in: SimulatedState().observed, engine: .userspace),
+      of: "corp", on: UnderlayFit(NetworkSnapshot()), in: SimulatedState().observed)
     #expect(steps.contains { if case .addWireGuardLink("corp", .userspace) = $0 { true } else { false } }, "\(steps)")
+    #expect(steps.contains { if case .addAddress = $0 { true } else { false } })
     #expect(steps.contains { if case .addRoute = $0 { true } else { false } })
     #expect(steps.contains { if case .addRule = $0 { true } else { false } })
-    #expect(rehearsal.run(tunnels, of: "corp", on: fit, in: observed).isEmpty)
+    #expect(steps.contains { if case .removeRule = $0 { true } else { false } })
+    // A watched tunnel has its device already.
+    #expect(agent.agent.rehearsedSteps ?? 0 > 10)
+    #expect(!agent.machine.log.applied.contains { if case .addRule = $0 { true } else { false } })
   }
 
   private func device(keepalive: UInt16) -> WireGuardDevice {

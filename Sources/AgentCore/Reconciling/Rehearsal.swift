@@ -7,30 +7,68 @@ package import RoamwardCore
 /// The Swift runtime creates a type at its first use, which takes up to a tenth of a millisecond, and a start uses many. Without a
 /// rehearsal, the first start after that of the agent, usually that of the machine, takes half a millisecond longer than later ones.
 package struct Rehearsal {
-  private var isDone = false
+  /// Plans of more routes take too long to be made in passing.
+  private static let mostPrefixes = 1000
+
+  /// The number of steps of the plans that it has made and thrown away; `nil`: it is still to be made.
+  private(set) var steps: Int?
 
   package init() {}
 
   /// Plans the start of a tunnel and its end, from an observed state, and throws the plans away. Returns their steps.
-  package mutating func run(_ tunnels: DesiredTunnels, of tunnel: String, on fit: UnderlayFit, in observed: ObservedState) -> [Step] {
-    if isDone { return [] }
-    isDone = true
+  package static func plans(_ tunnels: DesiredTunnels, of tunnel: String, on fit: UnderlayFit, in observed: ObservedState) -> [Step] {
     var tunnels = tunnels
     tunnels.overrides[tunnel] = ManualOverride(wantsUp: true, since: .distantFuture, lifetime: .resume)
-    let desired = DesiredState(of: tunnels.atRest.setups, on: fit)
+    let setups = tunnels.atRest.setups
+    let desired = DesiredState(of: setups, on: fit)
     let start = Plan(from: observed, to: desired)
     var applied = AppliedState(observed)
     applied.follow(observed, towards: desired)
     for step in start.steps { applied.take(step) }
+    let made = observed.rehearsed(start.steps)
+    applied.follow(made, towards: desired)
+    _ = Plan(from: made, to: desired)
+    _ = routeClaims(on: setups, in: made.kernel, fit)
     let order = start.steps.filter { !$0.isOfResolver }
-    return order + Plan(from: observed, to: DesiredState(of: [], on: fit)).steps
+    return order + Plan(from: made, to: DesiredState(of: [], on: fit)).steps
+  }
+
+  /// Rehearses a tunnel of these policies, unless there was a rehearsal already.
+  mutating func run(_ tunnel: TunnelPolicy, of set: PolicySet, on fit: UnderlayFit, in observed: ObservedState, _ snapshot: NetworkSnapshot)
+  {
+    guard steps == nil, tunnel.routes?.include.count ?? 0 <= Self.mostPrefixes else { return }
+    var alone = set
+    alone.tunnels = [tunnel]
+    // The tunnels of the agent have no devices before they start.
+    let tunnels = DesiredTunnels(alone, on: snapshot, StandingOrders(), in: observed, engine: .userspace)
+    steps = Self.plans(tunnels, of: tunnel.name, on: fit, in: observed).count
+  }
+}
+
+extension ObservedState {
+  /// The state after the steps that make links, addresses, routes and rules.
+  fileprivate func rehearsed(_ steps: [Step]) -> ObservedState {
+    var state = self
+    for step in steps {
+      switch step {
+      case .addWireGuardLink(let name, _):
+        if let index = InterfaceIndex(.max) { state.kernel.links.append(Link(index: index, name: name)) }
+      case .setAlias(let name, let alias):
+        for i in state.kernel.links.indices where state.kernel.links[i].name == name { state.kernel.links[i].alias = alias }
+      case .addAddress(let address, let link): state.kernel.addresses.append(LinkAddress(link: link, address: address))
+      case .addRoute(let route): state.kernel.routes.append(route)
+      case .addRule(let rule): state.kernel.rules.append(rule)
+      default: break
+      }
+    }
+    return state
   }
 }
 
 extension AgentState {
   /// Rehearses the start of the first WireGuard tunnel that is down.
   func rehearse() {
-    guard let observed = seen.state, let tunnel = tunnels.ordered.first(where: \.isWireGuardAtRest) else { return }
-    _ = rehearsal.run(desiredTunnels, of: tunnel.policy.name, on: underlayFit, in: observed)
+    guard let observed = seen.state, let tunnel = tunnels.ordered.first(where: \.isWireGuardDown) else { return }
+    rehearsal.run(tunnel.policy, of: set, on: underlayFit, in: observed, seen.snapshot)
   }
 }

@@ -89,6 +89,9 @@ extension TunnelSupervisor {
   /// Whether it is a WireGuard tunnel that is down.
   var isWireGuardAtRest: Bool { policy.provider.isWireGuard && machine.state == .disconnected }
 
+  /// The same, or its device is ready.
+  var isWireGuardDown: Bool { policy.provider.isWireGuard && [.disconnected, .ready].contains(machine.state) }
+
   /// Whether its driver can take over, or end, what is noted: a command, a provider's program, or a device alone.
   func takes(_ noted: HandOver.Tunnel, _ command: CommandProviderConfiguration?) -> Bool {
     switch policy.provider {
