@@ -259,6 +259,11 @@ final class Reconciler {
         repeats += 1
         continue
       }
+      // The peer of a tunnel has answered: there is more to apply, and the next observation verifies all of it.
+      if failures.isEmpty, let after = state.seen.state, moves({ showTunnels(after) }) {
+        verified = nil
+        continue
+      }
       let isSettled = verify(failures)
       if isSettled && work.isEmpty { return }
       verified = isSettled && failures.isEmpty ? state.tunnels.ordered.map(\.machine) : nil
@@ -335,11 +340,18 @@ final class Reconciler {
 
   /// Reports to each tunnel whether its part is done or has failed. Returns true if none of them moved.
   private func verify(_ failures: [StepFailure]) -> Bool {
-    let before = state.tunnels.ordered.map(\.machine)
-    for (tunnel, event) in state.verdicts(failures) { drive(tunnel) { $0.handle(event, on: $1) } }
-    for failure in failures {
-      announcer.warn(Remark(.stepFailed, of: state.tunnels.owner(of: failure.step)?.policy.name, "\(failure)"))
+    !moves {
+      for (tunnel, event) in state.verdicts(failures) { drive(tunnel) { $0.handle(event, on: $1) } }
+      for failure in failures {
+        announcer.warn(Remark(.stepFailed, of: state.tunnels.owner(of: failure.step)?.policy.name, "\(failure)"))
+      }
     }
-    return before == state.tunnels.ordered.map(\.machine)
+  }
+
+  /// Whether a tunnel's state changes by this.
+  private func moves(_ body: () -> Void) -> Bool {
+    let before = state.tunnels.ordered.map(\.machine)
+    body()
+    return before != state.tunnels.ordered.map(\.machine)
   }
 }
