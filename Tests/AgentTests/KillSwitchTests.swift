@@ -22,7 +22,7 @@ import Testing
     return tunnel
   }
 
-  func isGuarded(_ life: WatchedAgent) -> Bool { if case .table = life.machine.state.observed.firewall { true } else { false } }
+  func isGuarded(_ life: WatchedAgent) -> Bool { life.machine.state.observed.firewall.isGuarding }
 
   @Test("the table is there before anything of the tunnel, and goes after everything") func order() throws {
     let life = WatchedAgent(tunnel(.on), on: cafe)

@@ -52,7 +52,7 @@ import Testing
     #expect(looks == before + 2)
   }
 
-  @Test("a look-up finds the device ready: it gets its peers and addresses by one step each, and nothing is made or read before")
+  @Test("a look-up finds the device ready: it gets peers and addresses by one step each, then their protection; nothing is read before")
   func readyDevice() throws {
     let agent = agent(DayOut.watched())
     agent.machine.peersAnswer = false
@@ -68,10 +68,11 @@ import Testing
       switch step {
       case .renewSessions("corp", let device): "peers \(device.peers.count)"
       case .addAddress(_, "corp"): "address"
+      case .replaceFirewall(let table) where table.isOpen: "protection of \(table.insides.count)"
       default: "\(step)"
       }
     }
-    #expect(kinds == ["peers 1", "address"])
+    #expect(kinds == ["peers 1", "address", "protection of 1"], "while the engine calls its peer")
   }
 
   @Test("the first packet into an armed tunnel reads its device, and makes one observation") func packet() throws {

@@ -99,6 +99,11 @@ extension IPPrefix {
   package var isPieceOfEverything: Bool { length < (family == .v4 ? 8 : 16) }
 }
 
+extension FirewallTable {
+  /// Whether it only protects the addresses of tunnels: it blocks nothing that would flow without it.
+  package var isOpen: Bool { guards.isEmpty && gateways.isEmpty && portal == nil }
+}
+
 extension FirewallTable: CustomStringConvertible {
   /// The text for people: `10.0.0.0/8 flows through corp or not at all; neighbours in 192.168.7.0/24 are reached`.
   package var description: String {

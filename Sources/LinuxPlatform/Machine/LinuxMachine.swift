@@ -209,7 +209,9 @@ package final class LinuxMachine {
   /// Applies the steps in order; returns those that failed.
   package func apply(_ steps: [Step]) -> [StepFailure] {
     if FaultPoint.isArmed, steps.count > 1 { return steps.flatMap { apply([$0]) } }
-    ahead.stepsFollow()
+    // The firewall is read apart from the rest.
+    let keepsAhead = steps.allSatisfy { if case .replaceFirewall = $0 { true } else { false } }
+    if !keepsAhead { ahead.stepsFollow() }
     for step in steps { FaultPoint.pass("before \(step)") }
     defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
@@ -230,7 +232,7 @@ package final class LinuxMachine {
     }
     for case .configureWireGuard(let link, let device) in begun { userspace.prepareSockets(of: link, for: device) }
     if !begun.isEmpty { readAhead() }
-    ahead.calling = CallingDevices(begun)
+    if !keepsAhead { ahead.calling = CallingDevices(begun) }
     for step in begun {
       guard let link = step.link else { continue }
       do throws(ProviderError) { try userspace.finishConfiguring(link) } catch {
@@ -261,7 +263,8 @@ package final class LinuxMachine {
   /// Begins a change that another program makes: starts a userspace WireGuard device, or sends a request to the DNS backend. Calls back
   /// during this call if a process of the engine was ready.
   func begin(_ step: Step, then done: @escaping (Result<Void, PlatformError>) -> Void) {
-    ahead.parts = nil
+    // Of our own name server nothing has been read.
+    if case .setNameServer = step {} else { ahead.parts = nil }
     FaultPoint.pass("before \(step)")
     let finish = { (problem: String?) in
       FaultPoint.pass("after \(step)")

@@ -33,6 +33,15 @@ struct ObservationAhead {
   /// Returns what was read for this request, once.
   mutating func take(_ request: ObservationRequest) -> ObservationParts? {
     defer { (parts, lastRequest) = (nil, request) }
-    return parts?.request == request ? parts : nil
+    return parts.map { $0.request.readsSameParts(as: request) } ?? false ? parts : nil
+  }
+}
+
+extension ObservationRequest {
+  /// Whether both read the same of the kernel, the files and the network. The firewall and the resolver's programs are read apart.
+  fileprivate func readsSameParts(as other: ObservationRequest) -> Bool {
+    var same = other
+    (same.firewall, same.nameCapture, same.resolverLinks) = (firewall, nameCapture, resolverLinks)
+    return self == same
   }
 }

@@ -7,8 +7,11 @@ extension FirewallTable {
     // The order of slots is that of starts; the same kill switches have to make the same table.
     let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
     let guarding = tunnels.filter(\.isGuarding)
+    // Without a kill switch, which lets packets into tunnels, only the tunnels' addresses are protected: from when they exist.
+    let isOpen = guarding.isEmpty && active.isEmpty
     self.init(
-      guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level.hasRoutes }.compactMap(Inside.init),
+      guards: guarding.compactMap(Guard.init),
+      insides: tunnels.filter { isOpen ? $0.level >= .link : $0.level.hasRoutes }.compactMap(Inside.init),
       neighbours: underlay.attachedPrefixes.filter { prefix in
         prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix, on: underlay) }
       },
