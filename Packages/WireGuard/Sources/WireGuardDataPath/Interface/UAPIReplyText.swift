@@ -2,9 +2,12 @@ internal import KeyMemory
 internal import NetworkTypes
 internal import WireGuardEngine
 
-/// The answer to a request of the userspace protocol. It may contain keys: the sender of the bytes wipes them.
-struct UAPIReplyText {
-  private(set) var bytes: [UInt8] = []
+/// The answer to a request of the userspace protocol. It may contain keys: the sender of the bytes wipes them. There is one owner, because a
+/// second one would keep what the first one wipes.
+struct UAPIReplyText: ~Copyable {
+  private var bytes: [UInt8] = []
+
+  consuming func take() -> [UInt8] { bytes }
 
   /// Only the result: 0, or an `errno` value.
   init(code: Int32) { line("errno", code == 0 ? "0" : "-\(code)", isLast: true) }

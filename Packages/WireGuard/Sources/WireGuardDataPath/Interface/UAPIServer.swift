@@ -5,7 +5,7 @@ internal import WireGuardControl
 /// The configuration socket of an interface, for wg(8) and the agent. Each connection handles one request after another.
 final class UAPIServer {
   /// Answers a call, by one call of the last argument. The second argument is the bytes that contain it.
-  typealias Handler = (UAPICall, [UInt8], (UAPIReplyText) -> Void) -> Void
+  typealias Handler = (UAPICall, [UInt8], (consuming UAPIReplyText) -> Void) -> Void
 
   /// The maximum size of a request in bytes: a device of 10,000 peers takes a few MiB.
   private static let largest = 32 << 20
@@ -86,8 +86,8 @@ final class UAPIServer {
     }
   }
 
-  private func send(_ reply: UAPIReplyText, on connection: Connection) {
-    connection.unsent = reply.bytes
+  private func send(_ reply: consuming UAPIReplyText, on connection: Connection) {
+    connection.unsent = reply.take()
     connection.sent = 0
     write(connection)
   }

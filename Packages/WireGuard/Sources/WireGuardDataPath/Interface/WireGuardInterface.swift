@@ -229,7 +229,7 @@ final class WireGuardInterface {
 
   // MARK: Configuration
 
-  private func answer(_ call: UAPICall, _ bytes: [UInt8], by reply: (UAPIReplyText) -> Void) {
+  private func answer(_ call: UAPICall, _ bytes: [UInt8], by reply: (consuming UAPIReplyText) -> Void) {
     guard case .set(let change) = call else {
       return reply(UAPIReplyText(engine.state, port: port, mark: mark, cipher: ciphers.current.description))
     }

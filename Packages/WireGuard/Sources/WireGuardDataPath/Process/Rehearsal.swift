@@ -38,7 +38,7 @@ enum Rehearsal {
     for case .flush(let peer) in effects { engines[0].keepalive(peer, at: now, effects: &effects) }
     for engine in engines {
       engine.advance(to: now, effects: &effects)
-      _ = UAPIReplyText(engine.state, port: 1, mark: 1, cipher: "").bytes
+      _ = UAPIReplyText(engine.state, port: 1, mark: 1, cipher: "").take()
     }
   }
 
