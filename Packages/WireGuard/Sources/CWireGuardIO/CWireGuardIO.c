@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <malloc.h>
 #include <net/if.h>
 #include <netinet/udp.h>
 #include <poll.h>
@@ -562,6 +563,8 @@ int cwg_poller_add(int poller, int fd, uint32_t identity) {
 }
 
 int cwg_replace(int fd, int place) { return dup3(fd, place, O_CLOEXEC) < 0 ? -1 : 0; }
+
+void cwg_use_one_arena(void) { mallopt(M_ARENA_MAX, 1); }
 
 int cwg_take_short_turns(uint32_t nanoseconds) {
   // As in linux/sched/types.h, parts of which older systems lack.

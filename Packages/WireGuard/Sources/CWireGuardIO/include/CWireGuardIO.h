@@ -189,6 +189,9 @@ int cwg_take_short_turns(uint32_t nanoseconds);
 /// The number of processors that this process may use, at least 1.
 int cwg_processors(void);
 
+/// From now on all threads take memory from one arena. A thread's own would be made at its first packet, in a tenth of a millisecond.
+void cwg_use_one_arena(void);
+
 /// Sets a thread's name in ps(1) and top(1): at most 15 bytes.
 void cwg_name_thread(pthread_t thread, const char *name);
 

@@ -10,6 +10,7 @@ package enum InterfaceAtWork {
   /// Runs until the interface ends. `cipher`: the library for transport messages; `nil`: the fastest. `pairs`: as many as the device has
   /// queues.
   package static func run(offloads: Offloads, cipher: CipherLibrary?, pairs: Int, isAttached: Bool) throws(SystemError) {
+    cwg_use_one_arena()
     let further = InterfaceProcess.queues..<InterfaceProcess.queues + Int32(pairs - 1)
     let queues = ([InterfaceProcess.tun] + further).map { inherited($0) }
     let listener = inherited(InterfaceProcess.listener)
@@ -24,6 +25,7 @@ package enum InterfaceAtWork {
   /// The unprivileged side of `StandbyProcess`: does everything that needs no interface, waits for one, and runs until it ends. Returns at
   /// once if none is wanted any more.
   package static func standBy(offloads: Offloads, pairs number: Int, isAttached: Bool) throws(SystemError) {
+    cwg_use_one_arena()
     let channel = inherited(InterfaceProcess.channel)
     let ciphers = CipherSelection(LoadedCiphers())
     try Confinement.giveUpPrivileges(becoming: InterfaceProcess.program)
