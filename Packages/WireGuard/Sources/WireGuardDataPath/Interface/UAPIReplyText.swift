@@ -2,8 +2,8 @@ internal import KeyMemory
 internal import NetworkTypes
 internal import WireGuardEngine
 
-/// The answer to a request of the userspace protocol. It may contain keys: the sender of the bytes wipes them. There is one owner, because a
-/// second one would keep what the first one wipes.
+/// The answer to a request of the userspace protocol. It may contain keys: the sender of the bytes wipes them. There is one owner, because
+/// a second one would keep what the first one wipes.
 struct UAPIReplyText: ~Copyable {
   private var bytes: [UInt8] = []
 
