@@ -31,6 +31,49 @@ import Testing
     #expect(found.transaction.contains("chain prerouting"))
   }
 
+  @Test("its address is protected before its peer answers, unless something else may have it") func early() throws {
+    let full = try #require(table(setup(isGuarding: false)))
+    let early = try #require(table(setup(level: .link, isGuarding: false)))
+    #expect(early.digest == full.digest)
+    #expect(table(setup(level: .device, isGuarding: false)) == nil)
+    // Another tunnel of the same provider has the same address; it does not take everything.
+    let other = setup("lab", include: ["10.0.0.0/8"], isGuarding: false)
+    #expect(table(setup(level: .link, isGuarding: false), other) == nil)
+    var fit = UnderlayFit(Sample.network(Sample.wifi("Cafe")))
+    fit.attachedPrefixes.append(try prefix("10.77.0.0/24"))
+    #expect(FirewallTable(of: [setup(level: .link, isGuarding: false)], on: fit) == nil)
+    #expect(FirewallTable(of: [setup(isGuarding: false)], on: fit) != nil)
+    // With a kill switch it would be a way into the tunnel.
+    let guarded = try #require(table(setup("lab", include: ["10.0.0.0/8"]), setup(level: .link, isGuarding: false)))
+    #expect(!guarded.transaction.contains("\"corp\""))
+  }
+
+  @Test("a table is the first step, unless it is the first table and only protects addresses: that is made before the routes")
+  func order() throws {
+    func places(_ tunnel: TunnelSetup, after firewall: ObservedFirewall) -> (link: Int, firewall: Int, route: Int)? {
+      var observed = ObservedState()
+      observed.firewall = firewall
+      var tunnel = tunnel
+      let configuration = Sample.wireGuard()
+      tunnel.device = .wireGuard(
+        WireGuardDevice(
+          engine: .userspace, privateKey: configuration.privateKey, publicKey: configuration.publicKey, peers: configuration.peers))
+      let steps = Plan(from: observed, to: DesiredState(of: [tunnel], on: UnderlayFit(Sample.network(Sample.wifi("Cafe"))))).steps
+      guard let link = steps.lastIndex(where: { $0.stage == .links }), let table = steps.firstIndex(where: { $0.stage == .firewall }),
+        let route = steps.firstIndex(where: { $0.stage == .routes })
+      else { return nil }
+      return (link, table, route)
+    }
+    let open = try #require(places(setup(isGuarding: false), after: .absent))
+    #expect(open.link < open.firewall && open.firewall < open.route)
+    let guarding = try #require(places(setup(), after: .absent))
+    #expect(guarding.firewall == 0 && guarding.link < guarding.route)
+    for isGuarding in [true, false] {
+      let table = ObservedFirewall.table(digest: "", isIntact: true, isGuarding: isGuarding)
+      #expect(try #require(places(setup(isGuarding: false), after: table)).firewall == 0)
+    }
+  }
+
   @Test("a guard stands whether its tunnel is up or not; only the way into it comes and goes") func levels() throws {
     let up = try #require(table(setup()))
     let down = try #require(table(setup(level: .nothing)))

@@ -241,7 +241,7 @@ final class Reconciler {
     defer {
       if state.tunnels.isBehind || state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() }
     }
-    var (hasFailed, repeats) = (false, 0)
+    var (hasFailed, hasSkipped, repeats) = (false, false, 0)
     // The tunnels as a verification of the last observation has left them.
     var verified: [TunnelMachine]?
     for _ in 0..<8 {
@@ -259,9 +259,10 @@ final class Reconciler {
         repeats += 1
         continue
       }
-      // The peer of a tunnel has answered: there is more to apply, and the next observation verifies all of it.
-      if failures.isEmpty, let after = state.seen.state, moves({ showTunnels(after) }) {
-        verified = nil
+      // The peer of a tunnel has answered: there is more to apply, and the next observation verifies all of it. Once only, because the rounds
+      // are counted.
+      if !hasSkipped, failures.isEmpty, let after = state.seen.state, moves({ showTunnels(after) }) {
+        (verified, hasSkipped) = (nil, true)
         continue
       }
       let isSettled = verify(failures)

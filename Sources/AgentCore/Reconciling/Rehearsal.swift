@@ -7,8 +7,8 @@ package import RoamwardCore
 /// The Swift runtime creates a type at its first use, which takes up to a tenth of a millisecond, and a start uses many. Without a
 /// rehearsal, the first start after that of the agent, usually that of the machine, takes half a millisecond longer than later ones.
 package struct Rehearsal {
-  /// Plans of more routes take too long to be made in passing.
-  private static let mostPrefixes = 1000
+  /// Plans of more routes, wanted or present, take too long to be made in passing.
+  private static let mostRoutes = 1000
 
   /// The number of steps of the plans that it has made and thrown away; `nil`: it is still to be made.
   private(set) var steps: Int?
@@ -36,7 +36,7 @@ package struct Rehearsal {
   /// Rehearses a tunnel of these policies, unless there was a rehearsal already.
   mutating func run(_ tunnel: TunnelPolicy, of set: PolicySet, on fit: UnderlayFit, in observed: ObservedState, _ snapshot: NetworkSnapshot)
   {
-    guard steps == nil, tunnel.routes?.include.count ?? 0 <= Self.mostPrefixes else { return }
+    guard steps == nil, observed.kernel.routes.count <= Self.mostRoutes, tunnel.includedCount <= Self.mostRoutes else { return }
     var alone = set
     alone.tunnels = [tunnel]
     // The tunnels of the agent have no devices before they start.
@@ -70,5 +70,14 @@ extension AgentState {
   func rehearse() {
     guard let observed = seen.state, let tunnel = tunnels.ordered.first(where: \.isWireGuardDown) else { return }
     rehearsal.run(tunnel.policy, of: set, on: underlayFit, in: observed, seen.snapshot)
+  }
+}
+
+extension TunnelPolicy {
+  /// The number of prefixes that the policy or the provider's configuration includes.
+  fileprivate var includedCount: Int {
+    let provided =
+      if case .wireGuard(let provider) = provider { provider.configuration.peers.reduce(0) { $0 + $1.allowedIPs.count } } else { 0 }
+    return max(routes?.include.count ?? 0, provided)
   }
 }

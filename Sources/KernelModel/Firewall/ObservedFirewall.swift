@@ -8,7 +8,7 @@ package enum ObservedFirewall: Equatable, Sendable {
   case refused(digest: String, reason: String)
   case unknown(reason: String)
 
-  /// Whether it blocks something outside of tunnels.
+  /// Whether a kill switch is in it.
   package var isGuarding: Bool { if case .table(_, _, isGuarding: true) = self { true } else { false } }
 
   package func isSatisfied(by table: FirewallTable) -> Bool { isIntact(table.digest) }

@@ -7,11 +7,8 @@ extension FirewallTable {
     // The order of slots is that of starts; the same kill switches have to make the same table.
     let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
     let guarding = tunnels.filter(\.isGuarding)
-    // Without a kill switch, which lets packets into tunnels, only the tunnels' addresses are protected: from when they exist.
-    let isOpen = guarding.isEmpty && active.isEmpty
     self.init(
-      guards: guarding.compactMap(Guard.init),
-      insides: tunnels.filter { isOpen ? $0.level >= .link : $0.level.hasRoutes }.compactMap(Inside.init),
+      guards: guarding.compactMap(Guard.init), insides: tunnels.filter { $0.level.hasRoutes }.compactMap(Inside.init),
       neighbours: underlay.attachedPrefixes.filter { prefix in
         prefix.isPrivate && guarding.allSatisfy { $0.letsThrough(prefix, on: underlay) }
       },
@@ -25,7 +22,12 @@ extension FirewallTable {
     hasKernelTunnel = tunnels.contains { $0.level > .device && $0.isOfKernel }
     ipsec = tunnels.compactMap { if $0.level > .nothing, case .xfrm(let identifier) = $0.device { identifier } else { nil } }.sorted()
     add(active.sorted { $0.guarded.process < $1.guarded.process })
-    if guards.isEmpty { insides = insides.filter { inside in tunnels.contains { $0.link == inside.link && $0.takesEverything } } }
+    if guards.isEmpty {
+      insides = tunnels.filter {
+        $0.takesEverything && ($0.level.hasRoutes || isOpen && $0.isAloneWithItsAddresses(among: tunnels, on: underlay))
+      }
+      .compactMap(Inside.init)
+    }
     if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
   }
 
@@ -85,4 +87,13 @@ extension TunnelSetup {
   fileprivate var isOfPrograms: Bool { policy.isEnabled && policy.provider.opensOwnSockets }
 
   fileprivate var takesEverything: Bool { includedPrefixes.contains { $0.length == 0 } }
+
+  /// Whether its addresses exist, and nothing else on this machine has them or reaches them: they can be protected before its peer answers,
+  /// which it may never do.
+  fileprivate func isAloneWithItsAddresses(among tunnels: [TunnelSetup], on underlay: UnderlayFit) -> Bool {
+    guard level >= .link else { return false }
+    let own = policy.provider.ownAddresses?.map(\.address) ?? []
+    let others = tunnels.filter { $0.policy.name != policy.name }.flatMap { $0.policy.provider.ownAddresses?.map(\.address) ?? [] }
+    return !own.contains { address in others.contains(address) || underlay.attachedPrefixes.contains { $0.contains(address) } }
+  }
 }

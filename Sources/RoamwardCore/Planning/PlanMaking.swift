@@ -5,8 +5,8 @@ extension Plan {
   /// The steps from `observed` to `desired`. Empty exactly if nothing is left to do, so the same function verifies.
   ///
   /// Order: first the firewall, then steps that route no packet yet (links, then routes in tables that no rule leads to), then rules and
-  /// DNS; removals in reverse order. A firewall that blocks nothing outside of tunnels comes before the routes: an engine calls its peer
-  /// meanwhile. Changes only objects with our marks; a link of a wanted name without them is a conflict, and left alone.
+  /// DNS; removals in reverse order. A first table that blocks nothing outside of tunnels comes before the routes: an engine calls its
+  /// peer meanwhile. Changes only objects with our marks; a link of a wanted name without them is a conflict, and left alone.
   package init(from observed: ObservedState, to desired: DesiredState) {
     var changes = Changes(from: observed, to: desired)
     // In place: there may be 100,000.
@@ -124,8 +124,8 @@ private struct Changes {
       if let reason = observed.refusal(of: table) {
         conflicts.append(Remark(.firewallUnavailable, "the kill switch of the policy blocks nothing: \(reason)"))
       } else if !observed.isSatisfied(by: table) {
-        let isOpen = table.isOpen && !observed.isGuarding
-        make.insert(.replaceFirewall(table), at: isOpen ? make.firstIndex { $0.stage > .settings } ?? make.count : 0)
+        let isFirst = !table.isOpen || observed != .absent
+        make.insert(.replaceFirewall(table), at: isFirst ? 0 : make.firstIndex { $0.stage > .settings } ?? make.count)
       }
     }
   }
