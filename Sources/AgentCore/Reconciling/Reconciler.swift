@@ -259,8 +259,8 @@ final class Reconciler {
         repeats += 1
         continue
       }
-      // The peer of a tunnel has answered: there is more to apply, and the next observation verifies all of it. Once only, because the rounds
-      // are counted.
+      // The peer of a tunnel has answered: there is more to apply, and the next observation verifies all of it. Once only, because the
+      // rounds are counted.
       if !hasSkipped, failures.isEmpty, let after = state.seen.state, moves({ showTunnels(after) }) {
         (verified, hasSkipped) = (nil, true)
         continue
