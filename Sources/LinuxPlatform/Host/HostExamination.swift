@@ -44,7 +44,7 @@ extension HostCondition {
 extension KernelCondition {
   fileprivate init(of machine: LinuxMachine) {
     self.init()
-    switch machine.likelyWireGuardEngine {
+    switch machine.engines.likelyChoice {
     case .engine(let engine): isWireGuardUserspace = engine == .userspace
     case .none(let reason): wireGuardAbsence = reason
     }

@@ -9,20 +9,19 @@ internal import NetworkTypes
 package import ProviderGroups
 package import RoamwardCore
 package import SystemdIO
-package import TunnelProviders
+internal import TunnelProviders
 
 /// This machine: observes it, and applies steps. The agent and the dry runs use the same type.
 package final class LinuxMachine {
   package let resolver: HostResolver
-  package let userspace: UserspaceWireGuard
   /// The control groups of tunnels' programs.
   package let providerGroups: ProviderGroups
   package private(set) lazy var firewall = MachineFirewall(on: loop, providerGroups)
   /// The channels of their programs over a restart.
   package let descriptorStore = DescriptorStore()
-  private let reader: KernelReader
+  let kernel: ObservedKernel
+  let engines: WireGuardEngines
   private let wifi: WiFiReader
-  private let wireGuard: WireGuardKernel
   private let applier: KernelApplier
   private let ssidFile: String?
   private let loop: EventLoop
@@ -34,14 +33,7 @@ package final class LinuxMachine {
   /// The files whose changes are not noticed, with the reason, for people.
   package var watchLimit: () -> String? = { nil }
   private var needed: Set<FactKind>?
-  /// Updated with the events to subscribe to after every observation; `nil` in a dry run.
-  var events: KernelEvents?
-  /// Called when announcements were set aside (`KernelEvents.hold`), or others come than count: they are to be drained soon.
-  package var eventsHeld: () -> Void = {}
   private var ahead = ObservationAhead()
-  /// The kernel's state at the last read.
-  private(set) var lastRead: KernelState?
-  private var generations = LinkGenerations()
   private var busFacts: [DeviceIdentity: DeviceAttachment] = [:]
 
   /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent it has its own, which runs in
@@ -52,10 +44,9 @@ package final class LinuxMachine {
     do {
       self.loop = try loop ?? EventLoop()
       resolver = HostResolver(path: resolvConf, stateDirectory: stateDirectory, on: self.loop, isAgent: loop != nil)
-      userspace = UserspaceWireGuard(on: self.loop)
-      reader = try KernelReader(tablesNamedBy: OtherVPNs.tables)
+      kernel = try ObservedKernel()
+      engines = try WireGuardEngines(on: self.loop)
       wifi = try WiFiReader()
-      wireGuard = try WireGuardKernel()
       applier = try KernelApplier()
     } catch {
       throw PlatformError("cannot query the kernel: \(error)")
@@ -126,7 +117,7 @@ package final class LinuxMachine {
     state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     // Last: an answer that came meanwhile need not be polled for.
-    for name in need.wireGuardLinks { state.wireGuard[name] = ahead.calling.state(of: name) { wireGuardState(of: $0, in: kernel) } }
+    for name in need.wireGuardLinks { state.wireGuard[name] = ahead.calling.state(of: name) { engines.state(of: $0, in: kernel) } }
     ahead.stepsFollow()
     return Observation(snapshot: snapshot, state: state, provenance: underlay.provenance)
   }
@@ -139,72 +130,25 @@ package final class LinuxMachine {
   }
 
   private func readParts(for request: ObservationRequest) throws(PlatformError) -> ObservationParts {
-    let kernel = try readKernel(request)
+    let kernel = try kernel.read(request)
     let files = resolver.read()
     return ObservationParts(
       request: request, kernel: kernel, files: files, underlay: SnapshotWithSources(sources(kernel, request.facts, files)))
   }
 
-  /// Forgets these links: their indexes may belong to other devices by now.
-  func linksAreGone(_ links: Set<InterfaceIndex>) { for link in links { generations.linkIsGone(link) } }
-
-  /// Reads the kernel's state and subscribes to the events of the observed objects. What a new subscription adds is read a second time: a
-  /// change before it may have gone unnoticed.
-  private func readKernel(_ need: ObservationRequest) throws(PlatformError) -> KernelState {
-    do throws(NetlinkError) {
-      let needsMAC = need.facts.contains(.gatewayMAC)
-      var kernel = KernelState()
-      if need.followsSteps, let events, events.hold() { eventsHeld() }
-      for _ in 0..<3 {
-        kernel = try reader.read(extraTables: Set(need.tables), everywhere: need.everywhere, neighbours: needsMAC)
-        let interest = EventInterest(kernel, names: Set(need.wireGuardLinks + need.foreignLinks), hearsGateways: needsMAC)
-        let subscription = events?.subscribe(to: interest)
-        if subscription == .inexact { eventsHeld() }
-        guard subscription == .wider else { break }
-        if try reader.confirms(kernel, neighbours: needsMAC) { break }
-      }
-      generations.identify(&kernel.links)
-      lastRead = kernel
-      return kernel
-    } catch {
-      throw PlatformError(error.description, isTransient: error.isTransient)
-    }
+  /// Called when announcements were set aside, or others come than count: they are to be drained soon.
+  package var eventsHeld: () -> Void {
+    get { kernel.eventsHeld }
+    set { kernel.eventsHeld = newValue }
   }
 
   /// Whether the kernel has announced no change since the last read, apart from those that our own steps made.
-  func isAsObserved() -> Bool {
-    guard let events, let lastRead else { return false }
-    let isSame = events.confirm(lastRead, changedBy: applier.port)
-    if events.holds { eventsHeld() }
-    return isSame
-  }
+  func isAsObserved() -> Bool { kernel.isAsObserved(butFor: applier) }
 
   /// Whether the kernel's state is still as it was read last, as far as its changes are announced only now. An error counts as no.
-  func confirmsLastRead() -> Bool {
-    guard var lastRead else { return true }
-    // As the kernel tells them: it knows no generations.
-    for i in lastRead.links.indices { lastRead.links[i].generation = 0 }
-    return (try? reader.confirms(lastRead, neighbours: needed?.contains(.gatewayMAC) ?? true)) ?? false
-  }
+  func confirmsLastRead() -> Bool { kernel.confirmsLastRead(neighbours: needed?.contains(.gatewayMAC) ?? true) }
 
-  /// The kernel's own WireGuard, else our engine. To be certain, it creates a link and removes it.
-  package private(set) lazy var wireGuardEngine = engine(isKernels: wireGuard.isSupported())
-
-  /// The same for a dry run: no link is created.
-  package var likelyWireGuardEngine: EngineChoice { engine(isKernels: wireGuard.isLikely()) }
-
-  private lazy var isOwnEngineLikely = likelyWireGuardEngine == .engine(.userspace)
-
-  /// Keeps a process of our engine ready for the next link, or ends it. Where the kernel has WireGuard, there is nothing to keep.
-  func keepEngineReady(_ isWanted: Bool) {
-    userspace.keepReady(isWanted && isOwnEngineLikely && wireGuardEngine == .engine(.userspace))
-  }
-
-  private func engine(isKernels: Bool) -> EngineChoice {
-    if isKernels { return .engine(.kernel) }
-    if UserspaceWireGuard.isInstalled { return .engine(.userspace) }
-    return .none(reason: "this kernel has no WireGuard, and roamward-wireguard is neither in the folder of roamwardd nor in its PATH")
-  }
+  private var userspace: UserspaceWireGuard { engines.userspace }
 
   /// Applies the steps in order; returns those that failed.
   package func apply(_ steps: [Step]) -> [StepFailure] {
@@ -369,28 +313,16 @@ package final class LinuxMachine {
 
   /// Makes the kernel resolve a neighbour's hardware address. The kernel reports the result, so no answer is awaited here.
   func resolveNeighbour(_ address: IPAddress, on link: LinkFacts) {
-    guard let index = lastRead?.link(named: link.name)?.index else { return }
+    guard let index = kernel.lastRead?.link(named: link.name)?.index else { return }
     try? applier.resolveNeighbour(address, on: index)
   }
 
   /// The present device of a link, by the kind of the link at the last observation.
-  package func readDevice(_ link: String) -> WireGuardState? { lastRead.flatMap { wireGuardState(of: link, in: $0) } }
+  package func readDevice(_ link: String) -> WireGuardState? { kernel.lastRead.flatMap { engines.state(of: link, in: $0) } }
 
   /// Calls back once, soon after a packet has passed the link; `nil` if this process may not have such a socket.
   func watchPackets(_ link: String, _ came: @escaping () -> Void) -> Cancellation? {
-    guard let index = lastRead?.link(named: link)?.index, let wait = try? PacketWait(on: index, loop, came) else { return nil }
+    guard let index = kernel.lastRead?.link(named: link)?.index, let wait = try? PacketWait(on: index, loop, came) else { return nil }
     return Cancellation(wait)
-  }
-
-  private func wireGuardState(of link: String, in kernel: KernelState) -> WireGuardState? {
-    guard let found = kernel.link(named: link) else { return nil }
-    return wireGuardState(of: link, by: found.kind == "wireguard" ? .kernel : .userspace)
-  }
-
-  private func wireGuardState(of link: String, by engine: WireGuardEngine) -> WireGuardState? {
-    switch engine {
-    case .kernel: (try? wireGuard.read(link)) ?? nil
-    case .userspace: (try? userspace.read(link)) ?? nil
-    }
   }
 }

@@ -16,7 +16,7 @@ extension PlanPreview {
     var orders = orders(observed)
     if let up { orders.overrides[up] = ManualOverride(wantsUp: true, since: .distantFuture, lifetime: .resume) }
     var engine = WireGuardEngine.kernel
-    if case .engine(let likely) = machine.likelyWireGuardEngine { engine = likely }
+    if case .engine(let likely) = machine.engines.likelyChoice { engine = likely }
     let tunnels = DesiredTunnels(policies, on: snapshot, orders, in: observed, engine: engine)
     let others = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName)))
     self.init(of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup))

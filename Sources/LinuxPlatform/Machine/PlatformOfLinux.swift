@@ -54,8 +54,8 @@ extension MachinePlatform {
         return observation
       },
       observeResolver: machine.observeResolver, isAsObserved: machine.isAsObserved, apply: machine.apply, begin: machine.begin,
-      endUserspaceLink: { machine.userspace.stop(link: $0) }, wireGuardEngine: { machine.wireGuardEngine },
-      keepEngineReady: machine.keepEngineReady, readDevice: machine.readDevice, watchPackets: machine.watchPackets,
+      endUserspaceLink: { machine.engines.userspace.stop(link: $0) }, wireGuardEngine: { machine.engines.choice },
+      keepEngineReady: machine.engines.keepReady, readDevice: machine.readDevice, watchPackets: machine.watchPackets,
       countPackets: packetsCarried, watchLookups: { machine.watchLookups($0) }, controlGroup: populatedControlGroup)
   }
 }

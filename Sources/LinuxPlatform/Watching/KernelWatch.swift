@@ -23,18 +23,18 @@ package final class KernelWatch {
   package init(_ machine: LinuxMachine) throws(NetlinkError) {
     self.machine = machine
     events = try KernelEvents()
-    machine.events = events
+    machine.kernel.events = events
   }
 
   package var descriptors: [Int32] { events.descriptors }
 
   /// Reads the pending events. Lost events count as a change: only a new observation shows what they were.
   package func change() -> Change {
-    let change = events.drain(known: machine.lastRead)
+    let change = events.drain(known: machine.kernel.lastRead)
     let isMissing = events.narrow() && !machine.confirmsLastRead()
     counters.events += change.events
     if change.overflowed { counters.overflows += 1 }
-    machine.linksAreGone(change.goneLinks)
+    machine.kernel.linksAreGone(change.goneLinks)
     if change.takesWay { return .way }
     if change.isOfOurs { return .ours }
     return change.isRelevant || isMissing ? .underlay : .none
