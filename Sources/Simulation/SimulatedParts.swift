@@ -9,19 +9,19 @@ package struct SimulatedLog {
   package internal(set) var applied: [Step] = []
   package internal(set) var renewals = 0
   package internal(set) var observations = 0
-  /// The number of attempts to write notes that are not on disk.
-  package internal(set) var noteWrites = 0
   /// What the last of them asked for.
   package internal(set) var request: ObservationRequest?
+  /// The number of attempts to write notes that are not on disk.
+  package internal(set) var noteWrites = 0
+  /// The number of reads of a single WireGuard device.
+  package internal(set) var samples = 0
+  /// The effects that agents have reached.
+  package internal(set) var places: [String] = []
 
   mutating func tryNotes() -> [String] {
     noteWrites += 1
     return []
   }
-  /// The number of reads of a single WireGuard device.
-  package internal(set) var samples = 0
-  /// The effects that agents have reached.
-  package internal(set) var places: [String] = []
 }
 
 /// Names and their addresses.

@@ -78,7 +78,7 @@ package final class Announcer {
       publish(.firewall(status))
     }
     // Before the first policy set is in force, what an earlier agent blocks stays blocked, and its record stays true.
-    if state.policies.generation == 0, case .table(_, _, isGuarding: true)? = state.seen.state?.firewall { return }
+    if state.policies.generation == 0, state.seen.state?.firewall.isGuarding == true { return }
     blocking.follow(status, recordBlocking)
   }
 

@@ -15,7 +15,7 @@ struct KillSwitch {
 
   /// Leaves the blocks of an earlier agent in place until a decision ends them.
   mutating func begin(after firewall: ObservedFirewall?) {
-    if case .table(_, _, isGuarding: true)? = firewall { machine.beganGuarded = true }
+    if firewall?.isGuarding == true { machine.beganGuarded = true }
   }
 
   func portalDeadline(at now: Moment) -> Moment? { machine.portal.map { _ in now + Self.portalInterval } }

@@ -43,7 +43,7 @@ extension LinuxMachine {
     lines += notes.notes.keys.sorted().filter { name in ["link-", "command-", GuardNote.prefix].contains(where: name.hasPrefix) }.map {
       "rm \(stateDirectory)/\($0)"
     }
-    let isHeldBack = if case .table(_, _, isGuarding: true) = observed.firewall { true } else { false }
+    let isHeldBack = observed.firewall.isGuarding
     if !isHeldBack { lines += BlockedTrafficRecord().files.map { "rm \($0.path)" } }
     lines += ControlSocket.paths(of: socket).filter { FileDescriptor.isDeadSocket($0) }.map { "rm \($0)" }
     return lines

@@ -19,7 +19,7 @@ package struct BlockedTraffic: Equatable, Sendable {
   package static var current: BlockedTraffic? {
     let recorded = BlockedTrafficRecord().status
     if geteuid() == 0 {
-      guard let backend = try? NftablesBackend(), case .table(_, _, isGuarding: true) = backend.observe() else { return nil }
+      guard let backend = try? NftablesBackend(), backend.observe().isGuarding else { return nil }
     } else if recorded == nil {
       return nil
     }

@@ -8,6 +8,6 @@ extension StandingOrders {
     self.init()
     overrides = recorded.overrides(on: snapshot)
     killSwitch.programs = recorded.guards
-    if case .table(_, _, isGuarding: true) = firewall { killSwitch.beganGuarded = true }
+    if firewall.isGuarding { killSwitch.beganGuarded = true }
   }
 }
