@@ -93,6 +93,7 @@ package final class NameWork {
     reading = try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receiveOrders() }
     answering = try loop.whenReadable(upstreams.poller.number) { [weak self] in self?.receiveAnswers() }
     try channel.send(NameReport.hello(trouble: nil).bytes)
+    Rehearsal.run()
     _ = try loop.run()
   }
 
