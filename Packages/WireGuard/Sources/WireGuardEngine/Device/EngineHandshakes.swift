@@ -192,7 +192,7 @@ extension Engine {
     else { return false }
     // The session takes over the index.
     peer.initiation = nil
-    heard(from: source, message.count, peer, at: now)
+    heard(from: source, message.count, peer, at: now, asked: endpoint(of: peer))
     beginAsInitiator(
       Session(keys, localIndex: index, remoteIndex: remoteIndex, peer: peer.index, at: now, isInitiator: true), peer)
     peer.forgetAt = now + ProtocolConstants.forgetKeysAfter
@@ -224,12 +224,15 @@ extension Engine {
   }
 
   /// An authentic handshake message arrived: its source becomes the peer's endpoint.
-  private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64) {
+  ///
+  /// `asked`: where our message went that this one answers. An answer from there has come to the address from which we have asked: the
+  /// routing table has just chosen it, and need not be asked about it.
+  private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64, asked: DatagramAddress? = nil) {
     inReceivingSection(of: peer) {
       let receiveState = peer.receive
       if receiveState.pointee.source != source {
         receiveState.pointee.source = source
-        shared.move(peer.send, to: source)
+        if asked != source.remote { shared.move(peer.send, to: source) }
       }
       receiveState.pointee.receivedBytes &+= UInt64(count)
       receiveState.pointee.noteReceived(at: now, peer.send)

@@ -74,7 +74,8 @@ struct TokenBucket {
 }
 
 /// Token buckets of the most recent sources: 256 sets of four, found by a keyed hash, with replacement of the least recently used. A source
-/// is an IPv4 address or an IPv6 /64. The size is fixed, whatever the senders do: 96 kB, allocated on first use.
+/// is an IPv4 address or an IPv6 /64. The size is bounded, whatever the senders do: 112 kB. A set is allocated for its first source: all at
+/// once would take longer than an X25519, before the first answer.
 private struct SourceTable {
   private static let sets = 256
   private static let ways = 4
@@ -87,12 +88,12 @@ private struct SourceTable {
     var proven = TokenBucket(rate: HandshakeAdmission.sourceRate, burst: HandshakeAdmission.sourceBurst)
   }
 
-  private var entries: [Entry] = []
+  private var sets: [[Entry]] = []
   private var key = SecretBytes()
 
   mutating func take(_ source: IPAddress, proven: Bool, at now: UInt64, entropy: Entropy) -> Bool {
-    if entries.isEmpty {
-      entries = Array(repeating: Entry(), count: Self.sets * Self.ways)
+    if sets.isEmpty {
+      sets = Array(repeating: [], count: Self.sets)
       key = entropy.ephemeral()
     }
     // The family distinguishes ::/64 from an IPv4 address.
@@ -102,9 +103,13 @@ private struct SourceTable {
     withUnsafeBytes(of: (high, low)) { place in
       withUnsafeMutableBytes(of: &digest) { BLAKE2s.mac(key: key.buffer, place, into: $0.address(0)) }
     }
-    let set = withUnsafeBytes(of: digest) { Int($0[0]) } * Self.ways
-    var chosen = set
-    for place in set..<set + Self.ways {
+    return Self.take(from: &sets[withUnsafeBytes(of: digest) { Int($0[0]) }], high, low, proven: proven, at: now)
+  }
+
+  private static func take(from entries: inout [Entry], _ high: UInt64, _ low: UInt64, proven: Bool, at now: UInt64) -> Bool {
+    if entries.isEmpty { entries = Array(repeating: Entry(), count: ways) }
+    var chosen = 0
+    for place in 0..<ways {
       if entries[place].high == high, entries[place].low == low {
         chosen = place
         break
