@@ -564,7 +564,11 @@ int cwg_poller_add(int poller, int fd, uint32_t identity) {
 
 int cwg_replace(int fd, int place) { return dup3(fd, place, O_CLOEXEC) < 0 ? -1 : 0; }
 
-void cwg_use_one_arena(void) { mallopt(M_ARENA_MAX, 1); }
+void cwg_use_one_arena(void) {
+  mallopt(M_ARENA_MAX, 1);
+  // Its initial value, which would rise with the first large buffer that is released.
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
 
 int cwg_take_short_turns(uint32_t nanoseconds) {
   // As in linux/sched/types.h, parts of which older systems lack.

@@ -37,17 +37,18 @@ final class DatagramPath {
     engine = Engine(senders: 1 + pairs, receivers: pairs) { $0 }
     let tun = TunDevice("none", queues[0], queues, hasVirtioHeader: false, offloads: [])
     path = try DataPath(engine, tun, wanting: [.socketSegmentation, .socketJoining])
-    path.mtu = 1420
+    path.turns.mtu = 1420
     sockets = try TunnelSockets.make(port: 0, mark: 0, pairs: pairs)
     try path.start()
     try path.use(sockets)
     apply(EngineChange(privateKey: .some(.some(secret))))
-    var effects: [EngineEffect] = []
-    engine.setUp(true, at: .current, effects: &effects)
-    perform(effects)
+    path.turns.take { engine, effects in engine.setUp(true, at: .now, effects: &effects) }
   }
 
   deinit { path.stop() }
+
+  var port: UInt16 { sockets.port }
+  var drops: EngineDrops { engine.drops }
 
   func add(_ other: DatagramPath, _ allowed: String) throws {
     var peer = PeerChange(other.publicKey)
@@ -57,9 +58,7 @@ final class DatagramPath {
   }
 
   private func apply(_ change: EngineChange) {
-    var effects: [EngineEffect] = []
-    engine.apply(change, at: .current, effects: &effects)
-    perform(effects)
+    path.turns.take { engine, effects in engine.apply(change, at: .now, effects: &effects) }
   }
 
   /// Puts a packet into a queue. False: there is no room.
@@ -78,48 +77,33 @@ final class DatagramPath {
     return count > 0 ? Array(packet[..<count]) : nil
   }
 
-  /// A turn of the control thread.
+  /// A turn of the control thread, which does what is due too.
   func control() {
-    cwg_event_clear(path.control)
-    var effects: [EngineEffect] = []
-    path.handshakes.takeAll { _ = engine.receiveHandshake($0, from: $1, at: .current, effects: &effects) }
-    engine.advance(to: .current, effects: &effects)
-    perform(effects)
-  }
-
-  private func perform(_ effects: [EngineEffect]) {
-    for effect in effects {
-      switch effect {
-      case .transmit(let bytes, let destination, _):
-        var address = destination.socketAddress
-        _ = withUnsafeBytes(of: &address) {
-          sendto(path.sockets[0].v4, bytes, bytes.count, 0, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), 16)
-        }
-      case .flush(let peer):
-        // What was staged is lost. The peer still needs a first packet.
-        forget(peer)
-        var further: [EngineEffect] = []
-        engine.keepalive(peer, at: .current, effects: &further)
-        perform(further)
-      case .dropStaged(let peer), .removed(let peer): forget(peer)
-      }
-    }
+    cwg_event_clear(path.turns.event)
+    path.turns.work()
+    path.turns.take { engine, effects in engine.advance(to: .now, effects: &effects) }
   }
 
   /// No thread draws a ticket meanwhile, so packets pile up.
   func whileNothingIsSent(_ body: () -> Void) {
-    _ = engine.send(by: DataPath.controlSender, at: .now, mtu: 1420) { batch in batch.inSection { _ in body() } }
-  }
-
-  private func forget(_ peer: PeerIndex) {
-    _ = engine.send(by: DataPath.controlSender, at: .now, mtu: 1420) { batch in batch.inSection { _ in _ = path.staged.take(peer) } }
+    _ = engine.send(by: ControlTurns.sender, at: .now, mtu: 1420) { batch in batch.inSection { _ in body() } }
   }
 }
 
-extension EngineTime {
-  fileprivate static var current: EngineTime {
-    var wall = timespec()
-    clock_gettime(CLOCK_REALTIME, &wall)
-    return EngineTime(moment: .now, wallSeconds: Int64(wall.tv_sec), wallNanoseconds: UInt32(truncatingIfNeeded: wall.tv_nsec))
+/// A UDP packet over IPv4: the flow, and a number.
+func packet(from source: [UInt8], to target: [UInt8], flow: Int, _ number: UInt32, length: Int) -> [UInt8] {
+  func bytes(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 255)] }
+  var packet: [UInt8] = [0x45, 0] + bytes(length) + [0, 0, 0, 0, 64, 17, 0, 0] + source + target
+  packet += [0x80, UInt8(flow), 0, 53] + bytes(length - 20) + [0, 0, UInt8(flow)]
+  packet += (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
+  return packet + [UInt8](repeating: 7, count: length - packet.count)
+}
+
+/// Whether the condition comes true within ten seconds; `rounds`: of a tenth of a millisecond.
+func waits(for condition: () -> Bool, rounds: Int = 100_000) -> Bool {
+  for _ in 0..<rounds {
+    if condition() { return true }
+    usleep(100)
   }
+  return condition()
 }

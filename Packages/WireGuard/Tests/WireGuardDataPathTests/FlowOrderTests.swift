@@ -28,6 +28,15 @@ struct FlowOrderTests {
       try hub.add(spoke, "10.0.1.\(i)/32")
       try spoke.add(hub, "10.0.0.1/32")
     }
+    // All have sessions: packets that wait for one are sent by control.
+    for (i, spoke) in spokes.enumerated() {
+      #expect(spoke.put(packet(from: [10, 0, 1, UInt8(i)], to: [10, 0, 0, 1], flow: 0, 0, length: 100), in: 0), "\(what)")
+      let arrives = waits {
+        for path in [hub, spoke] { path.control() }
+        return (0..<4).contains { hub.take(from: $0) != nil }
+      }
+      #expect(arrives, "\(what)")
+    }
     var (outward, inward) = (Flows(), Flows())
     let limit = Self.packetsPerFlow
     // When threads take over: at so many packets.
@@ -113,22 +122,5 @@ struct FlowOrderTests {
       if let before = self.queue[flow], before != queue { strayed += 1 }
       self.queue[flow] = queue
     }
-  }
-
-  /// A UDP packet over IPv4: the flow, and a number.
-  private func packet(from source: [UInt8], to target: [UInt8], flow: Int, _ number: UInt32, length: Int) -> [UInt8] {
-    func bytes(_ number: Int) -> [UInt8] { [UInt8(number >> 8), UInt8(number & 255)] }
-    var packet: [UInt8] = [0x45, 0] + bytes(length) + [0, 0, 0, 0, 64, 17, 0, 0] + source + target
-    packet += [0x80, UInt8(flow), 0, 53] + bytes(length - 20) + [0, 0, UInt8(flow)]
-    packet += (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
-    return packet + [UInt8](repeating: 7, count: length - packet.count)
-  }
-
-  private func waits(for condition: () -> Bool) -> Bool {
-    for _ in 0..<100_000 {
-      if condition() { return true }
-      usleep(100)
-    }
-    return condition()
   }
 }

@@ -189,7 +189,8 @@ int cwg_take_short_turns(uint32_t nanoseconds);
 /// The number of processors that this process may use, at least 1.
 int cwg_processors(void);
 
-/// From now on all threads take memory from one arena. A thread's own would be made at its first packet, in a tenth of a millisecond.
+/// From now on all threads take memory from one arena. A thread's own would be made at its first packet, in a tenth of a millisecond. Large
+/// buffers are mappings of their own, whose memory the kernel gets back when they are released.
 void cwg_use_one_arena(void);
 
 /// Sets a thread's name in ps(1) and top(1): at most 15 bytes.

@@ -12,8 +12,7 @@ package import WireGuardEngine
 /// There is a pair of threads for each queue, one per direction. Between packets they share only the engine's sections. At first only one
 /// pair works; others take over queues when it is busy (`Duties`). All sleep in the kernel while there is no traffic.
 package final class DataPath: @unchecked Sendable {
-  // Sound: all else is constants, atomics and locks. `staged` is used only inside the engine's sending section. `threads` belongs
-  // to the control thread.
+  // Sound: all else is constants, atomics and locks. `threads` belongs to the control thread.
   package let engine: Engine
   package let tun: TunDevice
   package let offloads: Offloads
@@ -21,22 +20,15 @@ package final class DataPath: @unchecked Sendable {
   let sockets: [SocketNumbers]
   let outboundDuties: Duties
   let inboundDuties: Duties
-  let handshakes = HandshakeQueue()
-  var staged = StagedPackets()
+  package let turns: ControlTurns
   /// The target length of a thread's turn, in nanoseconds. A packet that arrives while other threads compute must not wait for their whole
   /// turns.
   static let turn: UInt32 = 100_000
-  /// Threads without traffic for so long release their buffers; milliseconds.
+  /// The memory of threads without traffic for so long is the kernel's again; milliseconds.
   static let idleTime: Int32 = 60_000
-  /// The number of the control thread among the engine's senders. Those of the sending threads follow.
-  static let controlSender = 0
   /// Becomes readable, permanently, when the threads are to end.
   let stopping: Int32
-  /// Readable when there is work for the control thread.
-  package let control: Int32
-  private let innerMTU: Atomic<Int>
   private let gone = Atomic<Bool>(false)
-  private let rests = Atomic<Bool>(false)
   private var threads: [pthread_t] = []
 
   /// Creates the path with the wanted offloads of the device and of the sockets. It has no sockets yet.
@@ -46,12 +38,12 @@ package final class DataPath: @unchecked Sendable {
     var offloads = tun.offloads
     offloads.formUnion(wanted.intersection([.socketSegmentation, .socketJoining]))
     self.offloads = offloads
-    innerMTU = Atomic(Int(max(0, cwg_get_mtu(tun.name))))
     stopping = cwg_event()
-    control = cwg_event()
     // Until there are sockets, descriptors to which nothing can be sent.
     sockets = tun.queues.map { _ in SocketNumbers(v4: cwg_event(), v6: cwg_event()) }
-    guard stopping >= 0, control >= 0, sockets.allSatisfy({ $0.v4 >= 0 && $0.v6 >= 0 }) else { throw .last("eventfd") }
+    guard stopping >= 0, sockets.allSatisfy({ $0.v4 >= 0 && $0.v6 >= 0 }) else { throw .last("eventfd") }
+    turns = try ControlTurns(
+      engine, mtu: Int(max(0, cwg_get_mtu(tun.name))), sockets[0], segments: offloads.contains(.socketSegmentation))
     outboundDuties = try Duties(tun.queues.count, stopping: stopping)
     inboundDuties = try Duties(tun.queues.count, stopping: stopping)
     for (i, queue) in tun.queues.enumerated() {
@@ -63,13 +55,7 @@ package final class DataPath: @unchecked Sendable {
   package var pairCount: Int { sockets.count }
 
   deinit {
-    for number in [stopping, control] + sockets.flatMap({ [$0.v4, $0.v6] }) { close(number) }
-  }
-
-  /// The MTU of the inner device; 0 if unknown.
-  package var mtu: Int {
-    get { innerMTU.load(ordering: .relaxed) }
-    set { innerMTU.store(newValue, ordering: .relaxed) }
+    for number in [stopping] + sockets.flatMap({ [$0.v4, $0.v6] }) { close(number) }
   }
 
   /// True if the TUN device has been deleted.
@@ -125,19 +111,8 @@ package final class DataPath: @unchecked Sendable {
     }
   }
 
-  /// The control thread has set a timer for its next turn and is not to be woken before. The order with `Engine.hasPending` is sequentially
-  /// consistent. So either this thread sees the pending work, or the thread that left the work sees that it has to wake this one.
-  package var controlRests: Bool {
-    get { rests.load(ordering: .sequentiallyConsistent) }
-    set { rests.store(newValue, ordering: .sequentiallyConsistent) }
-  }
-
-  func wakeControl() {
-    if !controlRests { cwg_event_raise(control) }
-  }
-
   func deviceIsGone() {
     gone.store(true, ordering: .releasing)
-    wakeControl()
+    turns.wakeThread()
   }
 }

@@ -83,7 +83,7 @@ final class Duties: Sendable {
     }
   }
 
-  /// Waits in a thread without buffers. True: a queue is readable; `nil`: the path stops.
+  /// Waits in a thread without traffic. True: a queue is readable; `nil`: the path stops.
   func wait(in thread: Int) -> Bool? {
     var identities: [UInt32] = [0, 0, 0, 0]
     let count = cwg_poller_wait(pollers[thread], &identities, 4, -1)

@@ -15,6 +15,9 @@ struct Inbound: ~Copyable {
   /// The batch size if most messages are superpackets. To open one takes a twentieth of a millisecond, and more would make turns long.
   private static let fewSuperpackets = 4
 
+  /// The time without handshake messages after which one of them is answered by this thread; nanoseconds.
+  private static let quiet: UInt64 = 20_000_000
+
   /// The first byte of a message that carries data.
   private static let transport: UInt8 = 4
 
@@ -43,6 +46,7 @@ struct Inbound: ~Copyable {
   private var tellsSender = false
   /// The previous batch had a handshake message.
   private var hadHandshake = false
+  private var lastHandshake = Moment(nanoseconds: 0)
   private var meter = LoadMeter(at: .now)
 
   private init(_ path: DataPath, _ number: Int) {
@@ -72,12 +76,15 @@ struct Inbound: ~Copyable {
     plaintext.deallocate()
   }
 
-  /// A thread's work: waits without buffers for datagrams, and runs with them until there are none for a minute.
+  /// A thread's work: waits for datagrams with untouched buffers, and runs with them until there are none for a minute.
   static func serve(_ path: DataPath, _ number: Int) {
     let duties = path.inboundDuties
-    while let wakes = duties.wait(in: number) {
+    while true {
+      // As in `Outbound.serve`.
+      var made = duties.queues(of: number).isEmpty ? nil : Inbound(path, number)
+      guard let wakes = duties.wait(in: number) else { return }
       guard wakes else { continue }
-      var inbound = Inbound(path, number)
+      var inbound = made.take() ?? Inbound(path, number)
       guard inbound.run(duties) else { return }
     }
   }
@@ -130,11 +137,21 @@ struct Inbound: ~Copyable {
       tellsSender = delay.tells(of: leavesData ? UInt64(messages[count &- 1].waited) : 0, bytes: bytes, at: now, work: work)
       let needsControl = open(count, at: now)
       write()
-      if needsControl || path.handshakes.hasNews { path.wakeControl() }
+      if needsControl || path.turns.handshakes.hasNews { tellControl(afterBytes: bytes, at: now) }
       DataPath.letOthersWork()
       wanted = bytes > count &* 32_768 ? Self.fewSuperpackets : bufferCount
       if count < asked { return }
     }
+  }
+
+  /// A message that comes alone, after a while without any, is answered at once. All others wait for the control thread: many would hold up
+  /// data.
+  @inline(__always)
+  private mutating func tellControl(afterBytes bytes: Int, at now: Moment) {
+    guard hadHandshake else { return path.turns.wakeThread() }
+    let isFirst = now.nanoseconds &- lastHandshake.nanoseconds > Self.quiet
+    lastHandshake = now
+    if isFirst, bytes <= HandshakeQueue.largest { path.turns.workAtOnce() } else { path.turns.wakeThread() }
   }
 
   /// Opens the messages, shard by shard. Usually all are of the shards that the kernel steers to this socket.
@@ -206,7 +223,7 @@ struct Inbound: ~Copyable {
         used &+= (length &+ 15) & ~15
       case .handshake:
         hadHandshake = true
-        path.handshakes.append(UnsafeRawBufferPointer(start: record, count: size), from: source)
+        path.turns.handshakes.append(UnsafeRawBufferPointer(start: record, count: size), from: source)
       case .keepalive, .dropped: break
       }
     }

@@ -68,12 +68,15 @@ struct Outbound: ~Copyable {
     answer.deallocate()
   }
 
-  /// A thread's work: waits without buffers for packets, and runs with them until there are none for a minute.
+  /// A thread's work: waits for packets with untouched buffers, and runs with them until there are none for a minute.
   static func serve(_ path: DataPath, _ number: Int) {
     let duties = path.outboundDuties
-    while let wakes = duties.wait(in: number) {
+    while true {
+      // To make them takes a twentieth of a millisecond of a first packet. A thread without queues may never need any.
+      var made = duties.queues(of: number).isEmpty ? nil : Outbound(path, number)
+      guard let wakes = duties.wait(in: number) else { return }
       guard wakes else { continue }
-      var outbound = Outbound(path, number)
+      var outbound = made.take() ?? Outbound(path, number)
       guard outbound.run(duties) else { return }
     }
   }
@@ -96,7 +99,7 @@ struct Outbound: ~Copyable {
         continue
       }
       let now = Moment.now
-      let outcome = path.engine.send(by: DataPath.controlSender &+ 1 &+ number, at: now, mtu: path.mtu) { batch in
+      let outcome = path.engine.send(by: ControlTurns.sender &+ 1 &+ number, at: now, mtu: path.turns.mtu) { batch in
         while !outbox.isFull {
           let count = takeTurns(at: now)
           guard count > 0 else { break }
@@ -107,8 +110,9 @@ struct Outbound: ~Copyable {
           if packets[count &- 1].length > Self.enough { readAhead() }
         }
       }
+      let areAllStaged = outbox.isEmpty
       outbox.flush()
-      if outcome.needsControl { path.wakeControl() }
+      if outcome.needsControl { if areAllStaged, queue.isEmpty { path.turns.workAtOnce() } else { path.turns.wakeThread() } }
       if duties.canGrow, meter.isHigh(at: now) { duties.grow() }
       DataPath.letOthersWork()
     }
@@ -233,7 +237,7 @@ struct Outbound: ~Copyable {
   private mutating func stage(_ superpacket: Superpacket, for peer: PeerIndex) {
     for i in 0..<superpacket.count {
       guard let (segment, size) = try? superpacket.segment(i) else { return }
-      path.staged.append(UnsafeRawBufferPointer(start: segment, count: size), for: peer)
+      path.turns.staged.append(UnsafeRawBufferPointer(start: segment, count: size), for: peer)
     }
   }
 }

@@ -23,7 +23,6 @@ final class WireGuardInterface {
   /// The queue holds one millisecond of a flood of 200,000 messages per second.
   private static let rest = Duration.milliseconds(1)
   private var resting: DescriptorLoop.Source?
-  private var outbox: Outbox
   private var port: UInt16 = 0
   private var mark: UInt32 = 0
   private var hasSockets = false
@@ -51,10 +50,9 @@ final class WireGuardInterface {
     // Control sends too: what was staged.
     engine = Engine(senders: 1 + tun.queues.count, receivers: tun.queues.count) { replyRoute($0) }
     path = try DataPath(engine, tun, wanting: offloads)
-    outbox = Outbox(path.sockets[0], segments: path.offloads.contains(.socketSegmentation))
     try path.start(on: ready)
-    sources = [try loop.whenReadable(path.control) { [weak self] in self?.wake() }]
-    link = try LinkWatch(tun, mtu: path.mtu, on: loop) { [weak self] in self?.take($0) }
+    sources = [try loop.whenReadable(path.turns.event) { [weak self] in self?.wake() }]
+    link = try LinkWatch(tun, mtu: path.turns.mtu, on: loop) { [weak self] in self?.take($0) }
     server = try UAPIServer(listener, on: loop) { [weak self] in self?.answer($0, $1, by: $2) }
   }
 
@@ -66,29 +64,28 @@ final class WireGuardInterface {
 
   /// A thread of the data path has work for the engine, or the device is deleted.
   private func wake() {
-    cwg_event_clear(path.control)
-    path.controlRests = false
+    cwg_event_clear(path.turns.event)
+    path.turns.threadRests = false
     if path.isDeviceGone { return loop.stop() }
-    var effects: [EngineEffect] = []
-    let time = EngineTime.now
-    var isToAdvance = engine.hasPending
-    path.handshakes.takeAll { if engine.receiveHandshake($0, from: $1, at: time, effects: &effects) { isToAdvance = true } }
-    perform(&effects)
-    if isToAdvance { advance() }
-    if engine.isUnderLoad(at: time.moment) { rest() }
+    path.turns.work()
+    if path.turns.takeDeadlineChange() { followEngine() }
+    if engine.isUnderLoad(at: .now) { rest() }
   }
 
   /// Waits for more messages before the next turn: a wake-up costs more than an answer.
   private func rest() {
     guard let source = try? loop.at(.now + Self.rest, { [weak self] in self?.wake() }) else { return }
     resting = source
-    path.controlRests = true
+    path.turns.threadRests = true
   }
 
   private func advance() {
-    var effects: [EngineEffect] = []
-    engine.advance(to: .now, effects: &effects)
-    perform(&effects)
+    path.turns.take { engine, effects in engine.advance(to: .now, effects: &effects) }
+    followEngine()
+  }
+
+  /// Takes note of what a turn has changed: ways to peers, and the next deadline.
+  private func followEngine() {
     if link?.hearsRoutes == false, replyRoute.takeChoice() { reconsiderWays() }
     guard let deadline = engine.nextDeadline?.moment else {
       timer = nil
@@ -104,65 +101,6 @@ final class WireGuardInterface {
     }
   }
 
-  private func perform(_ effects: inout [EngineEffect]) {
-    for effect in effects {
-      switch effect {
-      case .transmit(let bytes, let destination, _): transmit(bytes, to: destination)
-      case .flush(let peer): flush(peer)
-      case .dropStaged(let peer), .removed(let peer):
-        _ = engine.send(by: DataPath.controlSender, at: .now, mtu: path.mtu) { batch in batch.inSection { _ in _ = path.staged.take(peer) }
-        }
-      }
-    }
-    if !outbox.isEmpty { outbox.flush() }
-    effects = []
-  }
-
-  private func transmit(_ bytes: [UInt8], to destination: DatagramAddress) {
-    if outbox.isFull { outbox.flush() }
-    // The payload follows a transport header in the record; a handshake message is a record without payload.
-    let record = outbox.payload - ProtocolConstants.transportHeader
-    bytes.withUnsafeBytes { record.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(record), byteCount: $0.count) }
-    // Handshakes have priority over other traffic (AF41), as in the kernel's WireGuard.
-    outbox.append(bytes.count, to: destination, trafficClass: (1...3).contains(bytes.first ?? 0) ? 0x88 : 0)
-  }
-
-  /// The peer has a session: sends its staged packets. If none are left, sends an empty packet, because the other side waits for a first
-  /// packet.
-  private func flush(_ peer: PeerIndex) {
-    var isSilent = true
-    let outcome = engine.send(by: DataPath.controlSender, at: .now, mtu: path.mtu) { batch in
-      var tickets: [(packet: [UInt8], ticket: SendTicket)] = []
-      batch.inSection { section in
-        for packet in path.staged.take(peer) {
-          packet.withUnsafeBytes { bytes in
-            switch section.prepare(bytes, for: peer) {
-            case .drop: return
-            case .stage: path.staged.append(bytes, for: peer)
-            case .ready(let ticket): tickets.append((packet, ticket))
-            }
-            isSilent = false
-          }
-        }
-      }
-      for (packet, var ticket) in tickets {
-        if outbox.isFull { outbox.flush() }
-        let payload = outbox.payload
-        packet.withUnsafeBytes { payload.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(payload), byteCount: $0.count) }
-        let record = batch.seal(packet.count, at: payload, with: &ticket)
-        let trafficClass = packet.withUnsafeBytes { $0.baseAddress.map { InternetPacket.trafficClass($0) } ?? 0 }
-        outbox.append(record, to: ticket.endpoint, trafficClass: CongestionMarks.outer(ofInner: trafficClass))
-      }
-    }
-    outbox.flush()
-    if isSilent {
-      var effects: [EngineEffect] = []
-      engine.keepalive(peer, at: .now, effects: &effects)
-      perform(&effects)
-    }
-    if outcome.needsControl { cwg_event_raise(path.control) }
-  }
-
   // MARK: The link
 
   private func take(_ news: LinkWatch.News) {
@@ -170,7 +108,7 @@ final class WireGuardInterface {
     case .deleted: loop.stop()
     case .ways: reconsiderWays()
     case .state(let nowUp, let mtu):
-      path.mtu = mtu
+      path.turns.mtu = mtu
       guard nowUp != isUp else { return }
       isUp = nowUp
       if isUp, !isConfigured { return openLater(Self.patience) }
@@ -184,9 +122,7 @@ final class WireGuardInterface {
     let isToWork = isUp && hasSockets
     if isToWork != isAtWork {
       isAtWork = isToWork
-      var effects: [EngineEffect] = []
-      engine.setUp(isToWork, at: .now, effects: &effects)
-      perform(&effects)
+      path.turns.take { engine, effects in engine.setUp(isToWork, at: .now, effects: &effects) }
     }
     advance()
   }
@@ -244,9 +180,7 @@ final class WireGuardInterface {
     }
     // Nothing else can fail. Keys and a first handshake take half a millisecond, in which the other end has its own work.
     reply(UAPIReplyText(code: 0))
-    var effects: [EngineEffect] = []
-    engine.apply(change.engineChange(bytes), at: .now, effects: &effects)
-    perform(&effects)
+    path.turns.take { engine, effects in engine.apply(change.engineChange(bytes), at: .now, effects: &effects) }
     openSockets()
     work()
   }
@@ -259,13 +193,5 @@ final class WireGuardInterface {
     if hasSockets || isUp { return try open(port: newPort, mark: newMark) }
     port = newPort
     mark = newMark
-  }
-}
-
-extension EngineTime {
-  fileprivate static var now: EngineTime {
-    var wall = timespec()
-    clock_gettime(CLOCK_REALTIME, &wall)
-    return EngineTime(moment: .now, wallSeconds: Int64(wall.tv_sec), wallNanoseconds: UInt32(truncatingIfNeeded: wall.tv_nsec))
   }
 }
