@@ -241,7 +241,7 @@ extension AuthWork {
   private func judge(_ number: UInt32, _ hash: String, _ account: LoginAccount?, _ refusal: LoginRefusal?) {
     guard let password = passwords.removeValue(forKey: number) else { return }
     let judge = judge
-    let isAdded = workers.add {
+    let isAdded = workers.add(for: number) {
       let isRight = judge.isRight(password, hash)
       let answer: LoginAnswer =
         if let refusal { .refused(refusal) } else if isRight, let account { .account(account) } else { .refused(.wrongPassword) }
@@ -252,7 +252,7 @@ extension AuthWork {
 
   private func hash(_ password: [UInt8], _ number: UInt32) {
     if let fault = NewPassword.fault(of: password) { return answer(.unsuitable(fault), for: number) }
-    let isAdded = workers.add {
+    let isAdded = workers.add(for: number) {
       let hash = PasswordHash.usual.hash(password)
       return { work in
         if let hash { work.ask(.setPassword(number: number, hash: hash)) } else { work.answer(.unavailable, for: number) }
@@ -339,6 +339,7 @@ extension AuthWork {
     guard let client = clients.removeValue(forKey: number) else { return }
     client.reading?.cancel()
     passwords[number] = nil
+    workers.cancel(number)
     desk.close(number)
     asked.end(number)
     tellEnds()

@@ -13,7 +13,7 @@ final class HashWorkers: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   // Under the mutex.
-  private var queue: [Job] = []
+  private var queue: [(number: UInt32, job: Job)] = []
   private var finished: [@Sendable (AuthWork) -> Void] = []
 
   /// Readable when something is finished.
@@ -43,20 +43,30 @@ final class HashWorkers: @unchecked Sendable {
   }
 
   /// Whether a job would be taken now.
-  var hasRoom: Bool {
+  var hasRoom: Bool { waiting < Self.queueLimit }
+
+  /// The jobs that no thread has begun.
+  var waiting: Int {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    return queue.count < Self.queueLimit
+    return queue.count
   }
 
-  /// Adds a job; `false` if too many wait.
-  func add(_ job: @escaping Job) -> Bool {
+  /// Adds a job for a client; `false` if too many wait.
+  func add(for number: UInt32, _ job: @escaping Job) -> Bool {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     guard queue.count < Self.queueLimit else { return false }
-    queue.append(job)
+    queue.append((number, job))
     pthread_cond_signal(condition)
     return true
+  }
+
+  /// Forgets what waits for a client that has gone: after a flood others would wait for it.
+  func cancel(_ number: UInt32) {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    queue.removeAll { $0.number == number }
   }
 
   /// What was finished since the last call.
@@ -78,7 +88,7 @@ final class HashWorkers: @unchecked Sendable {
     while true {
       pthread_mutex_lock(mutex)
       while queue.isEmpty { pthread_cond_wait(condition, mutex) }
-      let job = queue.removeFirst()
+      let job = queue.removeFirst().job
       pthread_mutex_unlock(mutex)
       let result = job()
       pthread_mutex_lock(mutex)
