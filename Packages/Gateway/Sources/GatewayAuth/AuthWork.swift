@@ -255,6 +255,7 @@ extension AuthWork {
     let isAdded = workers.add(for: number) {
       let hash = PasswordHash.usual.hash(password)
       return { work in
+        guard work.clients[number] != nil else { return }
         if let hash { work.ask(.setPassword(number: number, hash: hash)) } else { work.answer(.unavailable, for: number) }
       }
     }
