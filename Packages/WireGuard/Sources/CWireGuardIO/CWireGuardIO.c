@@ -421,6 +421,11 @@ int cwg_send(int fd, const cwg_outgoing *messages, unsigned int count) {
   return sent;
 }
 
+int cwg_can_send(int fd) {
+  struct pollfd room = {.fd = fd, .events = POLLOUT};
+  return poll(&room, 1, 0) == 1;
+}
+
 static void read_controls(struct msghdr *header, const struct timespec *now, cwg_incoming *message) {
   for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control; control = CMSG_NXTHDR(header, control)) {
     if (control->cmsg_level == IPPROTO_UDP && control->cmsg_type == UDP_GRO) {

@@ -130,6 +130,9 @@ enum { CWG_BATCH = 64 };
 /// sendmmsg(2) of at most CWG_BATCH messages to sockets of one family. Returns the number of accepted messages, or -1 with errno.
 int cwg_send(int fd, const cwg_outgoing *messages, unsigned int count);
 
+/// Whether `cwg_send` would not wait: 1 if there is room for more datagrams, otherwise 0.
+int cwg_can_send(int fd);
+
 /// The contents of one received buffer: datagrams of `segment` bytes each (the last may be shorter), `length` in all.
 typedef struct {
   cwg_address from;

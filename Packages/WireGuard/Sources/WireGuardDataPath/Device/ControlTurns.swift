@@ -20,6 +20,7 @@ package final class ControlTurns: @unchecked Sendable {
   /// Readable when there is work for the control thread.
   package let event: Int32
   private let engine: Engine
+  private let sockets: SocketNumbers
   private let turn = Guarded(())
   private var outbox: Outbox
   private let innerMTU: Atomic<Int>
@@ -29,6 +30,7 @@ package final class ControlTurns: @unchecked Sendable {
   /// `sockets`: what is sent goes out of these.
   init(_ engine: Engine, mtu: Int, _ sockets: SocketNumbers, segments: Bool) throws(SystemError) {
     self.engine = engine
+    self.sockets = sockets
     innerMTU = Atomic(mtu)
     outbox = Outbox(sockets, segments: segments)
     event = cwg_event()
@@ -66,12 +68,18 @@ package final class ControlTurns: @unchecked Sendable {
     }
   }
 
+  /// Has no other thread begin a turn meanwhile: it would wait for the engine.
+  package func alone<Result: Sendable>(_ body: (Engine) -> Result) -> Result { turn.withLock { _ in body(engine) } }
+
   /// Answers the handshake messages that arrived, and does the work that batches have left.
   package func work() { turn.withLock { _ in workInTurn() } }
 
-  /// The same in a thread that carries packets, if no other one has a turn. The control thread sets its timer afterwards, or does the work.
-  func workAtOnce() {
-    turn.withLockIfAvailable { _ in workInTurn() }
+  /// The same in a thread that carries packets, if no other one has a turn, and if little is to be done: `messages` of a handshake, and
+  /// nothing that could wait for room in a socket. The control thread sets its timer afterwards, or does the work.
+  func workAtOnce(messages: Int) {
+    if !threadRests, handshakes.count == messages, cwg_can_send(sockets.v4) != 0, cwg_can_send(sockets.v6) != 0 {
+      turn.withLockIfAvailable { _ in workInTurn() }
+    }
     wakeThread()
   }
 

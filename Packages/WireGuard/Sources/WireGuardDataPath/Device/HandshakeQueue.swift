@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import WireGuardEngine
 
-/// Handshake messages on their way from the receiving thread to the control thread. The size is fixed, so a flood costs no memory. Messages
+/// Handshake messages on their way from receiving threads to the engine's control. The size is fixed, so a flood costs no memory. Messages
 /// that do not fit are dropped.
 final class HandshakeQueue: Sendable {
   static let capacity = 256
@@ -26,7 +26,7 @@ final class HandshakeQueue: Sendable {
 
   /// Two buffers: one is filled while the other is read. The lock is held to copy a message, never while one is answered.
   private struct Sides: @unchecked Sendable {
-    // Sound: `filling` is used only under the lock, and `reading` only by the control thread, except when the two are exchanged.
+    // Sound: `filling` is used only under the lock, and `reading` only in a turn of control, except when the two are exchanged.
     var filling = Side()
     var reading = Side()
   }
@@ -40,6 +40,9 @@ final class HandshakeQueue: Sendable {
       $0.reading.deallocate()
     }
   }
+
+  /// Those that arrived since the last `takeAll`.
+  var count: Int { sides.withLock { $0.filling.count } }
 
   /// True if messages arrived since the last `takeAll`.
   var hasNews: Bool { pending.load(ordering: .relaxed) }
@@ -56,7 +59,7 @@ final class HandshakeQueue: Sendable {
     pending.store(true, ordering: .releasing)
   }
 
-  /// Passes all queued messages to `body`, oldest first. Call it from one thread only.
+  /// Passes all queued messages to `body`, oldest first. Call it in a turn of control only.
   func takeAll(_ body: (UnsafeRawBufferPointer, DatagramAddress) -> Void) {
     pending.store(false, ordering: .releasing)
     let taken = sides.withLock { sides in

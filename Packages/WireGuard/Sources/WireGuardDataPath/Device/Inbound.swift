@@ -6,7 +6,7 @@ internal import WireGuardControl
 internal import WireGuardEngine
 
 /// The path from sockets to the TUN device: receives, opens, joins, writes. It belongs to one thread. Allocation, locks and wake-ups of
-/// other threads happen per batch, never per packet. Handshake messages go to the control thread.
+/// other threads happen per batch, never per packet. Handshake messages are control's.
 struct Inbound: ~Copyable {
   private static let lead = 128
   private static let tail = 1024
@@ -91,6 +91,7 @@ struct Inbound: ~Copyable {
 
   /// False if the path stops; true without datagrams for a minute.
   private mutating func run(_ duties: Duties) -> Bool {
+    meter = LoadMeter(at: .now)
     var identities = [UInt32](repeating: 0, count: 16)
     while true {
       let before = duties.canGrow ? Moment.now : nil
@@ -151,7 +152,7 @@ struct Inbound: ~Copyable {
     guard hadHandshake else { return path.turns.wakeThread() }
     let isFirst = now.nanoseconds &- lastHandshake.nanoseconds > Self.quiet
     lastHandshake = now
-    if isFirst, bytes <= HandshakeQueue.largest { path.turns.workAtOnce() } else { path.turns.wakeThread() }
+    if isFirst, bytes <= HandshakeQueue.largest { path.turns.workAtOnce(messages: 1) } else { path.turns.wakeThread() }
   }
 
   /// Opens the messages, shard by shard. Usually all are of the shards that the kernel steers to this socket.

@@ -21,16 +21,24 @@ struct Outbound: ~Copyable {
     let slot: Int
   }
 
+  /// The peers for whose sessions packets of this turn wait.
+  private enum Awaited {
+    case none
+    case one(PeerIndex)
+    case several
+  }
+
   private let path: DataPath
+  private var awaited = Awaited.none
   /// The number of the thread.
   private let number: Int
-  /// The queues of this thread.
-  private var queues: [Int32]
+  /// The queues of this thread, while it runs.
+  private var queues: [Int32] = []
   /// The queue that is read first: each in turn.
   private var firstQueue = 0
   /// Reads nothing more, until all packets are sent and queues can be handed over.
   private var isHandingOver = false
-  private var generation: Int
+  private var generation = 0
   private var meter = LoadMeter(at: .now)
   private let virtioSize: Int
   /// Packets of one turn, and which of them may be sealed.
@@ -49,8 +57,6 @@ struct Outbound: ~Copyable {
   private init(_ path: DataPath, _ number: Int) {
     self.path = path
     self.number = number
-    generation = path.outboundDuties.generation
-    queues = path.outboundDuties.queues(of: number).map { path.tun.queues[$0].number }
     virtioSize = path.tun.hasVirtioHeader ? VirtioHeader.size : 0
     packets = .allocate(capacity: Self.most)
     prepared = .allocate(capacity: Self.most)
@@ -83,6 +89,9 @@ struct Outbound: ~Copyable {
 
   /// False if the path stops or the device is deleted; true without packets for a minute.
   private mutating func run(_ duties: Duties) -> Bool {
+    // It may have been made long ago: until now the thread has slept.
+    handOver(duties)
+    meter = LoadMeter(at: .now)
     while true {
       if generation != duties.generation { isHandingOver = true }
       readAhead()
@@ -99,6 +108,7 @@ struct Outbound: ~Copyable {
         continue
       }
       let now = Moment.now
+      awaited = .none
       let outcome = path.engine.send(by: ControlTurns.sender &+ 1 &+ number, at: now, mtu: path.turns.mtu) { batch in
         while !outbox.isFull {
           let count = takeTurns(at: now)
@@ -110,9 +120,11 @@ struct Outbound: ~Copyable {
           if packets[count &- 1].length > Self.enough { readAhead() }
         }
       }
-      let areAllStaged = outbox.isEmpty
+      let isWaiting = outbox.isEmpty && queue.isEmpty
       outbox.flush()
-      if outcome.needsControl { if areAllStaged, queue.isEmpty { path.turns.workAtOnce() } else { path.turns.wakeThread() } }
+      if outcome.needsControl {
+        if isWaiting, case .one = awaited { path.turns.workAtOnce(messages: 0) } else { path.turns.wakeThread() }
+      }
       if duties.canGrow, meter.isHigh(at: now) { duties.grow() }
       DataPath.letOthersWork()
     }
@@ -235,6 +247,11 @@ struct Outbound: ~Copyable {
   }
 
   private mutating func stage(_ superpacket: Superpacket, for peer: PeerIndex) {
+    switch awaited {
+    case .none: awaited = .one(peer)
+    case .one(peer), .several: break
+    case .one: awaited = .several
+    }
     for i in 0..<superpacket.count {
       guard let (segment, size) = try? superpacket.segment(i) else { return }
       path.turns.staged.append(UnsafeRawBufferPointer(start: segment, count: size), for: peer)

@@ -128,7 +128,7 @@ final class WireGuardInterface {
   }
 
   private func reconsiderWays() {
-    link?.hearsRoutes = engine.reconsiderWays() > 0
+    link?.hearsRoutes = path.turns.alone { $0.reconsiderWays() } > 0
   }
 
   /// Opens the sockets when the interface is up. Without them it is silent, so it retries at growing intervals, at most ten seconds.
@@ -167,7 +167,7 @@ final class WireGuardInterface {
 
   private func answer(_ call: UAPICall, _ bytes: [UInt8], by reply: (consuming UAPIReplyText) -> Void) {
     guard case .set(let change) = call else {
-      return reply(UAPIReplyText(engine.state, port: port, mark: mark, cipher: ciphers.current.description))
+      return reply(UAPIReplyText(path.turns.alone { $0.state }, port: port, mark: mark, cipher: ciphers.current.description))
     }
     isConfigured = true
     do throws(SystemError) {

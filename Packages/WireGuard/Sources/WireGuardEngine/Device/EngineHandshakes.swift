@@ -225,14 +225,15 @@ extension Engine {
 
   /// An authentic handshake message arrived: its source becomes the peer's endpoint.
   ///
-  /// `asked`: where our message went that this one answers. An answer from there has come to the address from which we have asked: the
-  /// routing table has just chosen it, and need not be asked about it.
+  /// `asked`: where our message went that this one answers. A first message of the peer from there has come to the address from which we
+  /// have asked: the routing table has just chosen it, and need not be asked about it.
   private func heard(from source: DatagramAddress, _ count: Int, _ peer: Peer, at now: UInt64, asked: DatagramAddress? = nil) {
     inReceivingSection(of: peer) {
       let receiveState = peer.receive
       if receiveState.pointee.source != source {
+        let isKnown = receiveState.pointee.source == nil && asked == source.remote
         receiveState.pointee.source = source
-        if asked != source.remote { shared.move(peer.send, to: source) }
+        if !isKnown { shared.move(peer.send, to: source) }
       }
       receiveState.pointee.receivedBytes &+= UInt64(count)
       receiveState.pointee.noteReceived(at: now, peer.send)
