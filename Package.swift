@@ -231,7 +231,7 @@ let package = Package(
       name: "CQREncode", path: "Packages/Gateway/Sources/CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .systemLibrary(
       name: "CPostgreSQL", path: "Packages/Gateway/Sources/CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "NetworkTypes"], settings: safe),
+    gateway("GatewayCore", uses: ["KernelModel", "KeyMemory", "Metrics", "NetworkTypes"], settings: safe),
     gateway("LoginProtocol", uses: ["NetworkTypes"], settings: safe),
     gateway("GatewayLogin", uses: ["GatewayCore", "LoginProtocol", "NetworkTypes"], settings: safe),
     // Linked by programs that hash passwords: they get huge pages for it (docs/decisions/0070).
@@ -295,17 +295,18 @@ let package = Package(
       "GatewayHost",
       uses: [
         "CQREncode", "CSodium", "ConfinedProcess", "GatewayCore", "GatewayCredentials", "GatewayLogin", "GatewayPage", "GatewaySockets",
-        "GatewayStore", "JSON", "KernelModel", "KernelNetwork", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", "PageProtocol",
-        "SystemdIO",
-        "TunnelProviders",
+        "GatewayStore", "JSON", "KernelModel", "KernelNetwork", "KeyMemory", "LinuxIO", "LoginProtocol", "Metrics", "NetworkTypes",
+        "PageProtocol", "SystemdIO", "TunnelProviders",
       ]),
     .executableTarget(
       name: "roamward-gateway",
       dependencies: [
         "CWipingHeap", "GatewayCore", "GatewayCredentials", "GatewayHost", "GatewayLogin", "GatewayPage", "GatewayStore", "JSON",
-        "KernelModel", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", argumentParser,
+        "KernelModel", "KeyMemory", "LinuxIO", "LoginProtocol", "Metrics", "NetworkTypes", argumentParser,
       ], path: "Packages/Gateway/Sources/roamward-gateway", swiftSettings: strict),
-    gatewayTests("GatewayCoreTests", uses: ["GatewayCore", "KernelModel", "KeyMemory", "NetworkTypes", "SeededRandom"]),
+    gatewayTests(
+      "GatewayCoreTests",
+      uses: ["GatewayCore", "KernelModel", "KeyMemory", "Metrics", "NetworkTypes", "SeededRandom", "TestSupport"]),
     gatewayTests(
       "GatewayLoginTests",
       uses: ["GatewayCore", "GatewayCredentials", "GatewayLogin", "LoginProtocol", "NetworkTypes", "SeededRandom"]),
@@ -348,7 +349,9 @@ let package = Package(
       "PolicySource", uses: ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"],
       optimized: unnamed),
     pure("ControlProtocol", uses: ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"], optimized: unnamed),
-    pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore"], optimized: unnamed),
+    // Metrics as text, of the agent and of the gateway.
+    pure("Metrics", uses: [], optimized: unnamed),
+    pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "Metrics", "NetworkTypes", "RoamwardCore"], optimized: unnamed),
     pure("BugReport", uses: ["NetworkTypes"], optimized: unnamed),
     pure(
       "PolicyImport",
@@ -433,7 +436,7 @@ let package = Package(
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "FlightRecord",
         "History", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor",
         "PolicyAuthoring", "PolicyImport", "PolicyLint", "ProviderProtocol", "KeyMemory", "LinuxIO", "Simulation", "CWipingHeap",
-        "BugReport", "StatusDisplay",
+        "BugReport", "Metrics", "StatusDisplay",
       ], swiftSettings: strict),
 
     // The tray item and the notifications of a user's desktop: it knows the agent by its D-Bus interface alone.
@@ -548,7 +551,9 @@ let package = Package(
         "roamward-gateway-web", "roamward-wireguard",
         "roamwardd",
       ]),
-    tests("StatusDisplayTests", uses: ["ControlProtocol", "JSON", "NetworkTypes", "RoamwardCore", "StatusDisplay"]),
+    tests(
+      "StatusDisplayTests",
+      uses: ["ControlProtocol", "JSON", "Metrics", "NetworkTypes", "RoamwardCore", "StatusDisplay", "TestSupport"]),
     tests("BugReportTests", uses: ["BugReport", "SeededRandom"]),
     tests(
       "ControlProtocolTests",

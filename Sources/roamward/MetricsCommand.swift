@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlClient
 import ControlProtocol
 import LinuxIO
+import Metrics
 import StatusDisplay
 
 extension MetricsFormat: ExpressibleByArgument {}

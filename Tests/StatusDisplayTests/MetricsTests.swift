@@ -1,9 +1,11 @@
 import ControlProtocol
 import Glibc
 import JSON
+import Metrics
 import NetworkTypes
 import RoamwardCore
 import StatusDisplay
+import TestSupport
 import Testing
 
 @Suite("Metrics") struct MetricsTests {

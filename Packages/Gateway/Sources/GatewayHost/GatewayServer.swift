@@ -91,6 +91,7 @@ package final class GatewayServer {
       sources.append(
         try loop.onSignal(signal) { [weak self] in
           ServiceManager.stopping()
+          self?.logins?.keepCounts()
           self?.loop.stop()
         })
     }
@@ -163,6 +164,7 @@ package final class GatewayServer {
     page?.refresh()
     publish()
     if onTime || timer == nil {
+      logins?.keepCounts()
       timer = try? loop.at(.now + (server == nil ? Self.period : Self.serverPeriod)) { [weak self] in self?.refresh(onTime: true) }
     }
   }

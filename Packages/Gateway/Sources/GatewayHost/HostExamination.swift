@@ -1,9 +1,10 @@
 package import GatewayCore
-internal import GatewayStore
+package import GatewayStore
 internal import KernelModel
 internal import KernelNetwork
 internal import KeyMemory
 internal import LinuxIO
+package import Metrics
 internal import NetworkTypes
 internal import SystemdIO
 
@@ -30,6 +31,34 @@ package struct HostExamination {
     var status = GatewayStatus(directory: view.directory, isServing: isServing, device: device, relayPort: relayPort, now: now)
     status.away = away
     return status
+  }
+
+  /// The metrics of this moment. What a gateway has counted is of its last look, at most 15 seconds ago.
+  package func metrics(version: String) -> [MetricFamily] {
+    let status = status()
+    return GatewayMetrics.families(
+      status, status.isServing ? folder.counts : nil, view.directory.site.flatMap { Self.traffic(of: $0.link.description) },
+      lastReading: folder.lastReading, version: version)
+  }
+
+  /// What the kernel has counted at a link; `nil`: there is none.
+  private static func traffic(of link: String) -> GatewayMetrics.Traffic? {
+    func count(_ name: String) -> Int64? {
+      (try? TextFile.read("/sys/class/net/\(link)/statistics/\(name)", limit: 64)).flatMap {
+        Int64(String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+      }
+    }
+    guard let received = count("rx_bytes"), let sent = count("tx_bytes"), let lostIn = count("rx_dropped"),
+      let lostOut = count("tx_dropped")
+    else { return nil }
+    return GatewayMetrics.Traffic(receivedBytes: received, sentBytes: sent, receivedDropped: lostIn, sentDropped: lostOut)
+  }
+
+  /// The entries of the audit log after one, at most a page of them; `nil`: the newest one alone. None while the store is away.
+  package func entries(after sequence: Int64?) throws(StoreError) -> [AuditEntry] {
+    guard let store = known.store else { return [] }
+    guard let sequence else { return try store.newestEntries(1) }
+    return try store.entries(after: sequence)
   }
 
   /// Why the store cannot be read, and how old is what is shown.

@@ -44,9 +44,9 @@ final class LoginService {
   private var loggedFailure: (text: String, minute: Int64) = ("", 0)
   /// The sign-ins of conversations, by the service's numbers.
   private var signIns: [UInt32: UInt32] = [:]
-  private var noted: (minute: Int64, count: Int, more: Int) = (0, 0, 0)
-
-  private static let notesInMinute = 60
+  private var record = LoginRecord()
+  /// What was written of the counts.
+  private var keptCounts: GatewayCounts?
 
   /// What a conversation has shown of itself.
   private struct Conversation {
@@ -129,7 +129,17 @@ final class LoginService {
     do throws(SystemError) { try process?.send(reply.frame, passing: file) } catch { fail("\(error)") }
   }
 
-  private func answer(_ number: UInt32, _ answer: LoginAnswer) { send(.answer(number: number, answer)) }
+  private func answer(_ number: UInt32, _ answer: LoginAnswer) {
+    if case .unavailable = answer { record.countUnavailable() }
+    send(.answer(number: number, answer))
+  }
+
+  /// Writes the counts for `roamward-gateway metrics`, if they have changed.
+  func keepCounts() {
+    guard record.counts != keptCounts else { return }
+    keptCounts = record.counts
+    do throws(SystemError) { try folder.keep(record.counts) } catch { log("logins: \(error)") }
+  }
 
   private func take(_ request: AuthRequest) {
     switch request {
@@ -138,19 +148,26 @@ final class LoginService {
       log("logins: at TCP port \(directory().site?.endpoint.port ?? 0)")
       if let relayPort { log("relay: at TCP port \(relayPort)") }
     case .hello(let trouble?): fail(trouble)
-    case .credential(let number, let name): findCredential(number, name)
-    case .token(let number, let hash): findToken(number, hash)
+    case .credential(let number, let name):
+      record.begin(number)
+      findCredential(number, name)
+    case .token(let number, let hash):
+      record.begin(number)
+      findToken(number, hash)
     case .code(let number, let code): check(code, number)
     case .setPassword(let number, let hash): setPassword(hash, number)
     case .bind(let number, let device, let key, let factors, let source): bind(number, device, key, factors, source)
     case .note(let refusal, let name, let source): note(refusal, name, source)
     case .ended(let number):
       conversations[number] = nil
+      record.forget(number)
       if let flow = signIns.removeValue(forKey: number) { openID.cancel(flow) }
       pam.end(number)
     case .signIn(let number, let source): signIn(number, source)
     case .password(let number, let password, let source): check(password: password, number, source)
-    case .promptAnswer(let number, let value): if !pam.answer(value, number) { answer(number, .unavailable) }
+    case .promptAnswer(let number, let value):
+      record.forget(number)
+      if !pam.answer(value, number) { answer(number, .unavailable) }
     }
   }
 }
@@ -228,7 +245,7 @@ extension LoginService {
     let binding = Administration.Binding(
       user: conversation.account.user, token: conversation.account.token, device: name, publicKey: key,
       factors: factors.map { "\($0)" }.joined(separator: ","), source: source.description)
-    change(number, refused: .unbound) { work throws(GatewayError) in
+    let result = change(number, refused: .unbound) { work throws(GatewayError) in
       let device = try work.bind(binding)
       guard var grant = LoginGrant(work.directory, device) else { throw GatewayError.notInitialised }
       grant.relayPort = relayPort
@@ -237,36 +254,33 @@ extension LoginService {
       }
       return .bound(grant)
     }
+    if case .bound = result { record.accept(number, by: factors, isPlain: conversation.account.questions.isEmpty) }
   }
 
   /// Makes a change, and answers when it is stored.
-  private func change(_ number: UInt32, refused: LoginAnswer, _ body: (inout Administration) throws(GatewayError) -> LoginAnswer) {
+  ///
+  /// Returns the answer; `nil`: nothing was stored.
+  @discardableResult
+  private func change(
+    _ number: UInt32, refused: LoginAnswer, _ body: (inout Administration) throws(GatewayError) -> LoginAnswer
+  ) -> LoginAnswer? {
     do throws(GatewayStore.Refusal) {
       let result = try store.change(as: "login", at: Timestamp.now.seconds, body)
       changed()
       if result == .accepted { conversations[number]?.hasCode = true }
       if case .account(let account) = result { conversations[number] = Conversation(account: account) }
       answer(number, result)
+      return result
     } catch {
       log("logins: \(error)")
       if case .request = error { answer(number, refused) } else { answer(number, .unavailable) }
+      return nil
     }
   }
 
-  /// Refusals of the present minute, and those of them that are only counted: strangers would fill the store.
   private func note(_ refusal: LoginRefusal, _ name: String, _ source: IPAddress) {
     let now = Timestamp.now.seconds
-    var records: [AuditEntry.Record] = []
-    if now / 60 != noted.minute {
-      if noted.more > 0 { records.append(.init(actor: "login", verb: "login refused", object: "others", detail: "\(noted.more) more")) }
-      noted = (now / 60, 0, 0)
-    }
-    if noted.count < Self.notesInMinute {
-      noted.count += 1
-      records.append(.init(actor: "login", verb: "login refused", object: name, detail: "\(refusal), from \(source)"))
-    } else {
-      noted.more += 1
-    }
+    let records = record.refuse(refusal, name, from: source, at: now)
     if records.isEmpty { return }
     do throws(StoreError) { try store.record(records, at: now) } catch { log("logins: \(error)") }
   }

@@ -9,7 +9,7 @@ package import LinuxIO
 internal import NetworkTypes
 
 /// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `pam`, `banner`, `relay`, `page`, `changed`,
-/// `followed`, `firewall`, `lock`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
+/// `followed`, `firewall`, `lock`, `counts`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
 /// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
@@ -60,6 +60,16 @@ package struct StateFolder: Hashable, Sendable {
   package var lastReading: Int64? {
     var information = stat()
     return stat(followedPath, &information) == 0 ? Int64(information.st_mtim.tv_sec) : nil
+  }
+
+  private var countsPath: String { "\(path)/counts" }
+
+  /// Replaces what a gateway has counted since its start.
+  func keep(_ counts: GatewayCounts) throws(SystemError) { try TextFile.replace(countsPath, with: Array(counts.text.utf8), mode: 0o600) }
+
+  /// `nil`: there are no counts, or none that this version can read.
+  package var counts: GatewayCounts? {
+    (try? TextFile.read(countsPath, limit: 65_536)).flatMap { GatewayCounts(String(decoding: $0, as: UTF8.self)) }
   }
 
   package var keyPath: String { "\(path)/private.key" }

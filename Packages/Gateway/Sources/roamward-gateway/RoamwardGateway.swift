@@ -24,7 +24,8 @@ struct RoamwardGateway: ParsableCommand {
       CommandGroup(
         name: "Users and devices", subcommands: [Users.self, Groups.self, Peers.self, Devices.self, SettingsCommand.self, Access.self]),
       CommandGroup(name: "Logins and page", subcommands: [Logins.self, Tokens.self, Sessions.self, Relay.self, Page.self]),
-      CommandGroup(name: "Analysis", subcommands: [Status.self, Evaluate.self, Plan.self, Doctor.self, Audit.self]),
+      CommandGroup(
+        name: "Analysis", subcommands: [Status.self, Monitor.self, Metrics.self, Evaluate.self, Plan.self, Doctor.self, Audit.self]),
     ],
     defaultSubcommand: Status.self)
 

@@ -71,11 +71,23 @@ typed settings set --route 203.0.113.0/24 --route 10.77.0.0/24 --route fd77::/64
 typed access allow web --from user:alice --to 203.0.113.0/24 --protocol tcp --port 443
 typed peer add alice/laptop >alice.conf
 serve first
+(exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" monitor --state /run/work/state) >monitor.out 2>&1 &
 connect alice
 until_so 'alice reaches the server' reaches alice 203.0.113.2 443
 ((typed <= 8)) || fail "$typed lines were typed"
 gateway doctor >/dev/null || fail "the doctor finds problems: $(gateway doctor || true)"
 gateway status | grep -q 'alice/laptop  10.77.0.2, fd77::2  connected' || fail "status: $(gateway status)"
+
+# Who watches sees it, and a monitoring system too.
+until_so 'the monitor shows the device' grep -q '  device alice/laptop connected from 192.0.2.2:' monitor.out
+gateway metrics >metrics.out
+for line in 'roamward_gateway_up 1' 'roamward_gateway_devices{state="connected"} 1' 'roamward_gateway_leases{pool="pool1",family="ipv4",state="leased"} 1'; do
+  grep -qxF "$line" metrics.out || fail "not in the metrics: $line; $(cat metrics.out)"
+done
+grep -q '^roamward_gateway_bytes_total{direction="received"} [1-9]' metrics.out || fail "no bytes: $(cat metrics.out)"
+! grep -qE 'alice|192\.0\.2' metrics.out || fail "the metrics name a person or an address: $(cat metrics.out)"
+gateway metrics --output gateway.prom
+[[ $(tail -n 1 gateway.prom) != '# EOF' && $(head -n 1 gateway.prom) == '# HELP roamward_gateway_up '* ]] || fail "the file: $(cat gateway.prom)"
 
 # The first change after the start reaches a device, and the gateway looks at no other.
 gateway peer add alice/phone >/dev/null
@@ -155,6 +167,7 @@ gateway user lock alice
 until_so 'the peer of a locked user is gone' has_peers 1
 echo "gateway: revoked $((($(date +%s%N) - begin) / 1000000)) ms after the command began"
 is_refused alice 203.0.113.2 443 || fail 'a locked user reaches the server'
+until_so 'the monitor shows who did it' grep -q '  root ([0-9]*) user lock alice$' monitor.out
 reaches bob 203.0.113.2 443 || fail 'a lock concerns another user'
 grep -q 'delete element inet roamward_gateway sources_v4 { 10.77.0.2 ' second.log || fail 'a lock is more than the removal of an element'
 ! grep -q 'replaced' second.log || fail 'the table was replaced at the second start, or by a lock'
@@ -179,3 +192,14 @@ gateway cleanup >/dev/null
 [[ -z $(at gateway nft list tables) ]] || fail 'a table is left'
 [[ -z $(ip -n gateway route show proto 83) ]] || fail 'a route is left'
 gateway audit verify >/dev/null || fail 'the audit log is broken'
+
+# --- a copy ------------------------------------------------------------------------------------------------------
+
+gateway backup copy.db
+mkdir restored
+cp copy.db restored/gateway.db
+cp state/private.key restored/
+for what in status 'user list' 'device list' 'access list' 'audit verify'; do
+  # shellcheck disable=SC2086 # words
+  [[ $("$ROAMWARD_BIN/roamward-gateway" $what --state /run/work/restored) == "$(gateway $what)" ]] || fail "another $what in the copy"
+done

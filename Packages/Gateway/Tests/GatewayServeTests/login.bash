@@ -129,6 +129,12 @@ done >times.out
 [[ $(wc -l <times.out) == 3 ]] || fail 'an answer has no time'
 awk '$1 < 245 { exit 1 }' times.out || fail "times: $(tr '\n' ' ' <times.out)"
 
+# What was counted is there for a monitoring system within the gateway's next look.
+has_metric() { gateway metrics | grep -qxE "$1"; }
+until_so 'logins are counted' has_metric 'roamward_gateway_logins_accepted_total\{methods="password"\} [1-9]'
+has_metric 'roamward_gateway_logins_refused_total\{reason="unknownName"\} [1-9][0-9]*' || fail "metrics: $(gateway metrics)"
+has_metric 'roamward_gateway_login_seconds_count [1-9][0-9]*' || fail "metrics: $(gateway metrics)"
+
 # A process that does not listen any more is ended too, though the unit has no CAP_KILL.
 auth=$(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work') || fail 'no process for logins'
 kill -STOP "$auth"

@@ -25,15 +25,22 @@ extension Directory {
   /// `lan  10.77.0.0/24  masquerade  3 leased, 1 held, 249 free`.
   package func poolList(at now: Int64) -> [String] {
     allPools.map { pool in
-      let own = leases.values.filter { $0.pool == pool.id }
-      let leased = own.count { $0.device != nil }
-      let held = own.count { $0.released.map { now - $0 < Lease.holding } ?? false }
-      let places = pool.places
-      let free = places.upperBound - places.lowerBound - UInt64(leased + held)
-      let shown = free >= UInt64(Int64.max) ? "all others" : "\(free + 1)"
+      let usage = usage(of: pool, at: now)
+      let shown = usage.free.map { "\($0)" } ?? "all others"
       let place = sites.count > 1 ? "  at \(pool.site.flatMap { sites[$0]?.name.description } ?? "all gateways")" : ""
-      return "\(pool.name)  \(pool.prefix)\(place)\(pool.isTranslated ? "  masquerade" : "")  \(leased) leased, \(held) held, \(shown) free"
+      return
+        "\(pool.name)  \(pool.prefix)\(place)\(pool.isTranslated ? "  masquerade" : "")  \(usage.leased) leased, \(usage.held) held, \(shown) free"
     }
+  }
+
+  /// The addresses of a pool. `free`: `nil`: more than can be counted.
+  package func usage(of pool: Pool, at now: Int64) -> (leased: Int64, held: Int64, free: Int64?) {
+    let own = leases.values.filter { $0.pool == pool.id }
+    let leased = own.count { $0.device != nil }
+    let held = own.count { $0.released.map { now - $0 < Lease.holding } ?? false }
+    let places = pool.places
+    let free = places.upperBound - places.lowerBound - UInt64(leased + held)
+    return (Int64(leased), Int64(held), free >= UInt64(Int64.max) ? nil : Int64(free) + 1)
   }
 
   /// `alice/laptop  10.77.0.2, fd77::2`.

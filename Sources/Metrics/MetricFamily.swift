@@ -1,12 +1,14 @@
 /// A metric with its samples, in the terms of OpenMetrics 1.0.
 package struct MetricFamily: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
-    case gauge, counter, info
+    case gauge, counter, info, histogram
   }
 
   package struct Sample: Hashable, Sendable {
     package var labels: [(name: String, value: String)]
     package var value: String
+    /// Behind the family's name.
+    fileprivate var suffix: String
 
     package static func == (a: Self, b: Self) -> Bool {
       a.value == b.value && a.labels.map(\.name) == b.labels.map(\.name) && a.labels.map(\.value) == b.labels.map(\.value)
@@ -25,25 +27,41 @@ package struct MetricFamily: Hashable, Sendable {
   package let help: String
   package private(set) var samples: [Sample] = []
 
-  init(_ name: String, _ kind: Kind, _ help: String) {
+  package init(_ name: String, _ kind: Kind, _ help: String) {
     self.name = name
     self.kind = kind
     self.help = help
   }
 
-  mutating func add(_ value: Int64, _ labels: KeyValuePairs<String, String> = [:]) {
-    samples.append(Sample(labels: labels.map { ($0.key, $0.value) }, value: "\(value)"))
+  package mutating func add(_ value: Int64, _ labels: KeyValuePairs<String, String> = [:]) {
+    samples.append(Sample(labels: labels.map { ($0.key, $0.value) }, value: "\(value)", suffix: suffix))
   }
 
   /// Adds a moment: seconds since 1970, with milliseconds.
-  mutating func add(milliseconds: Int64, _ labels: KeyValuePairs<String, String> = [:]) {
-    let fraction = String(milliseconds % 1000 + 1000).dropFirst()
-    samples.append(Sample(labels: labels.map { ($0.key, $0.value) }, value: "\(milliseconds / 1000).\(fraction)"))
+  package mutating func add(milliseconds: Int64, _ labels: KeyValuePairs<String, String> = [:]) {
+    samples.append(Sample(labels: labels.map { ($0.key, $0.value) }, value: Self.seconds(milliseconds), suffix: suffix))
+  }
+
+  /// Adds durations that were counted in buckets.
+  package mutating func add(_ durations: DurationCounts) {
+    var sum: Int64 = 0
+    for (i, limit) in DurationCounts.limits.enumerated() {
+      sum += durations.counts[i]
+      samples.append(Sample(labels: [("le", Self.seconds(limit))], value: "\(sum)", suffix: "_bucket"))
+    }
+    let all = durations.counts.reduce(0, +)
+    samples.append(Sample(labels: [("le", "+Inf")], value: "\(all)", suffix: "_bucket"))
+    samples.append(Sample(labels: [], value: Self.seconds(durations.milliseconds), suffix: "_sum"))
+    samples.append(Sample(labels: [], value: "\(all)", suffix: "_count"))
+  }
+
+  private static func seconds(_ milliseconds: Int64) -> String {
+    "\(milliseconds / 1000).\(String(milliseconds % 1000 + 1000).dropFirst())"
   }
 
   fileprivate var suffix: String {
     switch kind {
-    case .gauge: ""
+    case .gauge, .histogram: ""
     case .counter: "_total"
     case .info: "_info"
     }
@@ -64,12 +82,11 @@ package enum MetricsFormat: String, CaseIterable, Sendable {
 
   private func text(_ family: MetricFamily) -> String {
     let name = family.name + (self == .prometheus ? family.suffix : "")
-    let sample = family.name + family.suffix
     let head = "# HELP \(name) \(escapedHelp(family.help))\n# TYPE \(name) \(word(family.kind))\n"
     return head
       + family.samples.map { one in
         let labels = one.labels.map { "\($0.name)=\"\(Self.escapedValue($0.value))\"" }.joined(separator: ",")
-        return "\(sample)\(labels.isEmpty ? "" : "{\(labels)}") \(one.value)\n"
+        return "\(family.name)\(one.suffix)\(labels.isEmpty ? "" : "{\(labels)}") \(one.value)\n"
       }.joined()
   }
 
@@ -77,6 +94,7 @@ package enum MetricsFormat: String, CaseIterable, Sendable {
     switch kind {
     case .gauge: "gauge"
     case .counter: "counter"
+    case .histogram: "histogram"
     case .info: self == .openMetrics ? "info" : "gauge"
     }
   }

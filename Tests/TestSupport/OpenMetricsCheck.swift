@@ -1,5 +1,5 @@
-/// What in a text is not as OpenMetrics 1.0 requires it, as far as gauges, counters and info metrics go.
-func openMetricsViolations(in text: String) -> [String] {
+/// What in a text is not as OpenMetrics 1.0 requires it, as far as gauges, counters, info metrics and histograms go.
+package func openMetricsViolations(in text: String) -> [String] {
   var check = OpenMetricsCheck()
   if !text.hasSuffix("# EOF\n") { check.found.append("no end") }
   for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() { check.take(String(line)) }
@@ -15,7 +15,9 @@ private struct OpenMetricsCheck {
   private var hasHelp = false
   private var hasEnded = false
 
-  private static let suffixes = ["gauge": "", "counter": "_total", "info": "_info"]
+  private static let suffixes = [
+    "gauge": [""], "counter": ["_total"], "info": ["_info"], "histogram": ["_bucket", "_sum", "_count"],
+  ]
 
   mutating func take(_ line: String) {
     if hasEnded { found.append("after the end: \(line)") }
@@ -49,10 +51,10 @@ private struct OpenMetricsCheck {
   }
 
   private mutating func sample(_ line: String) {
-    guard let name = line.firstIndex(where: { $0 == "{" || $0 == " " }), hasHelp, let suffix = Self.suffixes[type] else {
+    guard let name = line.firstIndex(where: { $0 == "{" || $0 == " " }), hasHelp, let suffixes = Self.suffixes[type] else {
       return found.append("no sample: \(line)")
     }
-    if line[..<name] != family + suffix { found.append("not of \(family): \(line)") }
+    if !suffixes.contains(where: { line[..<name] == family + $0 }) { found.append("not of \(family): \(line)") }
     var rest = line[name...]
     if rest.first == "{" { rest = labels(rest) ?? "" }
     guard rest.first == " ", Double(rest.dropFirst()) != nil else { return found.append("no value: \(line)") }

@@ -1,4 +1,5 @@
 package import ControlProtocol
+package import Metrics
 internal import NetworkTypes
 internal import RoamwardCore
 

@@ -1,0 +1,63 @@
+package import Metrics
+
+/// What a running gateway has counted since its start. It keeps them as a file for `roamward-gateway metrics`.
+package struct GatewayCounts: Hashable, Sendable {
+  /// Seconds since 1970.
+  package var started: Int64
+  /// Logins that brought a device its settings, by the factors that proved them: `password`, `password,code`, …
+  package private(set) var accepted: [String: Int64] = [:]
+  /// Refused ones, by the reason that the audit log has.
+  package private(set) var refused: [String: Int64] = [:]
+  /// Logins that could not be judged: a store or a service of the network was away.
+  package var unavailable: Int64 = 0
+  /// From the first check of a login to its settings, where nothing else was asked of the person.
+  package private(set) var durations = DurationCounts()
+
+  package init(started: Int64) { self.started = started }
+
+  /// `milliseconds`: `nil`: the person was asked something meanwhile.
+  package mutating func accept(by methods: String, milliseconds: Int64?) {
+    accepted[methods, default: 0] += 1
+    if let milliseconds { durations.add(milliseconds: milliseconds) }
+  }
+
+  package mutating func refuse(_ reason: String) { refused[reason, default: 0] += 1 }
+}
+
+// As a file: a word and numbers a line.
+extension GatewayCounts {
+  package var text: String {
+    func lines(_ word: String, _ counts: [String: Int64]) -> [String] {
+      counts.sorted { $0.key < $1.key }.map { "\(word) \($0.key) \($0.value)" }
+    }
+    let buckets = (durations.counts + [durations.milliseconds]).map { "\($0)" }.joined(separator: " ")
+    let all = ["started \(started)"] + lines("accepted", accepted) + lines("refused", refused) + ["unavailable \(unavailable)"]
+    return (all + ["durations \(buckets)"]).map { $0 + "\n" }.joined()
+  }
+
+  /// `nil`: it is none of such a file.
+  package init?(_ text: String) {
+    var counts = Self(started: 0)
+    var isDated = false
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ").map(String.init)
+      guard let word = words.first, let last = words.last.flatMap({ Int64($0) }), last >= 0 else { return nil }
+      switch (word, words.count) {
+      case ("started", 2): (counts.started, isDated) = (last, true)
+      case ("accepted", 3): counts.accepted[words[1]] = last
+      case ("refused", 3): counts.refused[words[1]] = last
+      case ("unavailable", 2): counts.unavailable = last
+      case ("durations", _):
+        let numbers = words.dropFirst().compactMap { Int64($0) }
+        guard numbers.count == words.count - 1, let durations = DurationCounts(counts: numbers.dropLast(), milliseconds: last) else {
+          return nil
+        }
+        counts.durations = durations
+      // Of a later version.
+      default: break
+      }
+    }
+    guard isDated else { return nil }
+    self = counts
+  }
+}

@@ -1,0 +1,47 @@
+internal import GatewayCore
+internal import GatewayLogin
+internal import LinuxIO
+internal import LoginProtocol
+internal import NetworkTypes
+
+/// What is kept of logins: their counts, and what the audit log gets of refused ones.
+struct LoginRecord {
+  private static let notesInMinute = 60
+
+  private(set) var counts = GatewayCounts(started: Timestamp.now.seconds)
+  /// Refusals of the present minute, and those of them that are only counted: strangers would fill the store.
+  private var noted: (minute: Int64, count: Int, more: Int) = (0, 0, 0)
+  /// When the first check of a conversation began.
+  private var begun: [UInt32: Moment] = [:]
+
+  mutating func begin(_ number: UInt32) {
+    if begun[number] == nil, begun.count <= LoginDesk.capacity { begun[number] = .now }
+  }
+
+  /// The person was asked something, or the conversation has ended.
+  mutating func forget(_ number: UInt32) { begun[number] = nil }
+
+  mutating func accept(_ number: UInt32, by factors: [LoginMethod], isPlain: Bool) {
+    let duration = begun.removeValue(forKey: number).map { (Moment.now - $0) / .milliseconds(1) }
+    counts.accept(by: factors.map { "\($0)" }.joined(separator: ","), milliseconds: isPlain ? duration.map { Int64($0) } : nil)
+  }
+
+  mutating func countUnavailable() { counts.unavailable += 1 }
+
+  /// Returns what the audit log gets of it.
+  mutating func refuse(_ refusal: LoginRefusal, _ name: String, from source: IPAddress, at now: Int64) -> [AuditEntry.Record] {
+    counts.refuse("\(refusal)")
+    var records: [AuditEntry.Record] = []
+    if now / 60 != noted.minute {
+      if noted.more > 0 { records.append(.init(actor: "login", verb: "login refused", object: "others", detail: "\(noted.more) more")) }
+      noted = (now / 60, 0, 0)
+    }
+    if noted.count < Self.notesInMinute {
+      noted.count += 1
+      records.append(.init(actor: "login", verb: "login refused", object: name, detail: "\(refusal), from \(source)"))
+    } else {
+      noted.more += 1
+    }
+    return records
+  }
+}

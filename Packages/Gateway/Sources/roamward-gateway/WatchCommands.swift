@@ -1,0 +1,97 @@
+import ArgumentParser
+import GatewayCore
+import GatewayHost
+import Glibc
+import JSON
+import LinuxIO
+import Metrics
+import NetworkTypes
+
+extension MetricsFormat: ExpressibleByArgument {}
+
+struct Metrics: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "metrics",
+    abstract: "Show metrics of the gateway for Prometheus.",
+    discussion: """
+      Prints OpenMetrics. With --output it replaces a file in one step, in the text format that the textfile collector of node_exporter \
+      reads; --format chooses. No label names a person, a device or an address. Counts of logins are those of the last 15 seconds or \
+      before. Needs root.
+      """)
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("Replace this file instead of printing.", valueName: "file"),
+    completion: .file(extensions: ["prom"]))
+  var output: String?
+  @Option(
+    help: ArgumentHelp("openmetrics, or prometheus (default with --output).", valueName: "format"),
+    completion: .list(MetricsFormat.allCases.map(\.rawValue)))
+  var format: MetricsFormat?
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    let families = try HostExamination(state.folder).metrics(version: RoamwardGateway.configuration.version)
+    let text = (format ?? (output == nil ? .openMetrics : .prometheus)).text(families)
+    guard let output else { return write(text) }
+    do throws(SystemError) { try TextFile.replace(output, with: Array(text.utf8), mode: 0o644) } catch { throw Failure.refused("\(error)") }
+  }
+}
+
+struct Monitor: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "monitor",
+    abstract: "Show what happens: devices that connect and disconnect, logins, changes.",
+    discussion: """
+      Begins with the devices that are connected, and goes on until it is interrupted. A device counts as disconnected three minutes \
+      after its last handshake. Needs root.
+      """)
+  @Flag(help: "Print a JSON object for each event.") var json = false
+  @OptionGroup var state: StateOptions
+
+  private static let pause: UInt32 = 1_000_000
+
+  func run() throws {
+    var (earlier, last): (GatewayStatus?, Int64?)
+    while true {
+      let examination = try HostExamination(state.folder)
+      let status = examination.status()
+      var events = GatewayEvent.between(earlier, status)
+      let entries = try examination.entries(after: last)
+      // What was there before is no event.
+      if last != nil { events += entries.map { .audit($0) } }
+      last = entries.last?.sequence ?? last ?? 0
+      earlier = status
+      for event in events { tell(event, at: status.now) }
+      usleep(Self.pause)
+    }
+  }
+
+  private func tell(_ event: GatewayEvent, at now: Int64) {
+    var time = now
+    if case .audit(let entry) = event { time = entry.time }
+    write(json ? event.json(at: time).text() + "\n" : "\(Timestamp(seconds: time))  \(event.line)\n")
+  }
+}
+
+extension GatewayEvent {
+  fileprivate func json(at time: Int64) -> JSON {
+    var members: [(String, JSON)] = [("time", .string("\(Timestamp(seconds: time))"))]
+    func add(_ event: String, _ more: [(String, JSON)]) { members += [("event", .string(event))] + more }
+    switch self {
+    case .serving(let isServing): add("serving", [("serving", .bool(isServing))])
+    case .store(let reason): add("store", [("away", reason.map { .string($0) } ?? .null)])
+    case .connected(let path, let endpoint):
+      add("connected", [("device", .string("\(path)")), ("endpoint", endpoint.map { .string("\($0)") } ?? .null)])
+    case .disconnected(let path): add("disconnected", [("device", .string("\(path)"))])
+    case .moved(let path, let endpoint): add("moved", [("device", .string("\(path)")), ("endpoint", .string("\(endpoint)"))])
+    case .audit(let entry):
+      let record = entry.record
+      add(
+        "audit",
+        [
+          ("sequence", .integer(entry.sequence)), ("actor", .string(record.actor)), ("verb", .string(record.verb)),
+          ("object", .string(record.object)), ("detail", .string(record.detail)),
+        ])
+    }
+    return .object(members.map { JSON.Member(key: $0.0, value: $0.1) })
+  }
+}
