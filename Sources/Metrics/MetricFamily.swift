@@ -1,23 +1,14 @@
 /// A metric with its samples, in the terms of OpenMetrics 1.0.
-package struct MetricFamily: Hashable, Sendable {
+package struct MetricFamily: Sendable {
   package enum Kind: Hashable, Sendable {
     case gauge, counter, info, histogram
   }
 
-  package struct Sample: Hashable, Sendable {
+  package struct Sample: Sendable {
     package var labels: [(name: String, value: String)]
     package var value: String
     /// Behind the family's name.
     fileprivate var suffix: String
-
-    package static func == (a: Self, b: Self) -> Bool {
-      a.value == b.value && a.labels.map(\.name) == b.labels.map(\.name) && a.labels.map(\.value) == b.labels.map(\.value)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-      hasher.combine(value)
-      for label in labels { hasher.combine("\(label.name)=\(label.value)") }
-    }
   }
 
   /// Without the suffix of its samples (`_total`, `_info`).
