@@ -13,12 +13,14 @@ private let usage = """
          names-bench names PROGRAM ADDRESS SERVER [DOMAINS]
          names-bench ask ADDRESS NAME REPEAT [MARK]
          names-bench relay ADDRESS PORT SERVER DELAY
+         names-bench domains COUNT
 
   answer  answers each question at port 53 with an A record of an hour.
   load    asks NAMES different names again and again (0: never one twice), WINDOW at a time; prints answers a second.
   names   starts roamward-names on an address, forwarding to a server, with rules for so many domains, and prints its process.
   ask     asks for the A records of a name until there are some, again after so many milliseconds; prints how many the answer took.
   relay   passes datagrams on to the same port of a server and back, each after so many microseconds; for one client.
+  domains looks names up in the name server's list of so many domains; prints the nanoseconds of each, and the list's megabytes.
 
   """
 
@@ -184,6 +186,7 @@ private func run(_ arguments: [String]) throws {
   case ("relay", 5):
     try relay(
       address(arguments[1]), port: UInt16(arguments[2]) ?? 0, to: address(arguments[3]), after: .microseconds(Int64(arguments[4]) ?? 0))
+  case ("domains", 2): try lookUp(among: Int(arguments[1]) ?? 1_000_000)
   default: throw Failure(description: usage)
   }
 }

@@ -7,11 +7,15 @@ extension HostCheck {
   static let nameChecks = [
     HostCheck("own-servers", "programs with name servers of their own get the tunnels' answers") { _, policies in
       policies.dependingOnNames.filter { $0.dnsInForce.names == .system }.map { tunnel in
-        HostFinding(
-          "own-servers", .hint,
-          "\(tunnel.name): programs that ask name servers of their own (`dig @9.9.9.9`, containers with DNS settings) ask those for its "
-            + "names too, outside of the tunnel",
-          cure: "add `names: capture` to its `dns:`")
+        let programs = "programs that ask name servers of their own (`dig @9.9.9.9`, containers with DNS settings)"
+        let outside = "ask those for its names too, outside of the tunnel"
+        let effect =
+          if tunnel.resolvedDomains.isEmpty { "do not start it by look-ups" } else if tunnel.startingDomains.isEmpty { outside } else {
+            outside + ", and do not start it"
+          }
+        let servers = tunnel.dnsInForce.servers.isEmpty ? "give it name servers, and " : ""
+        return HostFinding(
+          "own-servers", .hint, "\(tunnel.name): \(programs) \(effect)", cure: "\(servers)add `names: capture` to its `dns:`")
       }
     },
     HostCheck("browsers", "browsers ask the system's resolver") { host, policies in
@@ -25,12 +29,21 @@ extension HostCheck {
 }
 
 extension PolicySet {
-  /// Tunnels that are used for some names only.
-  fileprivate var dependingOnNames: [TunnelPolicy] {
-    enabled.filter { tunnel in
-      let dns = tunnel.dnsInForce
-      return !dns.servers.isEmpty && dns.isSplit
-    }
+  /// Tunnels that are used for some names only, or that look-ups of some names start.
+  fileprivate var dependingOnNames: [TunnelPolicy] { enabled.filter { !$0.resolvedDomains.isEmpty || !$0.startingDomains.isEmpty } }
+}
+
+extension TunnelPolicy {
+  /// The domains that its servers resolve beside others; empty: they resolve every name, or it has none.
+  fileprivate var resolvedDomains: [DomainPattern] {
+    let dns = dnsInForce
+    return dns.servers.isEmpty || !dns.isSplit ? [] : dns.ownDomains.map { .within($0) }
+  }
+
+  /// The domains whose look-ups our own name server watches, to start the tunnel.
+  fileprivate var startingDomains: [DomainPattern] {
+    guard onDemand.isEnabled else { return [] }
+    return onDemand.rules.flatMap { watchedEntries(of: $0) }.filter { $0.action != .neverConnect }.flatMap(\.domains).uniqued()
   }
 }
 
@@ -38,20 +51,22 @@ extension BrowserCondition {
   /// Whether names bypass the system's resolver, and the policy that helps. DNS over HTTPS is not intercepted.
   fileprivate func finding(_ tunnels: [TunnelPolicy], hasCanary: Bool, nameServers: [IPAddress]) -> HostFinding? {
     let names = list(tunnels.map(\.name))
+    let started = tunnels.filter { !$0.startingDomains.isEmpty }.map(\.name)
+    let effect = "go to its own server" + (started.isEmpty ? "" : ", and do not start \(list(started))")
     switch mode {
     case .off: return nil
     case .on(let excluded):
-      let domains = tunnels.flatMap(\.dnsInForce.ownDomains)
-      if domains.allSatisfy({ domain in excluded.contains { domain.isWithin($0) } }) { return nil }
+      let domains = tunnels.flatMap { $0.resolvedDomains + $0.startingDomains }.uniqued()
+      if domains.allSatisfy({ $0.isWithin(anyOf: excluded) }) { return nil }
       return HostFinding(
         "browsers", .risk,
-        "\(program.rawValue) uses DNS over HTTPS by its managed policies, so the names of \(names) go to its own server",
+        "\(program.rawValue) uses DNS over HTTPS by its managed policies, so the names of \(names) \(effect)",
         cure: cure(excluding: domains))
     case .automatic:
       guard mayUpgrade(hasCanary: hasCanary, nameServers: nameServers) else { return nil }
       return HostFinding(
         "browsers", .hint,
-        "\(program.rawValue) may use DNS over HTTPS by itself, and the names of \(names) then go to its own server",
+        "\(program.rawValue) may use DNS over HTTPS by itself, and the names of \(names) then \(effect)",
         cure: cure(excluding: []))
     }
   }
@@ -65,14 +80,17 @@ extension BrowserCondition {
     }
   }
 
-  private func cure(excluding domains: [DomainName]) -> String {
+  /// The longest list of domains in a cure: a longer one is a file's.
+  private static let longestList = 20
+
+  private func cure(excluding domains: [DomainPattern]) -> String {
     let place = Self.place(of: program)
     switch program {
     case .chromium, .chrome: return "write {\"DnsOverHttpsMode\": \"off\"} to \(place)/dns.json"
     case .firefox:
       let setting =
-        domains.isEmpty
-        ? "{\"Enabled\": false}" : "{\"ExcludedDomains\": [\(domains.map { "\"\($0.text)\"" }.joined(separator: ", "))]}"
+        domains.isEmpty || domains.contains(.any) || domains.count > Self.longestList
+        ? "{\"Enabled\": false}" : "{\"ExcludedDomains\": [\(domains.map { "\"\($0)\"" }.joined(separator: ", "))]}"
       return "write {\"policies\": {\"DNSOverHTTPS\": \(setting)}} to \(place), beside its other policies"
     }
   }

@@ -1,21 +1,11 @@
 internal import Glibc
 internal import LinuxIO
 package import NetworkTypes
+package import RoamwardCore
 package import SystemdIO
 
 /// Resolves a name as programs of this host do, and reports the server that answered. For diagnosis only.
 package final class NameQuestion {
-  package struct Answer: Hashable, Sendable {
-    package var addresses: [IPAddress]
-    /// The server, or the link by which systemd-resolved found it; `nil`: a local answer (a cache, /etc/hosts).
-    package var by: String?
-
-    package init(addresses: [IPAddress], by: String? = nil) {
-      self.addresses = addresses
-      self.by = by
-    }
-  }
-
   package static let patience = Duration.seconds(10)
 
   private let name: DomainName
@@ -31,11 +21,11 @@ package final class NameQuestion {
   }
 
   /// Queries the servers one after another, until one answers at all.
-  package func ask(_ servers: [IPAddress], then done: @escaping (Result<Answer, ResolveError>) -> Void) {
+  package func ask(_ servers: [IPAddress], then done: @escaping (Result<NameAnswer, ResolveError>) -> Void) {
     guard let server = servers.first else { return done(.failure(.noServers(name))) }
     lookup = resolver.resolve(name, servers: [server]) { [weak self] result in
       switch result {
-      case .success(let addresses): done(.success(Answer(addresses: addresses, by: server.description)))
+      case .success(let addresses): done(.success(NameAnswer(addresses: addresses, by: .server(server))))
       case .failure(let error):
         if let self, error.isSilence, servers.count > 1 { ask(Array(servers.dropFirst()), then: done) } else { done(.failure(error)) }
       }
@@ -43,7 +33,7 @@ package final class NameQuestion {
   }
 
   /// Queries systemd-resolved over its bus interface (org.freedesktop.resolve1(5)).
-  package func askResolved(then done: @escaping (Result<Answer, ResolveError>) -> Void) {
+  package func askResolved(then done: @escaping (Result<NameAnswer, ResolveError>) -> Void) {
     let bus = SystemBus(on: loop)
     self.bus = bus
     bus.opened = { [weak self, weak bus, name] in
@@ -54,7 +44,7 @@ package final class NameQuestion {
       ) { result in
         switch result {
         case .failure(let error): done(.failure(.failed(name, reason: "systemd-resolved: \(error)")))
-        case .success(let values): done(.success(Answer(resolved: values)))
+        case .success(let values): done(.success(NameAnswer(resolved: values)))
         }
         self?.bus?.disconnect()
       }
@@ -74,7 +64,7 @@ extension ResolveError {
   }
 }
 
-extension NameQuestion.Answer {
+extension NameAnswer {
   /// a(iiay) of link, family and address; a name; flags. Two flags mean that no server was queried (SD_RESOLVED_FROM_CACHE,
   /// SD_RESOLVED_SYNTHETIC).
   fileprivate init(resolved values: [BusValue]) {
@@ -85,6 +75,6 @@ extension NameQuestion.Answer {
       return
     }
     var buffer = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
-    by = if_indextoname(index, &buffer).map { String(cString: $0) }
+    if let name = if_indextoname(index, &buffer) { by = .link(String(cString: name)) }
   }
 }

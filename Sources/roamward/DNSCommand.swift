@@ -29,7 +29,7 @@ struct DNS: ParsableCommand {
     let (preview, snapshot) = try plan.preview()
     let choice = preview.resolverChoice
     let fate = preview.desired.fate(of: name, on: snapshot, by: choice)
-    let outcome = ask ? inquire(about: fate, by: choice, servers: preview.observed.listedServers) : nil
+    let outcome = ask ? inquire(about: fate, in: preview, on: snapshot, servers: preview.observed.listedServers) : nil
     let capture = preview.desired.nameCapture.map { _ in preview.desired.capturedFate(of: name, on: snapshot) != nil }
     write(
       json
@@ -52,11 +52,11 @@ extension NameFate {
   /// `captured`: whether the tunnel's servers also get the question of a program that asks a server of its own; `nil`: nothing is captured.
   fileprivate func text(by choice: ResolverChoice, captured: Bool?, _ outcome: Result<[String], PlatformError>?) -> String {
     var lines = [name.text]
-    if let refusal { lines.append("  refused: \(refusal)") }
+    if let refusal { lines.append("  refused\(wayStation.map { " by \($0)" } ?? ""): \(refusal)") }
     lines += askees.map { askee in
       let servers = askee.servers.isEmpty ? "unknown servers" : askee.servers.map(\.description).joined(separator: ", ")
       let whose = askee.tunnel.map { "of \($0)" } ?? "of the network" + (askee.link.map { " on \($0)" } ?? "")
-      return "  sent to \(servers) \(whose), because \(askee.reason)"
+      return "  sent\(wayStation.map { " by \($0)" } ?? "") to \(servers) \(whose), because \(askee.reason)"
     }
     if refusal == nil, askees.isEmpty { lines.append("  not sent: no DNS server is known") }
     if let captured {
@@ -88,6 +88,8 @@ private struct NameReport: Encodable {
   let name: String
   let asked: [Asked]
   let refused: String?
+  /// The address of our own name server, if the question passes it.
+  let nameServer: String?
   let captured: Bool
   let backend: String
   let reason: String
@@ -101,6 +103,7 @@ private struct NameReport: Encodable {
       Asked(tunnel: $0.tunnel, link: $0.link, servers: $0.servers.map(\.description), reason: $0.reason)
     }
     refused = fate.refusal
+    nameServer = fate.ownServer?.description
     self.captured = captured
     backend = "\(choice.backend)"
     reason = choice.reason

@@ -197,6 +197,41 @@ struct DoctorTests {
     #expect(checks([BrowserCondition(program: .firefox, mode: .on(except: []))]) == [])
   }
 
+  @Test("a tunnel that look-ups start depends on their names, whatever names its servers resolve", arguments: [true, false])
+  func startingNames(isSplit: Bool) throws {
+    var policies = Self.policies
+    let connections = [
+      ConnectionRule(domains: [Sample.pattern("public.lab.example")], action: .neverConnect, location: Sample.place()),
+      ConnectionRule(domains: [Sample.pattern("lab.example")], action: .connectIfNeeded, location: Sample.place()),
+    ]
+    policies.tunnels[0].onDemand.rules = [Rule(action: .evaluateConnection, connections: connections, location: Sample.place())]
+    policies.tunnels[0].killSwitch = .off
+    if isSplit { policies.tunnels[0].dns?.matchDomains = [Sample.pattern("corp.example")] }
+    func findings(excluding domains: [String]) -> [HostFinding] {
+      var host = Self.well
+      host.browsers = [BrowserCondition(program: .firefox, mode: .on(except: domains.map(Sample.domain)))]
+      return Diagnosis(of: host, with: policies).findings.filter { ["own-servers", "browsers"].contains($0.check) }
+    }
+    let all = isSplit ? ["corp.example", "lab.example"] : ["lab.example"]
+    #expect(findings(excluding: all).map(\.check) == ["own-servers"])
+    let own = try #require(findings(excluding: all).first)
+    #expect(own.message.hasSuffix(isSplit ? "outside of the tunnel, and do not start it" : "do not start it by look-ups"), "\(own)")
+    #expect(own.cure == "add `names: capture` to its `dns:`")
+    let browser = try #require(findings(excluding: Array(all.dropLast())).first { $0.check == "browsers" })
+    #expect(browser.severity == .risk && browser.message.hasSuffix("so the names of corp go to its own server, and do not start corp"))
+    #expect(browser.cure?.contains("[\(all.map { "\"\($0)\"" }.joined(separator: ", "))]") == true, "\(browser)")
+    policies.tunnels[0].dns?.names = .capture
+    #expect(findings(excluding: all).isEmpty)
+    let everything = ConnectionRule(domains: [.any], action: .connectAlways, location: Sample.place())
+    policies.tunnels[0].onDemand.rules[0].connections.append(everything)
+    #expect(findings(excluding: all).last?.cure?.contains("\"Enabled\": false") == true)
+    policies.tunnels[0].dns = DNSPolicy()
+    policies.tunnels[0].onDemand.rules[0].connections = connections
+    #expect(findings(excluding: all).first?.cure == "give it name servers, and add `names: capture` to its `dns:`")
+    policies.tunnels[0].onDemand.isEnabled = false
+    #expect(findings(excluding: []).isEmpty)
+  }
+
   @Test("a tunnel on its way is not said to be up, and is no problem before its time", arguments: ["connecting", "reasserting"])
   func tunnelOnItsWay(state: String) {
     var host = Self.well

@@ -71,7 +71,8 @@ struct LookupScenes {
         within 5 grep -q '"event":"lookup"' events
         jq -r 'select(.event == "lookup") | "\\(.tunnel) \\(.name) user \\(.user)"' events
         roamward status | grep -o 'a look-up of wiki.corp.example by user 0.*' | sed 's/ in [^ ]*$//'
-        roamward dns wiki.corp.example --policies $policies "${inputs[@]}" --state-dir $scene/state | head -n 3
+        way=$(roamward dns wiki.corp.example --policies $policies "${inputs[@]}" --state-dir $scene/state --ask)
+        say "$(grep -oP 'sent by .*(?=, because)' <<<"$way"); $(grep -oP 'answered by .*' <<<"$way" | sed 's/, in [^:]*//')"
         say "$(answer git.corp.example)"
         go mobile
         tunnel_is corp connected
@@ -90,8 +91,10 @@ struct LookupScenes {
         """, limit: 180)
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == [
-        "[disconnected, packets 0]", "[198.51.100.77 198.51.100.77 198.51.100.77 disconnected]", "[10.77.0.77]", "[10.77.0.77]",
-        "[mobile 203.0.113.207]", "[ready again]", "[10.77.0.77]", "[the same link]", "[outside: 0 0 0, exception: 0]", "[gone]",
+        "[disconnected, packets 0]", "[198.51.100.77 198.51.100.77 198.51.100.77 disconnected]", "[10.77.0.77]",
+        "[sent by roamward-names (127.82.0.53) to 10.77.0.1 of corp; answered by roamward-names (127.82.0.53), which asks 10.77.0.1 (corp): 10.77.0.77]",
+        "[10.77.0.77]", "[mobile 203.0.113.207]", "[ready again]", "[10.77.0.77]", "[the same link]", "[outside: 0 0 0, exception: 0]",
+        "[gone]",
       ], "\(seen.lines)")
     #expect(seen.lines.contains("corp wiki.corp.example user 0"), "\(seen.lines)")
     #expect(seen.lines.contains { $0 == "a look-up of wiki.corp.example by user 0" }, "\(seen.lines)")

@@ -5,13 +5,17 @@ package import NetworkTypes
 package import RoamwardCore
 internal import SystemdIO
 
-/// Resolves a name as programs of this host do, waits, and describes the answer or the failure. `servers`: those of resolv.conf.
-package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [IPAddress]) -> Result<[String], PlatformError> {
+/// Resolves a name as programs of this host do, waits, and describes the answer or the failure. `fate`: that of the name in the preview;
+/// `servers`: those of resolv.conf; `network`: the preview's underlay.
+package func inquire(about fate: NameFate, in preview: PlanPreview, on network: NetworkSnapshot, servers: [IPAddress])
+  -> Result<[String], PlatformError>
+{
   guard let loop = try? EventLoop() else { return .failure(PlatformError("cannot create an event loop")) }
+  let choice = preview.resolverChoice
   let question = NameQuestion(fate.name, on: loop)
-  var outcome: Result<NameQuestion.Answer, ResolveError>?
+  var outcome: Result<NameAnswer, ResolveError>?
   let begun = Moment.now
-  let done: (Result<NameQuestion.Answer, ResolveError>) -> Void = { result in
+  let done: (Result<NameAnswer, ResolveError>) -> Void = { result in
     outcome = outcome ?? result
     loop.stop()
   }
@@ -24,12 +28,7 @@ package func inquire(about fate: NameFate, by choice: ResolverChoice, servers: [
   switch outcome ?? .failure(.timedOut(fate.name)) {
   case .failure(let error): return .failure(PlatformError("\(error)"))
   case .success(let answer):
-    let time = text(for: .milliseconds(max(1, Int64((Moment.now - begun) / .milliseconds(1)))))
-    let addresses = answer.addresses.map(\.description).joined(separator: ", ")
-    let askee = fate.askees.first { askee in askee.link == answer.by || askee.servers.contains { $0.description == answer.by } }
-    let who = answer.by.map { by in askee?.tunnel.map { "\(by) (\($0))" } ?? by } ?? "this machine (/etc/hosts, or a cache)"
-    var lines = ["answered by \(who) in \(time): \(addresses)"]
-    if askee == nil, answer.by != nil { lines.append("the plan would use another server: its DNS settings are not active now") }
-    return .success(lines)
+    let time = Duration.milliseconds(max(1, Int64((Moment.now - begun) / .milliseconds(1))))
+    return .success(preview.desired.lines(of: answer, after: time, for: fate, on: network, by: choice, in: preview.observed))
   }
 }

@@ -27,6 +27,8 @@ package struct NameFate: Equatable, Sendable {
   package var refusal: String?
   /// The tunnel that a look-up now starts, always or if needed; `nil`: none.
   package var starts: String?
+  /// The address of our own name server, which gets the question and asks the servers; `nil`: the question does not pass it.
+  package var ownServer: IPAddress?
 
   package init(name: DomainName, askees: [Askee] = [], refusal: String? = nil, starts: String? = nil) {
     self.name = name
@@ -39,7 +41,7 @@ package struct NameFate: Equatable, Sendable {
 extension DesiredState {
   /// The fate of a name. `network`: the underlay, whose servers resolve the names that belong to no tunnel.
   package func fate(of name: DomainName, on network: NetworkSnapshot, by choice: ResolverChoice) -> NameFate {
-    if let nameServer, leadsToNameServer { return fateByNameServer(name, nameServer, network) }
+    if let nameServer, leadsToNameServer { return fateByNameServer(name, nameServer, network, at: nameServer.listensAt) }
     return switch choice.backend {
     case .resolved where choice.obstacle == nil: fateByLinks(name, network, rivals: choice.rivals)
     default: fateByList(name, network, choice)
@@ -82,7 +84,11 @@ extension DesiredState {
         askees: others.map { NameFate.Askee(link: $0.name, servers: $0.dnsServers.value ?? [], reason: "no tunnel answers for it") })
     }
     let askees = claims.filter { $0.weight == longest }.map(\.askee)
-    if let nameServer, askees.contains(where: { $0.link == Ownership.refusalLink }) { return fateByNameServer(name, nameServer, network) }
+    if let nameServer, askees.contains(where: { $0.link == Ownership.refusalLink }) {
+      // Its link refuses by a closed port where no look-up is watched.
+      let isPassed = resolvedLinks[Ownership.refusalLink]?.namesOwnServer ?? false
+      return fateByNameServer(name, nameServer, network, at: isPassed ? nameServer.listensAt : nil)
+    }
     if askees.contains(where: { $0.link == Ownership.refusalLink }) {
       let domain = refusedDomains.filter(name.isWithin).max { $0.weight < $1.weight }
       return NameFate(
@@ -91,8 +97,20 @@ extension DesiredState {
     return NameFate(name: name, askees: askees)
   }
 
-  /// The fate with our own name server: the longest domain decides.
-  private func fateByNameServer(_ name: DomainName, _ settings: NameServerSettings, _ network: NetworkSnapshot) -> NameFate {
+  /// The fate with our own name server. `address`: where the system's resolver asks it; `nil`: nowhere.
+  private func fateByNameServer(
+    _ name: DomainName, _ settings: NameServerSettings, _ network: NetworkSnapshot, at address: IPAddress? = nil
+  ) -> NameFate {
+    var found = fate(of: name, in: settings, network)
+    found.ownServer = address
+    return found
+  }
+
+  /// The fate by the rules of our own name server: the longest domain decides.
+  private func fate(of name: DomainName, in settings: NameServerSettings, _ network: NetworkSnapshot) -> NameFate {
+    func askee(_ share: NameServerSettings.Share, _ reason: String) -> NameFate.Askee {
+      NameFate.Askee(tunnel: share.tunnel, link: links.first { $0.tunnel == share.tunnel }?.name, servers: share.servers, reason: reason)
+    }
     func longest(_ domains: [DomainName]) -> DomainName? { domains.filter(name.isWithin).max { $0.weight < $1.weight } }
     let watched = settings.watch(for: name)
     let refused = longest(settings.refused)
@@ -105,12 +123,10 @@ extension DesiredState {
       return NameFate(name: name, refusal: "names in \(refused.text) are refused while their tunnel is not up (`when-down: refuse`)")
     }
     if let (share, domain) = best {
-      let reason = "the servers of \(share.tunnel) answer for \(domain.text)"
-      return NameFate(name: name, askees: [NameFate.Askee(tunnel: share.tunnel, servers: share.servers, reason: reason)])
+      return NameFate(name: name, askees: [askee(share, "the servers of \(share.tunnel) answer for \(domain.text)")])
     }
     if let share = settings.shares.first(where: \.domains.isEmpty) {
-      let reason = "the servers of \(share.tunnel) answer for every other name"
-      return NameFate(name: name, askees: [NameFate.Askee(tunnel: share.tunnel, servers: share.servers, reason: reason)])
+      return NameFate(name: name, askees: [askee(share, "the servers of \(share.tunnel) answer for every other name")])
     }
     let link = network.primaryLink?.name
     return NameFate(name: name, askees: [NameFate.Askee(link: link, servers: settings.network, reason: "no tunnel answers for it")])
@@ -159,6 +175,18 @@ extension DesiredState {
       askees.append(NameFate.Askee(link: network.primaryLink?.name, servers: servers, reason: reason))
     }
     return NameFate(name: name, askees: askees)
+  }
+}
+
+extension NameFate {
+  /// Our own name server on the question's way, with its address: `roamward-names (127.82.0.53)`; `nil`: it is not on it.
+  package var wayStation: String? { ownServer.map { NameServerSettings.label(of: $0) } }
+}
+
+extension NameServerSettings {
+  /// Our own name server at this address. That of the dummy link is known to systemd-resolved alone.
+  static func label(of address: IPAddress) -> String {
+    "roamward-names (\(address)\(address == addressOnLink ? ", asked by systemd-resolved" : ""))"
   }
 }
 

@@ -150,7 +150,7 @@ extension [ConnectionRule] {
 
 extension DomainPattern {
   /// Whether each name of the pattern is one of the domains or lies below one.
-  func isWithin(anyOf domains: [DomainName]) -> Bool {
+  package func isWithin(anyOf domains: [DomainName]) -> Bool {
     guard case .within(let name) = self else { return false }
     return domains.contains { name.isWithin($0) }
   }
