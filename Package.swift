@@ -172,7 +172,7 @@ let package = Package(
     engine(
       "WireGuardEngine", uses: ["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher"], links: [.linkedLibrary(":libb2.a")],
       optimized: fast),
-    engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"]),
+    engine("WireGuardControl", uses: ["NetworkTypes", "LinuxIO", "CWireGuardIO"], optimized: unnamed),
     engine(
       "WireGuardDataPath",
       uses: [

@@ -8,7 +8,7 @@ package import RoamwardCore
 
 extension PlanPreview {
   /// The preview for this machine. `orders` are created from the observed state; `up` names a tunnel that is planned with an override (up).
-  package init(
+  package convenience init(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
     orders: (ObservedState) -> StandingOrders
   ) throws(PlatformError) {
@@ -19,8 +19,8 @@ extension PlanPreview {
     if case .engine(let likely) = machine.engines.likelyChoice { engine = likely }
     let tunnels = DesiredTunnels(policies, on: snapshot, orders, in: observed, engine: engine)
     let others = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName)))
-    self.init(of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup))
-    remarks = orders.remarks + remarks
+    self.init(
+      of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup), remarks: orders.remarks)
   }
 }
 
