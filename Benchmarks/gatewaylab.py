@@ -49,6 +49,16 @@ def give_passwords(path):
     store.close()
 
 
+def set_locked(path, locked):
+    """Locks or unlocks every user, while no gateway runs."""
+    store = sqlite3.connect(path)
+    version = store.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()[0] + 1
+    store.execute("UPDATE users SET locked = ?, version = ?", (int(locked), version))
+    store.execute("UPDATE meta SET value = ? WHERE name = 'version'", (version,))
+    store.commit()
+    store.close()
+
+
 def insert(store, table, **columns):
     store.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", tuple(columns.values()))
 
