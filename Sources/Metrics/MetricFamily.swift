@@ -38,12 +38,19 @@ package struct MetricFamily: Sendable {
     var sum: Int64 = 0
     for (i, limit) in DurationCounts.limits.enumerated() {
       sum += durations.counts[i]
-      samples.append(Sample(labels: [("le", Self.seconds(limit))], value: "\(sum)", suffix: "_bucket"))
+      samples.append(Sample(labels: [("le", Self.canonical(limit))], value: "\(sum)", suffix: "_bucket"))
     }
     let all = durations.counts.reduce(0, +)
     samples.append(Sample(labels: [("le", "+Inf")], value: "\(all)", suffix: "_bucket"))
     samples.append(Sample(labels: [], value: Self.seconds(durations.milliseconds), suffix: "_sum"))
     samples.append(Sample(labels: [], value: "\(all)", suffix: "_count"))
+  }
+
+  /// The shortest form, with a digit behind the point.
+  private static func canonical(_ milliseconds: Int64) -> String {
+    var text = seconds(milliseconds)
+    while text.hasSuffix("0"), !text.hasSuffix(".0") { text.removeLast() }
+    return text
   }
 
   private static func seconds(_ milliseconds: Int64) -> String {

@@ -33,7 +33,7 @@ struct OpenConnectProviderScenes {
       within 20 field_is office state connected
       within 5 office_answers
       say "$(way_to 192.0.2.7), $(way_to 203.0.113.80)"
-      dry dns wiki.corp.example | grep -o "sent to 10.97.0.1 of office"
+      dry dns wiki.corp.example | grep -o "to 10.97.0.1 of office"
       process=$(pgrep -f 'openconnect --cookie-on-stdin')
       say "$(awk '/^Uid|^CapEff|^CapPrm|^NoNewPrivs/ { print $1 $2 }' /proc/$process/status | xargs)"
       ! tr '\\0' ' ' </proc/$process/cmdline | grep -q 'pass word' && say "no secret in an argument"
@@ -57,7 +57,7 @@ struct OpenConnectProviderScenes {
       """)
     #expect(
       seen.lines == [
-        "[dev office, dev wlan0]", "sent to 10.97.0.1 of office",
+        "[dev office, dev wlan0]", "to 10.97.0.1 of office",
         "[Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1]",
         "[no secret in an argument]", "[no file of a secret]", "[left: 0]", "0",
       ])

@@ -37,7 +37,8 @@ extension DesiredState {
     let addresses = answer.addresses.map(\.description).joined(separator: ", ")
     let way = self.way(of: answer.by, for: fate, on: network, by: choice, in: observed)
     var lines = ["answered by \(way.text) in \(text(for: time)): \(addresses)"]
-    if !way.isPlanned { lines.append("the plan would use another server: its DNS settings are not active now") }
+    let other = fate.refusal == nil ? "use another server" : "refuse the name"
+    if !way.isPlanned { lines.append("the plan would \(other): its DNS settings are not active now") }
     return lines
   }
 

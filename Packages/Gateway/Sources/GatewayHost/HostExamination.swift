@@ -54,9 +54,9 @@ package struct HostExamination {
     return GatewayMetrics.Traffic(receivedBytes: received, sentBytes: sent, receivedDropped: lostIn, sentDropped: lostOut)
   }
 
-  /// The entries of the audit log after one, at most a page of them; `nil`: the newest one alone. None while the store is away.
-  package func entries(after sequence: Int64?) throws(StoreError) -> [AuditEntry] {
-    guard let store = known.store else { return [] }
+  /// The entries of the audit log after one, at most a page of them; `sequence` is `nil`: the newest one alone. `nil`: the store is away.
+  package func entries(after sequence: Int64?) throws(StoreError) -> [AuditEntry]? {
+    guard let store = known.store else { return nil }
     guard let sequence else { return try store.newestEntries(1) }
     return try store.entries(after: sequence)
   }

@@ -21,12 +21,22 @@ struct LoginRecord {
   /// The person was asked something, or the conversation has ended.
   mutating func forget(_ number: UInt32) { begun[number] = nil }
 
+  /// The process that numbers conversations begins anew.
+  mutating func forgetAll() { begun = [:] }
+
   mutating func accept(_ number: UInt32, by factors: [LoginMethod], isPlain: Bool) {
     let duration = begun.removeValue(forKey: number).map { (Moment.now - $0) / .milliseconds(1) }
     counts.accept(by: factors.map { "\($0)" }.joined(separator: ","), milliseconds: isPlain ? duration.map { Int64($0) } : nil)
   }
 
-  mutating func countUnavailable() { counts.unavailable += 1 }
+  /// Counts an answer that the audit log does not have.
+  mutating func count(_ answer: LoginAnswer) {
+    switch answer {
+    case .unavailable: counts.unavailable += 1
+    case .unbound: counts.refuse("unbound")
+    default: break
+    }
+  }
 
   /// Returns what the audit log gets of it.
   mutating func refuse(_ refusal: LoginRefusal, _ name: String, from source: IPAddress, at now: Int64) -> [AuditEntry.Record] {

@@ -86,6 +86,7 @@ final class LoginService {
   private func stop() {
     restart = nil
     conversations = [:]
+    record.forgetAll()
     signIns = [:]
     openID.stop("logins end")
     pam.stop()
@@ -130,7 +131,7 @@ final class LoginService {
   }
 
   private func answer(_ number: UInt32, _ answer: LoginAnswer) {
-    if case .unavailable = answer { record.countUnavailable() }
+    record.count(answer)
     send(.answer(number: number, answer))
   }
 

@@ -121,8 +121,11 @@ struct Audit: ParsableCommand {
 }
 
 extension AuditEntry {
+  /// Names of refused logins are strangers' words, which must not look like further lines.
   var line: String {
-    "\(sequence)  \(Timestamp(seconds: time))  \(record.actor)  \(record.verb) \(record.object)"
+    let text =
+      "\(sequence)  \(Timestamp(seconds: time))  \(record.actor)  \(record.verb) \(record.object)"
       + (record.detail.isEmpty ? "" : "  (\(record.detail))")
+    return escaped(text, keepingLines: false)
   }
 }

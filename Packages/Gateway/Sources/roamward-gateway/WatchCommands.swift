@@ -39,7 +39,7 @@ struct Metrics: ParsableCommand {
 struct Monitor: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "monitor",
-    abstract: "Show what happens: devices that connect and disconnect, logins, changes.",
+    abstract: "Stream connections, logins and changes.",
     discussion: """
       Begins with the devices that are connected, and goes on until it is interrupted. A device counts as disconnected three minutes \
       after its last handshake. Needs root.
@@ -47,28 +47,43 @@ struct Monitor: ParsableCommand {
   @Flag(help: "Print a JSON object for each event.") var json = false
   @OptionGroup var state: StateOptions
 
-  private static let pause: UInt32 = 1_000_000
-
   func run() throws {
     var (earlier, last): (GatewayStatus?, Int64?)
     while true {
-      let examination = try HostExamination(state.folder)
-      let status = examination.status()
-      var events = GatewayEvent.between(earlier, status)
-      let entries = try examination.entries(after: last)
-      // What was there before is no event.
-      if last != nil { events += entries.map { .audit($0) } }
-      last = entries.last?.sequence ?? last ?? 0
-      earlier = status
-      for event in events { tell(event, at: status.now) }
-      usleep(Self.pause)
+      let began = Moment.now
+      do {
+        try look(&earlier, &last)
+      } catch {
+        // What fails at first is told as by other commands; later it is an event.
+        guard earlier != nil else { throw error }
+        if earlier?.away?.reason != "\(error)" { tell(.store(away: "\(error)"), at: Timestamp.now.seconds) }
+        earlier?.away = StoreAbsence(reason: "\(error)", age: nil)
+      }
+      // A look reads the whole store: it may take a tenth of the time.
+      pause(max(.seconds(1), (Moment.now - began) * 10))
     }
   }
 
-  private func tell(_ event: GatewayEvent, at now: Int64) {
-    var time = now
-    if case .audit(let entry) = event { time = entry.time }
-    write(json ? event.json(at: time).text() + "\n" : "\(Timestamp(seconds: time))  \(event.line)\n")
+  private func look(_ earlier: inout GatewayStatus?, _ last: inout Int64?) throws {
+    let examination = try HostExamination(state.folder)
+    let status = examination.status()
+    let entries = try examination.entries(after: last)
+    for event in GatewayEvent.between(earlier, status) { tell(event, at: status.now) }
+    // What was there before is no event.
+    if last != nil { for entry in entries ?? [] { tell(.audit(entry), at: entry.time) } }
+    if let entries { last = entries.last?.sequence ?? last ?? 0 }
+    earlier = status
+  }
+
+  /// Waits; ends the program if nothing reads what it prints any more.
+  private func pause(_ duration: Duration) {
+    var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    if poll(&output, 1, Int32(clamping: Int64(duration / .milliseconds(1)))) > 0 { Glibc.exit(0) }
+  }
+
+  private func tell(_ event: GatewayEvent, at time: Int64) {
+    // Names of refused logins are strangers' words.
+    write(json ? event.json(at: time).text() + "\n" : "\(Timestamp(seconds: time))  \(escaped(event.line, keepingLines: false))\n")
   }
 }
 

@@ -46,7 +46,7 @@ import Testing
       "roamward_gateway_bytes_total{direction=\"sent\"} 8", "roamward_gateway_packets_dropped_total{direction=\"received\"} 1",
       "roamward_gateway_logins_accepted_total{methods=\"password,code\"} 1",
       "roamward_gateway_logins_refused_total{reason=\"wrongPassword\"} 1", "roamward_gateway_logins_unavailable_total 3",
-      "roamward_gateway_login_seconds_bucket{le=\"0.050\"} 0", "roamward_gateway_login_seconds_bucket{le=\"0.100\"} 1",
+      "roamward_gateway_login_seconds_bucket{le=\"0.05\"} 0", "roamward_gateway_login_seconds_bucket{le=\"0.1\"} 1",
       "roamward_gateway_login_seconds_bucket{le=\"+Inf\"} 2", "roamward_gateway_login_seconds_sum 40.090",
       "roamward_gateway_login_seconds_count 2", "roamward_gateway_store_up 1", "roamward_gateway_start_time_seconds 999000",
     ] { #expect(text.contains(line + "\n"), "\(line)") }
@@ -58,6 +58,17 @@ import Testing
     idle.device = nil
     let rest = MetricsFormat.openMetrics.text(GatewayMetrics.families(idle, nil, nil, lastReading: nil, version: "1"))
     #expect(openMetricsViolations(in: rest) == [] && rest.contains("roamward_gateway_up 0\n") && !rest.contains("logins"))
+  }
+
+  @Test("a pool without a free address has none, and is shown") func fullPool() throws {
+    var work = Administration(now: Self.now)
+    try work.addPool("10.77.0.0/29")
+    _ = try work.addUser(try name("alice"))
+    for number in 0..<5 { _ = try work.addDevice(try path("alice/d\(number)"), publicKey: try key(UInt64(number) + 2)) }
+    #expect(work.directory.poolList(at: Self.now).first?.hasSuffix("5 leased, 0 held, 0 free") == true)
+    let status = GatewayStatus(directory: work.directory, isServing: true, device: nil, now: Self.now)
+    let text = MetricsFormat.openMetrics.text(GatewayMetrics.families(status, nil, nil, lastReading: nil, version: "1"))
+    #expect(text.contains("roamward_gateway_leases{pool=\"pool4\",family=\"ipv4\",state=\"free\"} 0\n"))
   }
 
   @Test("counts come back from their file as they were; what is no such file is none") func counts() {

@@ -58,6 +58,10 @@ is_wrong token rw1-wrong || fail 'a wrong token is told'
 gateway audit tail | grep -q 'login refused.*bob.*lockedUser' || fail "the audit log does not say it: $(gateway audit tail)"
 gateway audit tail | grep -q 'login refused.*nobody.*unknownName' || fail 'the audit log does not say it'
 
+# A name cannot look like another line of the log.
+is_wrong $'x\n9  2026-01-01T00:00:00.000Z  root (0)  user lock bob' 'wrong horse' || fail 'a name of two lines is told'
+! gateway audit tail | grep -q '^9  2026-01-01' || fail "a stranger writes lines: $(gateway audit tail)"
+
 # A token works once.
 token=$(gateway token create bob)
 [[ $token == rw1-* ]] || fail "token: $token"

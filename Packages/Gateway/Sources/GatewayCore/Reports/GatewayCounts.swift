@@ -6,7 +6,7 @@ package struct GatewayCounts: Hashable, Sendable {
   package var started: Int64
   /// Logins that brought a device its settings, by the factors that proved them: `password`, `password,code`, …
   package private(set) var accepted: [String: Int64] = [:]
-  /// Refused ones, by the reason that the audit log has.
+  /// Refused ones, by the reason that the audit log has; `unbound`: the device was not taken.
   package private(set) var refused: [String: Int64] = [:]
   /// Logins that could not be judged: a store or a service of the network was away.
   package var unavailable: Int64 = 0

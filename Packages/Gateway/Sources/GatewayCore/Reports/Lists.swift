@@ -38,9 +38,10 @@ extension Directory {
     let own = leases.values.filter { $0.pool == pool.id }
     let leased = own.count { $0.device != nil }
     let held = own.count { $0.released.map { now - $0 < Lease.holding } ?? false }
-    let places = pool.places
-    let free = places.upperBound - places.lowerBound - UInt64(leased + held)
-    return (Int64(leased), Int64(held), free >= UInt64(Int64.max) ? nil : Int64(free) + 1)
+    let (capacity, used) = (pool.places.upperBound - pool.places.lowerBound, UInt64(leased + held))
+    // One place more than that difference.
+    let free = used > capacity ? 0 : Int64(exactly: capacity - used).flatMap { $0 < .max ? $0 + 1 : nil }
+    return (Int64(leased), Int64(held), free)
   }
 
   /// `alice/laptop  10.77.0.2, fd77::2`.
