@@ -8,11 +8,20 @@ internal import NetworkTypes
 struct LoginRecord {
   private static let notesInMinute = 60
 
-  private(set) var counts = GatewayCounts(started: Timestamp.now.seconds)
+  private var counts = GatewayCounts(started: Timestamp.now.seconds)
+  /// The counts that were taken last.
+  private var taken: GatewayCounts?
   /// Refusals of the present minute, and those of them that are only counted: strangers would fill the store.
   private var noted: (minute: Int64, count: Int, more: Int) = (0, 0, 0)
   /// When the first check of a conversation began.
   private var begun: [UInt32: Moment] = [:]
+
+  /// The counts, if they have changed since the last call.
+  mutating func takeCounts() -> GatewayCounts? {
+    if counts == taken { return nil }
+    taken = counts
+    return counts
+  }
 
   mutating func begin(_ number: UInt32) {
     if begun[number] == nil, begun.count <= LoginDesk.capacity { begun[number] = .now }

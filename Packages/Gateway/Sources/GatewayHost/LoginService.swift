@@ -45,8 +45,6 @@ final class LoginService {
   /// The sign-ins of conversations, by the service's numbers.
   private var signIns: [UInt32: UInt32] = [:]
   private var record = LoginRecord()
-  /// What was written of the counts.
-  private var keptCounts: GatewayCounts?
 
   /// What a conversation has shown of itself.
   private struct Conversation {
@@ -137,9 +135,8 @@ final class LoginService {
 
   /// Writes the counts for `roamward-gateway metrics`, if they have changed.
   func keepCounts() {
-    guard record.counts != keptCounts else { return }
-    keptCounts = record.counts
-    do throws(SystemError) { try folder.keep(record.counts) } catch { log("logins: \(error)") }
+    guard let counts = record.takeCounts() else { return }
+    do throws(SystemError) { try folder.keep(counts) } catch { log("logins: \(error)") }
   }
 
   private func take(_ request: AuthRequest) {

@@ -21,10 +21,9 @@ package enum GatewayEvent: Hashable, Sendable {
     let (before, after) = (earlier?.connections ?? [:], now.connections)
     for path in Set(before.keys).union(after.keys).sorted() {
       switch (before[path], after[path]) {
-      case (nil, let present?): events.append(.connected(path, from: present.endpoint))
+      case (nil, let present?): events.append(.connected(path, from: present))
       case (_?, nil): events.append(.disconnected(path))
-      case (let past?, let present?):
-        if let endpoint = present.endpoint, past.endpoint != endpoint { events.append(.moved(path, to: endpoint)) }
+      case (let past?, let present?): if let present, past != present { events.append(.moved(path, to: present)) }
       case (nil, nil): break
       }
     }
@@ -47,14 +46,14 @@ package enum GatewayEvent: Hashable, Sendable {
 }
 
 extension GatewayStatus {
-  /// The connected devices. `endpoint`: `nil` for one that the relay carries.
-  fileprivate var connections: [DevicePath: (endpoint: Endpoint?, handshake: Int64)] {
+  /// The connected devices with their endpoints; `nil`: the relay carries it.
+  fileprivate var connections: [DevicePath: Endpoint?] {
     let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
-    var found: [DevicePath: (endpoint: Endpoint?, handshake: Int64)] = [:]
+    var found: [DevicePath: Endpoint?] = [:]
     for one in directory.devices.values {
       guard let peer = peers[one.publicKey], connection(of: one, peer) == .connected, let path = directory.path(of: one) else { continue }
       let isRelayed = (peer.endpoint?.address).map(RelayAddress.contains) ?? false
-      found[path] = (isRelayed ? nil : peer.endpoint, peer.lastHandshake)
+      found[path] = .some(isRelayed ? nil : peer.endpoint)
     }
     return found
   }
