@@ -13,6 +13,8 @@ final class Client {
   private let gateway: Gateway
   private let inner: IPAddress
   private var device: Device?
+  /// The initiations of handshakes that it has sent (type 1).
+  private(set) var initiations = 0
 
   /// The key of a number, the same in every run.
   static func key(of number: Int) -> PrivateKey? {
@@ -54,7 +56,8 @@ final class Client {
     if case .asking(let next) = state, next <= now.moment { ask(at: now) }
   }
 
-  private func ask(at now: EngineTime) {
+  /// Asks again each second until it is answered, in the session that it has.
+  func ask(at now: EngineTime) {
     guard let device else { return }
     state = .asking(next: now.moment + .seconds(1))
     carryOut(device.send(echo(from: inner, to: gateway.inner), at: now), at: now)
@@ -74,6 +77,7 @@ final class Client {
     for output in outputs {
       switch output {
       case .datagram(let bytes, let target):
+        if bytes.first == 1 { initiations += 1 }
         _ = withSocketAddress(UInt32(truncatingIfNeeded: target.address.low), target.port) {
           sendto(socket.number, bytes, bytes.count, 0, $0, $1)
         }

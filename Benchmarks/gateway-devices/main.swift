@@ -3,16 +3,16 @@ import LinuxIO
 import NetworkTypes
 import WireGuardEngine
 
-// For Benchmarks/gateway: the devices of a gateway, in one process, with real handshakes.
+// For Benchmarks/gateway-crowd and GatewayServeTests: the devices of a gateway, in one process, with real handshakes.
 
 private let usage = """
   usage: gateway-devices keys COUNT
          gateway-devices run COUNT ENDPOINT KEY INNER
 
   keys  prints the public keys of so many devices, hexadecimal.
-  run   has so many devices. Each line of standard input lets all of them connect at once, each with a handshake and a ping to INNER, the
-        gateway's address in the tunnel; prints the seconds after which half, 95 % and all were answered. ENDPOINT, KEY (hexadecimal): the
-        gateway's.
+  run   has so many devices. Each empty line of standard input lets all of them connect at once, each with a handshake and a ping to INNER,
+        the gateway's address in the tunnel; a line `ask` lets them ping in the sessions that they have. Prints the seconds after which half,
+        95 % and all were answered, and how many handshakes were begun. ENDPOINT, KEY (hexadecimal): the gateway's.
 
   """
 
@@ -26,9 +26,9 @@ private func text(_ key: PublicKey) -> String {
 }
 
 /// Seconds from `begin` at which each client was answered, in ascending order.
-private func connect(_ clients: [Client]) throws -> [Double] {
+private func answers(_ clients: [Client], after start: (Client) -> Void) throws -> [Double] {
   let begin = Moment.now
-  for client in clients { client.connect(at: .now) }
+  clients.forEach(start)
   var entries = clients.map { pollfd(fd: $0.socket.number, events: Int16(POLLIN), revents: 0) }
   var look = begin
   while true {
@@ -66,9 +66,10 @@ private func run(_ count: Int, _ gateway: Gateway) throws {
   fflush(nil)
   while true {
     live(clients)
-    guard readLine() != nil else { return }
-    let times = try connect(clients)
-    print(times[count / 2], times[count * 95 / 100], times[count - 1])
+    guard let line = readLine() else { return }
+    let before = clients.reduce(0) { $0 + $1.initiations }
+    let times = try answers(clients) { line == "ask" ? $0.ask(at: .now) : $0.connect(at: .now) }
+    print(times[count / 2], times[count * 95 / 100], times[count - 1], clients.reduce(-before) { $0 + $1.initiations })
     fflush(nil)
   }
 }

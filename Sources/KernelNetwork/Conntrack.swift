@@ -43,4 +43,56 @@ package struct Conntrack: Sendable {
       }
     }
   }
+
+  /// More addresses than these are looked for in one reading of all connections.
+  private static let few = 16
+
+  /// Forgets all connections whose first packet was from or to one of these addresses. Returns how many those were.
+  @discardableResult package func forgetConnections(of addresses: Set<IPAddress>) throws(NetlinkError) -> Int {
+    var found: [ConntrackMessage.Connection] = []
+    for family in IPAddress.Family.allCases {
+      let own = addresses.filter { $0.family == family }
+      func note(_ message: NetlinkMessage) {
+        guard let connection = ConntrackMessage.connection(in: message),
+          own.contains(connection.source) || own.contains(connection.destination)
+        else { return }
+        found.append(connection)
+      }
+      if own.isEmpty { continue }
+      // The kernel's own filter gives every connection but the wanted ones in IPv6 (`!ipv6_addr_cmp`; seen with Linux 6.18, 2026-11-27).
+      if family == .v6 || own.count > Self.few {
+        try socket.dump("read connections", { $0.dumpConnections(family, sequence: $1) }, each: note)
+        continue
+      }
+      for end in own.flatMap({ [ConntrackMessage.End.source($0), .destination($0)] }) {
+        try socket.dump("read connections", { $0.dumpConnections(end, sequence: $1) }, each: note)
+      }
+    }
+    return try forget(found)
+  }
+
+  /// The same for connections that a condition names, by the source and the destination of their first packet.
+  @discardableResult package func forgetConnections(
+    where isMeant: (_ source: IPAddress, _ destination: IPAddress) -> Bool
+  ) throws(NetlinkError) -> Int {
+    var found: [ConntrackMessage.Connection] = []
+    for family in IPAddress.Family.allCases {
+      try socket.dump("read connections", { $0.dumpConnections(family, sequence: $1) }) { message in
+        guard let connection = ConntrackMessage.connection(in: message), isMeant(connection.source, connection.destination) else { return }
+        found.append(connection)
+      }
+    }
+    return try forget(found)
+  }
+
+  private func forget(_ connections: [ConntrackMessage.Connection]) throws(NetlinkError) -> Int {
+    for start in stride(from: 0, to: connections.count, by: socket.batchLimit) {
+      let batch = connections[start..<min(connections.count, start + socket.batchLimit)]
+      // One that has ended meanwhile is an error of its own request.
+      _ = try socket.batch("forget connections", count: batch.count) { writer, i, sequence, flags in
+        writer.deleteConnection(batch[batch.startIndex + i], sequence: sequence, flags: flags)
+      }
+    }
+    return connections.count
+  }
 }

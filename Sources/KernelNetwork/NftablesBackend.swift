@@ -138,23 +138,33 @@ package final class NftablesBackend {
     _ table: ReferenceWritableKeyPath<NftablesBackend, Known>, _ transaction: String, digest: String, thenTrying companion: String?
   ) throws(NftablesError) {
     self[keyPath: table].forget()
-    let before = numbers?.present
+    let after: UInt32?
     do throws(NftablesError) {
-      try run(transaction, thenTrying: companion)
+      after = try change { () throws(NftablesError) in try run(transaction, thenTrying: companion) }
     } catch {
       self[keyPath: table].refusal = (digest, error.description)
       throw error
     }
-    // The next number is that of our own transaction: then the kernel has what it took, and the listing can wait.
-    if let before, let after = numbers?.present, after == before &+ 1, companion == nil || takesCompanion == true,
-      Self.isOfRuleset(transaction)
-    {
+    // Then the kernel has what it took, and the listing can wait.
+    if let after, companion == nil || takesCompanion == true, Self.isOfRuleset(transaction) {
       self[keyPath: table].unlisted = digest
       let isGuarding = transaction.contains("chain output")
       self[keyPath: table].last = (after, false, .table(digest: digest, isIntact: true, isGuarding: isGuarding))
     } else {
       self[keyPath: table].listing = (digest, try list(self[keyPath: table]))
     }
+  }
+
+  /// Runs a transaction. Returns the number of the ruleset after it, if that is the next one: then no other has changed anything, and
+  /// what was known of the other table still holds.
+  private func change(_ run: () throws(NftablesError) -> Void) throws(NftablesError) -> UInt32? {
+    let before = numbers?.present
+    try run()
+    guard let before, let after = numbers?.present, after == before &+ 1 else { return nil }
+    for table in [\NftablesBackend.firewall, \NftablesBackend.capture] where self[keyPath: table].last?.generation == before {
+      self[keyPath: table].last?.generation = after
+    }
+    return after
   }
 
   /// Runs both in one transaction if the kernel takes that, else one after the other; the second may fail.
@@ -189,12 +199,12 @@ package final class NftablesBackend {
 
   package func remove() throws(NftablesError) {
     firewall.forget()
-    try run(FirewallTable.removal, thenTrying: FirewallTable.neighbourRemoval)
+    _ = try change { () throws(NftablesError) in try run(FirewallTable.removal, thenTrying: FirewallTable.neighbourRemoval) }
   }
 
   package func removeCapture() throws(NftablesError) {
     capture.forget()
-    _ = try run(NameCapture.removal)
+    _ = try change { () throws(NftablesError) in _ = try run(NameCapture.removal) }
   }
 
   private func run(_ commands: String) throws(NftablesError) -> String {

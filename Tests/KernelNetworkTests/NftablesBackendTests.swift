@@ -273,6 +273,34 @@ struct NftablesBackendTests {
     }
   }
 
+  @Test("the change of one table is no change of the other, also before the listings are stored")
+  func twoTables() throws {
+    try inNamespaces {
+      try makeLinks()
+      let firewall = try NftablesBackend()
+      let wanted = try table()
+      let capture = NameCapture()
+      try firewall.replace(wanted)
+      try firewall.replace(capture)
+      #expect(firewall.observe().isSatisfied(by: wanted) && firewall.observeCapture().isSatisfied(by: capture))
+      try firewall.replace(wanted)
+      #expect(firewall.observe().isSatisfied(by: wanted) && firewall.observeCapture().isSatisfied(by: capture))
+      firewall.storeListings()
+      try shell("nft add table inet other")
+      #expect(firewall.observe().isSatisfied(by: wanted) && firewall.observeCapture().isSatisfied(by: capture))
+      try firewall.replace(wanted)
+      try firewall.removeCapture()
+      #expect(firewall.observe().isSatisfied(by: wanted) && firewall.observeCapture() == .absent)
+      try firewall.replace(capture)
+      try firewall.remove()
+      #expect(firewall.observe() == .absent && firewall.observeCapture().isSatisfied(by: capture))
+      // What another program changes counts for both.
+      try firewall.replace(wanted)
+      try shell("nft add table inet another")
+      #expect(!firewall.observe().isSatisfied(by: wanted) && !firewall.observeCapture().isSatisfied(by: capture))
+    }
+  }
+
   @Test("a kernel without tables for ARP gets the first one, which is read back")
   func withoutARP() throws {
     try inNamespaces {

@@ -9,8 +9,12 @@ package enum ConntrackMessage {
   /// `CTA_TUPLE_ORIG` and `CTA_TUPLE_REPLY`; inside of them `CTA_TUPLE_IP` and `CTA_TUPLE_PROTO`.
   fileprivate static let original: UInt16 = 1
   fileprivate static let reply: UInt16 = 2
-  private static let ip: UInt16 = 1
+  fileprivate static let ip: UInt16 = 1
   private static let proto: UInt16 = 2
+  /// `CTA_ZONE` and `CTA_FILTER`; inside of the latter `CTA_FILTER_ORIG_FLAGS`.
+  fileprivate static let zone: UInt16 = 18
+  fileprivate static let filter: UInt16 = 25
+  fileprivate static let originalFlags: UInt16 = 1
 
   /// One direction of a connection.
   package struct Tuple: Equatable, Sendable {
@@ -48,6 +52,34 @@ package enum ConntrackMessage {
   }
 }
 
+extension ConntrackMessage {
+  /// An address at one end of connections, as their first packet has it.
+  package enum End: Hashable, Sendable {
+    case source(IPAddress)
+    case destination(IPAddress)
+  }
+
+  /// A connection of any transport, by its first packet.
+  package struct Connection: Equatable, Sendable {
+    package let source: IPAddress
+    package let destination: IPAddress
+    /// The contents of `CTA_TUPLE_ORIG` and `CTA_ZONE`, by which the kernel finds the connection again.
+    fileprivate let tuple: ArraySlice<UInt8>
+    fileprivate let zone: ArraySlice<UInt8>?
+  }
+
+  /// The connection in an answer; `nil`: it is no such answer.
+  package static func connection(in message: NetlinkMessage) -> Connection? {
+    let attributes = NetlinkAttributes(message.payload, after: 4)
+    guard message.type == new, let tuple = attributes.first(original), let addresses = tuple.nested.first(ip)?.nested,
+      let source = (addresses.first(1) ?? addresses.first(3)).flatMap({ IPAddress(network: $0.payload) }),
+      let destination = (addresses.first(2) ?? addresses.first(4)).flatMap({ IPAddress(network: $0.payload) }),
+      source.family == destination.family
+    else { return nil }
+    return Connection(source: source, destination: destination, tuple: tuple.payload, zone: attributes.first(zone)?.payload)
+  }
+}
+
 extension NetlinkWriter {
   /// Asks for the connection whose answers have this direction. The answer, if there is one, is followed by an acknowledgement.
   package mutating func getConnection(reply tuple: ConntrackMessage.Tuple, sequence: UInt32) {
@@ -59,6 +91,32 @@ extension NetlinkWriter {
   /// Asks for all connections of a family.
   package mutating func dumpConnections(_ family: IPAddress.Family, sequence: UInt32) {
     message(ConntrackMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { $0.raw([family.addressFamily, 0, 0, 0]) }
+  }
+
+  /// Asks for the connections with this end. A kernel before Linux 5.8 answers with all of its family.
+  package mutating func dumpConnections(_ end: ConntrackMessage.End, sequence: UInt32) {
+    let (address, isSource) =
+      switch end {
+      case .source(let address): (address, true)
+      case .destination(let address): (address, false)
+      }
+    message(ConntrackMessage.get, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
+      writer.raw([address.family.addressFamily, 0, 0, 0])
+      writer.nested(ConntrackMessage.original) { writer in
+        writer.nested(ConntrackMessage.ip) { $0.attribute((address.family == .v4 ? 1 : 3) + (isSource ? 0 : 1), address) }
+      }
+      // CTA_FILTER_F_CTA_IP_SRC or …_DST.
+      writer.nested(ConntrackMessage.filter) { $0.attribute(ConntrackMessage.originalFlags, host32: isSource ? 1 : 2) }
+    }
+  }
+
+  /// Has a connection forgotten: the next packet of it counts as the first.
+  package mutating func deleteConnection(_ connection: ConntrackMessage.Connection, sequence: UInt32, flags: UInt16) {
+    message(ConntrackMessage.delete, flags: flags, sequence: sequence) { writer in
+      writer.raw([connection.source.family.addressFamily, 0, 0, 0])
+      writer.nested(ConntrackMessage.original) { $0.raw(connection.tuple) }
+      if let zone = connection.zone { writer.attribute(ConntrackMessage.zone, zone) }
+    }
   }
 
   /// Has a connection forgotten, by its original direction: the next packet of it counts as the first.

@@ -197,6 +197,7 @@ extension AuthWork {
       switch effect {
       case .send(let message): if !client.connection.send(message.frame.bytes) { client.isEnding = true }
       case .checkPassword(let name, let password): check(name, password, number)
+      case .checkDecoy: ask(.decoy(number: number, source: client.address))
       case .checkToken(let token): ask(.token(number: number, hash: Self.sha256(token)))
       case .answerPrompt(let value): ask(.promptAnswer(number: number, value: value))
       case .signIn: ask(.signIn(number: number, source: client.address))
@@ -234,6 +235,7 @@ extension AuthWork {
   /// Has the gateway check the password by PAM.
   private func passOn(_ number: UInt32) {
     guard let password = passwords.removeValue(forKey: number), let client = clients[number] else { return }
+    desk.passOn(number)
     ask(.password(number: number, password: password, source: client.address))
   }
 

@@ -13,7 +13,7 @@ package final class GatewayFirewall {
   private let numbers: RulesetNumbers
   private let notePath: String
   /// The table that the kernel has as long as its ruleset has the number of `isKnownAt`, or the noted listing.
-  private var applied: GatewayTable?
+  package private(set) var applied: GatewayTable?
   private var isKnownAt: UInt32?
   /// Whether the note has the number instead of digests.
   private var isBrief = false

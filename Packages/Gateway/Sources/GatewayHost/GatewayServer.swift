@@ -21,6 +21,7 @@ package final class GatewayServer {
   private let key: SecretKey
   private let kernel: GatewayKernel
   private let firewall: GatewayFirewall
+  private let connections: Conntrack
   private var view: GatewayStore.View
   private var desired = FollowedState()
   private var sources: [EventSource] = []
@@ -47,7 +48,8 @@ package final class GatewayServer {
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
-  /// The same with a store on a server, where other gateways change it. With the time until a silent server is given up, it is below 15.
+  /// The same with a store on a server, where other gateways change it. With the time until a silent connection is given up, and the pause
+  /// until a new one, it is below 15: what no notification tells is in force by then.
   private static let serverPeriod = Duration.seconds(5)
 
   /// What a gateway cannot start without.
@@ -83,6 +85,7 @@ package final class GatewayServer {
     loop = try EventLoop()
     kernel = try GatewayKernel(folder, on: loop) { log($0) }
     firewall = try GatewayFirewall(folder)
+    connections = try Conntrack()
   }
 
   /// Runs until SIGTERM or SIGINT.
@@ -136,6 +139,7 @@ package final class GatewayServer {
   private func refresh(onTime: Bool = false) {
     var change: DeviceChange?
     var pushed = ChangeReach.devices([])
+    let wasAway = isAway
     do throws(StoreError) {
       let now = Timestamp.now.seconds
       let update = try store.refresh(&view) { old, changes in
@@ -163,9 +167,13 @@ package final class GatewayServer {
     logins?.refresh()
     page?.refresh()
     publish()
-    if onTime || timer == nil {
+    let isFirstFailure = isAway && !wasAway
+    if onTime || timer == nil || isFirstFailure {
       logins?.keepCounts()
-      timer = try? loop.at(.now + (server == nil ? Self.period : Self.serverPeriod)) { [weak self] in self?.refresh(onTime: true) }
+      var next = Moment.now + (server == nil ? Self.period : Self.serverPeriod)
+      // The server may be well, and only its connection lost.
+      if isFirstFailure, let soon = server?.nextAttempt { next = min(next, soon) }
+      timer = try? loop.at(next) { [weak self] in self?.refresh(onTime: true) }
     }
   }
 
@@ -206,7 +214,21 @@ package final class GatewayServer {
       return false
     }
     let device = WireGuardDevice(engine: engine, privateKey: key, publicKey: site.publicKey, listenPort: site.endpoint.port)
+    defer { forgetConnections(of: Set(change.before.table.sources.keys).subtracting(after.table.sources.keys)) }
     return kernel.change(site.link.description, from: change.before.peers, to: after.peers, of: device)
+  }
+
+  /// Makes connections of devices that may not connect any more end for good: they do not go on when the addresses may connect again.
+  /// The firewall refuses their packets already, so none comes back meanwhile.
+  private func forgetConnections(of addresses: Set<IPAddress>) {
+    if addresses.isEmpty { return }
+    do throws(NetlinkError) { try connections.forgetConnections(of: addresses) } catch { log("\(error)") }
+  }
+
+  private func forgetConnections(refusedBy state: GatewayState) {
+    do throws(NetlinkError) {
+      try connections.forgetConnections { state.isRefused($0) || state.isRefused($1) }
+    } catch { log("\(error)") }
   }
 
   /// Tells the other gateways of the store what this one offers.
@@ -225,7 +247,9 @@ package final class GatewayServer {
     guard let state = desiredState(present, at: Timestamp.now.seconds) else { return }
     do {
       // Packets are refused before they can arrive.
-      switch try firewall.apply(state.table) {
+      let before = firewall.applied?.sources
+      let drift = try firewall.apply(state.table)
+      switch drift {
       case .none: break
       case .elements(let changes): log(changes.split(separator: "\n").joined(separator: "; "))
       case .table: log("nft table \(GatewayTable.name): replaced")
@@ -236,6 +260,9 @@ package final class GatewayServer {
       sender?.look(at: device)
       if let conflict = plan.conflict { return trouble(conflict) }
       kernel.apply(plan) { [weak self] in self?.converge() }
+      if drift != .none, before.map({ !$0.keys.allSatisfy { state.table.sources[$0] != nil } }) ?? true {
+        forgetConnections(refusedBy: state)
+      }
       port?.open(on: state.link, view.directory.families)
       if try isVerified(plan, state) { engine = present }
       // The trouble of a store that is away stays.

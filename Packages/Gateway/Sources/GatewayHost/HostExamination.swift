@@ -61,6 +61,13 @@ package struct HostExamination {
     return try store.entries(after: sequence)
   }
 
+  /// A user, with what decides on this user's access.
+  package func report(of name: GatewayName) throws -> UserReport {
+    guard let user = view.directory.user(named: name) else { throw GatewayError.noUser(name) }
+    let lock = user.isLocked ? try known.store?.newestEntry(of: "user lock", name.description) : nil
+    return UserReport(user, status(), lock: lock, page: try folder.pageSettings())
+  }
+
   /// Why the store cannot be read, and how old is what is shown.
   private var away: StoreAbsence? {
     known.failure.map {

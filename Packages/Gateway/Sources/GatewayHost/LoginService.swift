@@ -23,7 +23,7 @@ final class LoginService {
   private let store: GatewayStore
   private let log: (String) -> Void
   /// The directory as the gateway knows it.
-  private let directory: () -> Directory
+  let directory: () -> Directory
   /// Whether the store cannot be read: then every login is refused, with any name.
   private let isAway: () -> Bool
   /// After a change of the store.
@@ -35,11 +35,11 @@ final class LoginService {
   private(set) var relayPort: UInt16?
   private var pause = RestartPause()
   private var restart: EventSource?
-  private var conversations: [UInt32: Conversation] = [:]
+  var conversations: [UInt32: Conversation] = [:]
   private let openID: OpenIDService
   private var openIDSettings: OpenIDSettings?
   private var openIDTrouble: String?
-  private let pam: PAMLogins
+  let pam: PAMLogins
   /// The failure that was logged last, and its minute: strangers would fill the journal while the provider is away.
   private var loggedFailure: (text: String, minute: Int64) = ("", 0)
   /// The sign-ins of conversations, by the service's numbers.
@@ -47,7 +47,7 @@ final class LoginService {
   private var record = LoginRecord()
 
   /// What a conversation has shown of itself.
-  private struct Conversation {
+  struct Conversation {
     var account: LoginAccount
     var hasCode = false
     var mayBind: Bool { hasCode || !account.questions.contains(.code) }
@@ -128,7 +128,7 @@ final class LoginService {
     do throws(SystemError) { try process?.send(reply.frame, passing: file) } catch { fail("\(error)") }
   }
 
-  private func answer(_ number: UInt32, _ answer: LoginAnswer) {
+  func answer(_ number: UInt32, _ answer: LoginAnswer) {
     record.count(answer)
     send(.answer(number: number, answer))
   }
@@ -163,6 +163,7 @@ final class LoginService {
       pam.end(number)
     case .signIn(let number, let source): signIn(number, source)
     case .password(let number, let password, let source): check(password: password, number, source)
+    case .decoy(let number, let source): checkDecoy(number, source)
     case .promptAnswer(let number, let value):
       record.forget(number)
       if !pam.answer(value, number) { answer(number, .unavailable) }
@@ -199,7 +200,7 @@ extension LoginService {
   private var banner: [LoginAccount.Question] { folder.loginBanner().map { [.banner($0)] } ?? [] }
 
   /// Together with what a service has to say to the person, as far as it fits.
-  private func banner(with notes: String) -> [LoginAccount.Question] {
+  func banner(with notes: String) -> [LoginAccount.Question] {
     guard !notes.isEmpty else { return banner }
     guard let own = folder.loginBanner() else { return [.banner(notes)] }
     return [.banner("\(PAMReport.printable(notes, limit: max(0, GatewayMessage.textLimit - own.utf8.count - 1)))\n\(own)")]
@@ -216,6 +217,17 @@ extension LoginService {
   }
 
   private func check(_ code: [UInt8], _ number: UInt32) {
+    if let conversation = conversations[number], let hash = RecoveryCode.hash(code) {
+      // Looked for here as well: a wrong one is no change that fails.
+      guard directory().credential(of: conversation.account.user)?.recoveryHashes.contains(hash) == true else {
+        return answer(number, .refused(.wrongCode))
+      }
+      change(number, refused: .refused(.wrongCode)) { work throws(GatewayError) in
+        try work.useRecovery(hash, user: conversation.account.user)
+        return .accepted
+      }
+      return
+    }
     guard let conversation = conversations[number], let credential = directory().credential(of: conversation.account.user),
       let step = OneTimeCode.step(
         of: code, credential.codeSecret, at: Timestamp.now.seconds, after: credential.codeStep)
@@ -259,7 +271,7 @@ extension LoginService {
   ///
   /// Returns the answer; `nil`: nothing was stored.
   @discardableResult
-  private func change(
+  func change(
     _ number: UInt32, refused: LoginAnswer, _ body: (inout Administration) throws(GatewayError) -> LoginAnswer
   ) -> LoginAnswer? {
     do throws(GatewayStore.Refusal) {
@@ -326,7 +338,7 @@ extension LoginService {
     }
   }
 
-  private func logFailure(_ text: String) {
+  func logFailure(_ text: String) {
     let failure = (text: text, minute: Timestamp.now.seconds / 60)
     if failure != loggedFailure { log("logins: \(text)") }
     loggedFailure = failure
@@ -351,45 +363,6 @@ extension LoginService {
       // The provider stands for the password, and not for a code that an administrator has asked for here.
       let hasCode = work.directory.credential(of: user.id)?.codeSecret.isEmpty == false
       return .account(LoginAccount(user: user.id, questions: (hasCode ? [.code] : []) + banner))
-    }
-  }
-}
-
-// Checks of passwords by PAM.
-extension LoginService {
-  private func check(password: [UInt8], _ number: UInt32, _ source: IPAddress) {
-    guard conversations[number] == nil else { return answer(number, .unavailable) }
-    let refusal = pam.begin(password, number, from: source) { [weak self] in self?.take($0, of: $1, $2, number) }
-    if let refusal { answer(number, refusal) }
-  }
-
-  private func take(_ report: PAMReport, of name: GatewayName, _ settings: PAMSettings, _ number: UInt32) {
-    switch report {
-    case .prompt(let text, let echo): answer(number, .prompt(text: text, echo: echo))
-    case .refused(let refusal): answer(number, .refused(refusal))
-    case .unavailable(let text):
-      logFailure("the PAM service \(settings.service): \(text)")
-      answer(number, .unavailable)
-    case .accepted(let notes): accept(name, settings, notes, number)
-    case .hello: break
-    }
-  }
-
-  /// The password is right; whether that person may log in here is decided now, after the same time for every name.
-  private func accept(_ name: GatewayName, _ settings: PAMSettings, _ notes: String, _ number: UInt32) {
-    let person = SignedInPerson(subject: settings.subject(of: name), name: name)
-    let directory = directory()
-    if let refusal = directory.refusal(of: person, creating: settings.createsUsers, at: Timestamp.now.seconds) {
-      return answer(number, .refused(LoginRefusal(refusal)))
-    }
-    // A password of the gateway's own was set meanwhile.
-    let user = directory.user(of: person)
-    if let user, directory.credential(of: user.id)?.password.isEmpty == false { return answer(number, .refused(.otherPerson)) }
-    let texts = banner(with: notes)
-    change(number, refused: .refused(.unknownName)) { work throws(GatewayError) in
-      let user = try work.signIn(person, creating: settings.createsUsers)
-      let hasCode = work.directory.credential(of: user.id)?.codeSecret.isEmpty == false
-      return .account(LoginAccount(user: user.id, questions: (hasCode ? [.code] : []) + texts))
     }
   }
 }

@@ -60,10 +60,30 @@ final class PAMLogins {
   ) -> LoginAnswer? {
     // One password a conversation.
     guard let settings, let name = names.removeValue(forKey: number), checks[number] == nil else { return .unavailable }
+    return begin(settings, name, password, number, from: source) { then($0, name, settings) }
+  }
+
+  /// A name that has no user anywhere.
+  static let decoy = GatewayName("roamward-decoy")
+
+  /// Begins a check of that name with a random password; `nil`: it has begun.
+  func beginDecoy(_ number: UInt32, from source: IPAddress, then: @escaping (PAMReport, PAMSettings) -> Void) -> LoginAnswer? {
+    // PAM is used no longer.
+    guard let settings, let name = Self.decoy else { return .refused(.wrongPassword) }
+    guard names[number] == nil, checks[number] == nil else { return .unavailable }
+    var generator = SystemRandomNumberGenerator()
+    let password = (0..<24).map { _ in UInt8.random(in: 0x61...0x7a, using: &generator) }
+    return begin(settings, name, password, number, from: source) { then($0, settings) }
+  }
+
+  private func begin(
+    _ settings: PAMSettings, _ name: GatewayName, _ password: [UInt8], _ number: UInt32, from source: IPAddress,
+    then: @escaping (PAMReport) -> Void
+  ) -> LoginAnswer? {
     do throws(SystemError) {
       let check = try service.begin(settings, name, password, from: source) { [weak self] report in
         if case .prompt = report {} else { self?.checks[number] = nil }
-        then(report, name, settings)
+        then(report)
       }
       guard let check else { return .busy }
       checks[number] = check

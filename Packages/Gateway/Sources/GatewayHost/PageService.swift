@@ -185,7 +185,7 @@ extension PageService {
   }
 
   private func asker(at address: IPAddress) -> PageAsker? {
-    PageAsker(host.directory(), from: address, administrators: setting?.page.administrators, at: Timestamp.now.seconds)
+    PageAsker(host.directory(), from: address, setting?.page, at: Timestamp.now.seconds)
   }
 
   private func presentDevice() -> WireGuardState? {
@@ -209,7 +209,7 @@ extension PageService {
     guard limits.admit(user: asker.user.id, isChange: question.isChange, at: now) else {
       return .refusal(429, "too many questions", help: "wait a minute")
     }
-    guard asker.may(question.kind) else { return .refusal(403, "only administrators may ask this") }
+    guard asker.may(question) else { return .refusal(403, "only \(question.leastRole)s may ask this") }
     let directory = host.directory()
     switch question {
     case .me: return PageAnswer(status(at: now).page(of: asker, deviceLimit: setting?.page.deviceLimit ?? 0))
@@ -220,6 +220,11 @@ extension PageService {
         return PageAnswer(["device": .string(name.description)])
       }
     case .devices(let search): return PageAnswer(status(at: now).json(search: search, within: Self.listLimit))
+    case .endSession(let path):
+      return change(by: asker) { work throws(GatewayError) in
+        try work.endSession(of: path, by: asker, setting?.page)
+        return PageAnswer(["device": .string(path.description)])
+      }
     case .groups: return PageAnswer(directory.page(at: now, within: Self.listLimit))
     case .audit:
       do throws(StoreError) {

@@ -43,6 +43,9 @@ package final class StoreProcess: StoreEngine {
 
   deinit { end() }
 
+  /// When a new connection may be made after the last failure; `nil`: there was none.
+  var nextAttempt: Moment? { pause.end }
+
   /// Calls `changed` after every transaction that some gateway or command has committed, as long as the connection lasts.
   package func follow(on loop: EventLoop, changed: @escaping () -> Void) {
     follower = Follower(loop: loop, changed: changed)

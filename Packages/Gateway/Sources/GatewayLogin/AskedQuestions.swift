@@ -42,7 +42,8 @@ extension AuthRequest {
   package var number: UInt32? {
     switch self {
     case .credential(let number, _), .token(let number, _), .code(let number, _), .setPassword(let number, _),
-      .bind(let number, _, _, _, _), .signIn(let number, _), .password(let number, _, _), .promptAnswer(let number, _):
+      .bind(let number, _, _, _, _), .signIn(let number, _), .password(let number, _, _), .promptAnswer(let number, _),
+      .decoy(let number, _):
       number
     case .hello, .note, .ended: nil
     }

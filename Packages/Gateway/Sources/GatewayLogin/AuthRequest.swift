@@ -23,6 +23,8 @@ package enum AuthRequest: Hashable, Sendable {
   case password(number: UInt32, password: [UInt8], source: IPAddress)
   /// The answer to a question of that check.
   case promptAnswer(number: UInt32, value: [UInt8])
+  /// A check by PAM of a name without a user: the gateway's own password was refused.
+  case decoy(number: UInt32, source: IPAddress)
 
   package var frame: LoginFrame {
     switch self {
@@ -56,6 +58,10 @@ package enum AuthRequest: Hashable, Sendable {
       frame.add(5, source.bytes)
       return frame
     case .promptAnswer(let number, let value): return LoginFrame(11, number, value)
+    case .decoy(let number, let source):
+      var frame = LoginFrame(12, number, [])
+      frame.add(5, source.bytes)
+      return frame
     }
   }
 
@@ -79,6 +85,7 @@ package enum AuthRequest: Hashable, Sendable {
       self = .password(
         number: try frame.number(), password: try frame.value(2, 1...ClientMessage.secretLimit), source: try frame.address(5))
     case 11: self = .promptAnswer(number: try frame.number(), value: try frame.value(2, 0...ClientMessage.secretLimit))
+    case 12: self = .decoy(number: try frame.number(), source: try frame.address(5))
     default: throw .kind
     }
   }

@@ -55,6 +55,8 @@ package enum LoginEffect: Hashable, Sendable {
   case send(GatewayMessage)
   /// Checks the password. `name`: `nil` if nobody can have it; the time is the same.
   case checkPassword(name: GatewayName?, password: [UInt8])
+  /// Has the service that checks passwords check a name without a user, with a random password.
+  case checkDecoy
   case checkToken([UInt8])
   /// The answer to a question of the service that checks the password.
   case answerPrompt([UInt8])
@@ -100,6 +102,9 @@ package enum LoginAnswer: Hashable, Sendable {
 /// What tells whether a name, a password, a code or a token is right leaves at whole multiples of `grain` after the question, whatever it
 /// says: so the time of a check does not show. Where a service of the network checks passwords, a refused one waits for a multiple of
 /// `slowGrain`: such services take longer, and say no later than yes.
+///
+/// There, names whose password the gateway itself has look like all others: where the gateway has refused one, the service is asked for a
+/// name without a user. Its questions and its silence are the client's then, and its yes is a no.
 package struct LoginConversation: Sendable {
   package static let version: UInt8 = 1
   package static let grain = Duration.milliseconds(250)
@@ -113,12 +118,12 @@ package struct LoginConversation: Sendable {
   /// For the OpenID provider's first answers; and what is added to the life of its code.
   static let providerPatience = Duration.seconds(30)
 
-  private enum State {
+  enum State {
     case greeting
     case identifying(LoginHello)
-    case checkingPassword(LoginHello, name: String, since: Moment, factors: [LoginMethod])
+    case checkingPassword(PasswordCheck)
     /// The service that checks the password has asked something.
-    case prompting(LoginHello, name: String)
+    case prompting(PasswordCheck)
     case checkingToken(LoginHello, since: Moment)
     /// The OpenID provider is asked for a code; then the person is with it.
     case awaitingPage(LoginHello)
@@ -132,14 +137,14 @@ package struct LoginConversation: Sendable {
     case closed
   }
 
-  private enum Next {
+  enum Next {
     case ask(Session)
-    case prompt(LoginHello, name: String)
+    case prompt(PasswordCheck)
     case close
   }
 
   /// A user who has proven the first factor.
-  private struct Session {
+  struct Session {
     var hello: LoginHello
     var account: LoginAccount
     /// As it was given, or nothing with a token or an OpenID provider.
@@ -148,14 +153,13 @@ package struct LoginConversation: Sendable {
     var tries = 0
   }
 
-  private var state = State.greeting
+  var state = State.greeting
   private var limit: Moment
-  private let address: IPAddress
+  let address: IPAddress
   /// The methods to begin with.
   private let offers: [LoginMethod]
   /// Of refused passwords.
-  private let passwordGrain: Duration
-
+  let passwordGrain: Duration
   package init(
     from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token], passwordGrain: Duration = Self.grain
   ) {
@@ -194,7 +198,7 @@ extension LoginConversation {
       return [.relay(versions: versions)]
     case (.identifying(let hello), .password(let user, let password)):
       if let wait = limits.begin(user, from: address, at: now) { return pause(wait, at: now) }
-      state = .checkingPassword(hello, name: user, since: now, factors: [.password])
+      state = .checkingPassword(PasswordCheck(hello: hello, name: user, since: now))
       return [.checkPassword(name: GatewayName(user), password: password)]
     case (.identifying(let hello), .token(let token)):
       if let wait = limits.begin(nil, from: address, at: now) { return pause(wait, at: now) }
@@ -205,8 +209,10 @@ extension LoginConversation {
       state = .awaitingPage(hello)
       limit = now + Self.providerPatience
       return [.signIn]
-    case (.prompting(let hello, let name), .answer(.prompt, let value)):
-      state = .checkingPassword(hello, name: name, since: now, factors: [.password, .prompt])
+    case (.prompting(var check), .answer(.prompt, let value)):
+      check.since = now
+      check.factors = [.password, .prompt]
+      state = .checkingPassword(check)
       return [.answerPrompt(value)]
     case (.asking(let session), .answer(let method, let value)): return take(value, method, of: session, &limits, at: now)
     default: return fail(.format)
@@ -248,12 +254,7 @@ extension LoginConversation {
 extension LoginConversation {
   package mutating func receive(_ answer: LoginAnswer, _ limits: inout LoginLimits, at now: Moment) -> [LoginEffect] {
     switch (state, answer) {
-    case (.checkingPassword(let hello, let name, let since, let factors), .account(let account)):
-      limits.succeed(name, from: address)
-      return identified(Session(hello: hello, account: account, name: name, factors: factors), since: since, at: now)
-    case (.checkingPassword(let hello, let name, let since, _), .prompt(let text, let echo)):
-      guard hello.methods.contains(.prompt) else { return hold(.failed(.unsupported, retryAfter: 0), since, now, .close) }
-      return hold(.prompt(text: text, echo: echo), since, now, .prompt(hello, name: name))
+    case (.checkingPassword(let check), _): return receive(answer, of: check, &limits, at: now)
     case (.checkingToken(let hello, let since), .account(let account)):
       limits.succeed(nil, from: address)
       return identified(Session(hello: hello, account: account, name: nil, factors: [.token]), since: since, at: now)
@@ -267,8 +268,6 @@ extension LoginConversation {
     // The gateway has noted it: it knows the name.
     case (.visiting, .refused): return hold(.failed(.wrong, retryAfter: 0), now, now, .close)
     case (.visiting, .expired): return fail(.timeout)
-    case (.checkingPassword(_, let name, let since, _), .refused(let refusal)):
-      return refuse(refusal, name, since: since, at: now, grain: passwordGrain)
     case (.checkingToken(_, let since), .refused(let refusal)): return refuse(refusal, "", since: since, at: now)
     case (.checkingCode(let session, let since), .refused(let refusal)):
       return refuse(refusal, session.name ?? "", since: since, at: now)
@@ -298,7 +297,6 @@ extension LoginConversation {
 
   private func withdraw(_ limits: inout LoginLimits) {
     switch state {
-    case .checkingPassword(_, let name, _, _): limits.withdraw(name, from: address)
     case .checkingToken, .awaitingPage, .visiting: limits.withdraw(nil, from: address)
     case .checkingCode(let session, _): limits.withdraw(session.name, from: address)
     default: break
@@ -306,7 +304,7 @@ extension LoginConversation {
   }
 
   /// Goes on behind a right factor: what the client can see of it waits for its time.
-  private mutating func identified(_ session: Session, since: Moment, at now: Moment) -> [LoginEffect] {
+  mutating func identified(_ session: Session, since: Moment, at now: Moment) -> [LoginEffect] {
     guard let question = session.account.questions.first else { return proceed(session, at: now) }
     guard session.hello.methods.contains(question.method) else { return hold(.failed(.unsupported, retryAfter: 0), since, now, .close) }
     return hold(.more(question.method, text: question.text), since, now, .ask(session))
@@ -341,17 +339,15 @@ extension LoginConversation {
       state = .asking(session)
       limit = now + Self.patience
       return [.send(message)]
-    case .prompt(let hello, let name):
-      state = .prompting(hello, name: name)
+    case .prompt(let check):
+      state = .prompting(check)
       limit = now + Self.patience
       return [.send(message)]
     }
   }
 
-  private mutating func refuse(
-    _ refusal: LoginRefusal, _ name: String, since: Moment, at now: Moment, grain: Duration = Self.grain
-  ) -> [LoginEffect] {
-    [.note(refusal, name: name)] + hold(.failed(.wrong, retryAfter: 0), since, now, .close, grain: grain)
+  private mutating func refuse(_ refusal: LoginRefusal, _ name: String, since: Moment, at now: Moment) -> [LoginEffect] {
+    [.note(refusal, name: name)] + hold(.failed(.wrong, retryAfter: 0), since, now, .close)
   }
 
   /// Not noted: the failures before it are, and further attempts would fill the audit log.
@@ -364,7 +360,7 @@ extension LoginConversation {
     return [.send(.failed(failure, retryAfter: retryAfter)), .close]
   }
 
-  private mutating func hold(
+  mutating func hold(
     _ message: GatewayMessage, _ since: Moment, _ now: Moment, _ next: Next, grain: Duration = Self.grain
   ) -> [LoginEffect] {
     state = .held(message, until: Self.release(after: since, now, grain: grain), then: next)
@@ -383,7 +379,7 @@ extension LoginAccount.Question {
   /// What the person is told.
   var text: String {
     switch self {
-    case .code: "Enter the 6-digit code of your authenticator app."
+    case .code: "Enter the 6-digit code of your authenticator app, or a recovery code."
     case .newPassword: "Your password has to be changed. Choose one of at least \(NewPassword.shortest) characters."
     case .banner(let text): text
     }

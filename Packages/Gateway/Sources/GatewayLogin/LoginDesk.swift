@@ -59,6 +59,9 @@ package struct LoginDesk: Sendable {
     return keep(client, number, effects)
   }
 
+  /// The password of this conversation is checked by a service of the network.
+  package mutating func passOn(_ number: UInt32) { clients[number]?.conversation.passOn() }
+
   /// The connection is closed.
   package mutating func close(_ number: UInt32) {
     guard let client = clients.removeValue(forKey: number) else { return }

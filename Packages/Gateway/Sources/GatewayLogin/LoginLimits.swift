@@ -83,6 +83,19 @@ package struct LoginLimits: Sendable {
     for subject in subjects(name?.lowercased(), address) { undo(subject) }
   }
 
+  /// The longest pause after attempts that a service could not judge, as a power of two of seconds: no client waits long once it is back.
+  static let shortPause = 5
+
+  /// Ends an attempt that counts, though no service has judged it: the pause is a short one.
+  package mutating func shorten(_ name: String?, from address: IPAddress) {
+    for subject in subjects(name?.lowercased(), address) {
+      guard var entry = entries[subject] else { continue }
+      entry.failures = min(entry.failures, subject.allowance.free + Self.shortPause)
+      entry.end = min(entry.end, entry.last + .seconds(Int64(1) << Self.shortPause))
+      entries[subject] = entry
+    }
+  }
+
   private mutating func undo(_ subject: Subject) {
     guard var entry = entries[subject] else { return }
     entry.failures -= 1

@@ -22,10 +22,12 @@ package struct PageAnswer: Hashable, Sendable {
 }
 
 extension PageQuestion {
-  package var kind: PageQuestionKind {
+  /// Who may ask it.
+  package var leastRole: PageRole {
     switch self {
-    case .me, .addDevice, .removeDevice: .own
-    case .devices, .groups, .audit, .access: .administrators
+    case .me, .addDevice, .removeDevice: .user
+    case .devices, .groups, .audit, .access: .administrator
+    case .endSession: .operator
     }
   }
 }
@@ -34,7 +36,8 @@ extension GatewayStatus {
   /// The person's own devices.
   package func page(of asker: PageAsker, deviceLimit: Int) -> JSON {
     [
-      "user": asker.user.name.json, "device": asker.device.name.json, "administrator": .bool(asker.isAdministrator),
+      "user": asker.user.name.json, "device": asker.device.name.json, "administrator": .bool(asker.role >= .administrator),
+      "operator": .bool(asker.role >= .operator),
       "limit": .integer(Int64(deviceLimit)), "devices": .array(rows(of: directory.devices(of: asker.user.id)).map(\.json)),
     ]
   }
@@ -51,13 +54,13 @@ extension GatewayStatus {
     ]
   }
 
-  private struct Row {
+  struct Row {
     let path: DevicePath
     let state: Connection
     let json: JSON
   }
 
-  private func rows(of devices: [Device]) -> [Row] {
+  func rows(of devices: [Device]) -> [Row] {
     let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
     return devices.compactMap { device in
       guard let path = directory.path(of: device) else { return nil }
@@ -72,7 +75,9 @@ extension GatewayStatus {
           "addresses": JSON(directory.addresses(of: device.id).map(\.description)), "added": time(device.added),
           "endpoint": JSON(seen?.endpoint?.description), "handshake": time(seen?.lastHandshake),
           "received": .integer(Int64(clamping: seen?.receivedBytes ?? 0)), "sent": .integer(Int64(clamping: seen?.sentBytes ?? 0)),
-          "login": login.map { ["time": time($0.proven), "factors": .string($0.factors), "source": .string($0.source)] } ?? .null,
+          "login": login.map {
+            ["time": time($0.proven), "factors": .string($0.factors), "source": .string($0.source), "ended": time($0.ended)]
+          } ?? .null,
         ])
     }
   }
@@ -86,9 +91,9 @@ extension Directory {
       return ["group": group.name.json, "precedence": .integer(group.precedence), "users": .array(names.prefix(100).map(\.json))]
     }
     let people = users.values.sorted { $0.name < $1.name }.map { user -> JSON in
-      let state = user.isLocked ? "locked" : user.isActive(at: now) ? "active" : "expired"
       return [
-        "user": user.name.json, "state": .string(state), "until": time(user.until), "devices": .integer(Int64(devices(of: user.id).count)),
+        "user": user.name.json, "state": .string(user.state(at: now)), "until": time(user.until),
+        "devices": .integer(Int64(devices(of: user.id).count)),
       ]
     }
     let (shownGroups, moreGroups) = fitting(all, within: limit / 2)
@@ -125,7 +130,7 @@ package func fitting(_ values: some Collection<JSON>, within limit: Int) -> (sho
 }
 
 extension GatewayName {
-  fileprivate var json: JSON { .string(description) }
+  var json: JSON { .string(description) }
 }
 
-private func time(_ seconds: Int64?) -> JSON { seconds.map { .string(Timestamp(seconds: $0).description) } ?? .null }
+func time(_ seconds: Int64?) -> JSON { seconds.map { .string(Timestamp(seconds: $0).description) } ?? .null }

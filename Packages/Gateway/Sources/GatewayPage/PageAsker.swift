@@ -1,21 +1,22 @@
 package import GatewayCore
 package import KernelModel
 package import NetworkTypes
+package import PageProtocol
 
 /// Who asks: WireGuard has proved that the packets come from the device that has the source address.
 package struct PageAsker: Hashable, Sendable {
   package let device: Device
   package let user: User
-  package let isAdministrator: Bool
+  package let role: PageRole
 
-  /// `nil`: no device has the address now, or its user may not connect. `administrators`: the group; `nil`: there are none.
-  package init?(_ directory: Directory, from address: IPAddress, administrators: GatewayName?, at now: Int64) {
+  /// `nil`: no device has the address now, or it may not connect.
+  package init?(_ directory: Directory, from address: IPAddress, _ settings: PageSettings?, at now: Int64) {
     guard let device = directory.lease(of: address)?.device.flatMap({ directory.devices[$0] }), let user = directory.users[device.user],
-      user.isActive(at: now)
+      directory.isActive(device, at: now)
     else { return nil }
     self.device = device
     self.user = user
-    isAdministrator = administrators.flatMap { directory.group(named: $0) }.map { directory.isMember(user.id, of: $0.id) } ?? false
+    role = directory.role(of: user.id, in: settings).role
   }
 
   package var path: DevicePath { DevicePath(user: user.name, device: device.name) }
@@ -23,15 +24,7 @@ package struct PageAsker: Hashable, Sendable {
   /// As the audit log writes it.
   package var actor: String { "page \(path)" }
 
-  /// Whether the question is for everybody, or for administrators alone.
-  package func may(_ question: PageQuestionKind) -> Bool { question == .own || isAdministrator }
-}
-
-/// Whom a question is for.
-package enum PageQuestionKind: Hashable, Sendable {
-  /// About the person's own devices.
-  case own
-  case administrators
+  package func may(_ question: PageQuestion) -> Bool { role >= question.leastRole }
 }
 
 /// How often a person may ask: a page that runs wild must cost the gateway nothing.
@@ -76,9 +69,20 @@ extension Administration {
     try removeDevice(DevicePath(user: try present(asker).name, device: name))
   }
 
+  /// Ends the session of any device, for a person who still is an operator.
+  package mutating func endSession(of path: DevicePath, by asker: PageAsker, _ settings: PageSettings?) throws(GatewayError) {
+    let user = try present(asker)
+    guard directory.role(of: user.id, in: settings).role >= .operator else {
+      throw GatewayError("you are no operator any more", help: "ask an administrator of the gateway")
+    }
+    try endSession(of: path)
+  }
+
   /// The person, if this is still one, with the same device: another gateway may have changed it.
   private func present(_ asker: PageAsker) throws(GatewayError) -> User {
-    guard let user = directory.users[asker.user.id], user.isActive(at: now), directory.devices[asker.device.id]?.user == user.id else {
+    guard let user = directory.users[asker.user.id], let device = directory.devices[asker.device.id], device.user == user.id,
+      directory.isActive(device, at: now)
+    else {
       throw GatewayError("this device is not one of a user any more", help: "connect again")
     }
     return user

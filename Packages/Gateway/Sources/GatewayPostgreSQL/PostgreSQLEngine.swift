@@ -11,8 +11,11 @@ package final class PostgreSQLEngine: StoreEngine {
 
   /// What a writing transaction notifies (NOTIFY).
   private static let news = "roamward_gateway"
-  /// A connection that hangs must not keep the lock, nor wait for it without an end.
+  /// A connection that hangs must not keep a view of the store, nor wait for the lock without an end.
   private static let limits = "SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '10s'"
+  /// The lock of a connection that has vanished is free before another one has waited for too long.
+  private static let takeLock =
+    "SELECT pg_advisory_xact_lock(\(lock)), set_config('idle_in_transaction_session_timeout', '3s', true)"
 
   /// Connects as libpq's connection string says: `host=/run/postgresql dbname=gateway`. With `listening`, it is told of every committed
   /// change (`takeNews`).
@@ -41,7 +44,7 @@ package final class PostgreSQLEngine: StoreEngine {
   package func beginWriting() throws(StoreError) {
     try run("BEGIN", [])
     do throws(StoreError) {
-      try run("SELECT pg_advisory_xact_lock(\(Self.lock))", [])
+      try run(Self.takeLock, [])
     } catch {
       rollBack()
       throw error

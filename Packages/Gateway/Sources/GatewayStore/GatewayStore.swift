@@ -217,6 +217,8 @@ extension GatewayStore {
   ) throws(Refusal) -> R {
     do throws(StoreError) {
       try prepare()
+      // Many rows take seconds. Others wait for the lock meanwhile, and PostgreSQL ends a change that pauses for three.
+      if case .everything = excerpt, known == nil { known = try load() }
       try engine.beginWriting()
     } catch { throw .store(error) }
     do throws(Refusal) {

@@ -52,6 +52,10 @@ enum Migrations {
       "CREATE TABLE endpoints (public_key BYTEA PRIMARY KEY, version BIGINT NOT NULL, endpoint TEXT NOT NULL, handshake BIGINT NOT NULL, "
         + "gateway TEXT NOT NULL)",
     ] + versionIndexes("endpoints"),
+    // A session that was ended: the device has to log in again.
+    ["ALTER TABLE logins ADD COLUMN ended BIGINT"],
+    // Codes for a person whose authenticator app is lost.
+    ["ALTER TABLE credentials ADD COLUMN recovery TEXT"],
   ]
 
   private static func versionIndexes(_ tables: String...) -> [String] {

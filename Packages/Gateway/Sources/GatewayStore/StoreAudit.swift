@@ -37,6 +37,11 @@ extension GatewayStore {
     try entries("ORDER BY sequence DESC LIMIT $1", [.integer(Int64(count))]).reversed()
   }
 
+  /// The newest entry of a request about an object; `nil`: there is none.
+  package func newestEntry(of verb: String, _ object: String) throws(StoreError) -> AuditEntry? {
+    try entries("WHERE verb = $1 AND object = $2 ORDER BY sequence DESC LIMIT 1", [.text(verb), .text(object)]).first
+  }
+
   /// Up to 1000 entries after one of them, in their order.
   package func entries(after sequence: Int64) throws(StoreError) -> [AuditEntry] {
     try entries("WHERE sequence > $1 ORDER BY sequence LIMIT 1000", [.integer(sequence)])

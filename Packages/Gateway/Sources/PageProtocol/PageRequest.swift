@@ -22,10 +22,14 @@ package enum PageQuestion: Hashable, Sendable {
   /// Whether a user may reach an address, and by which rule.
   case access(user: GatewayName, destination: IPAddress, transport: Transport, port: UInt16?)
 
+  // Operators.
+  /// Ends the session of a device.
+  case endSession(DevicePath)
+
   /// Whether it changes something.
   package var isChange: Bool {
     switch self {
-    case .addDevice, .removeDevice: true
+    case .addDevice, .removeDevice, .endSession: true
     case .me, .devices, .groups, .audit, .access: false
     }
   }
@@ -75,6 +79,7 @@ package enum PageRequest: Hashable, Sendable {
     case .devices(let search): return frame(6, (3, Array(search.utf8)))
     case .groups: return frame(7)
     case .audit: return frame(8)
+    case .endSession(let path): return frame(10, (3, Array(path.description.utf8)))
     case .access(let user, let destination, let transport, let port):
       var frame = frame(9, (3, Array(user.description.utf8)), (4, destination.bytes), (5, Array(transport.rawValue.utf8)))
       if let port { frame.add(6, [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]) }
@@ -111,6 +116,9 @@ package enum PageRequest: Hashable, Sendable {
       var port: UInt16?
       if frame[6] != nil { port = try frame.value(6, 2...2).reduce(0) { $0 << 8 | UInt16($1) } }
       return .access(user: try name(), destination: destination, transport: transport, port: port)
+    case 10:
+      guard let path = DevicePath(try frame.text(3, 3...129)) else { throw .field }
+      return .endSession(path)
     default: throw .kind
     }
   }

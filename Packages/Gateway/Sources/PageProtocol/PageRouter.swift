@@ -101,6 +101,7 @@ package struct PageRouter: Hashable, Sendable {
     switch path {
     case "/api/me", "/api/admin/devices", "/api/admin/groups", "/api/admin/audit", "/api/admin/access": ["GET"]
     case "/api/devices": ["POST", "DELETE"]
+    case "/api/admin/sessions": ["DELETE"]
     default: []
     }
   }
@@ -119,6 +120,7 @@ package struct PageRouter: Hashable, Sendable {
     case "/api/admin/devices":
       let search = argument("search") ?? ""
       return search.utf8.count <= PageQuestion.searchLimit ? .devices(search: search) : nil
+    case "/api/admin/sessions": return argument("device").flatMap { DevicePath($0) }.map { .endSession($0) }
     case "/api/admin/access":
       guard let user = argument("user").flatMap({ GatewayName($0) }), let text = argument("to"), let (address, port) = destination(text)
       else { return nil }

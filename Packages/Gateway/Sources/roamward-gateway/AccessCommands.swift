@@ -11,16 +11,23 @@ struct Access: ParsableCommand {
 
   struct RuleOptions: ParsableArguments {
     @Argument(help: "The rule's name.") var name: GatewayName
-    @Option(help: ArgumentHelp("`everybody`, `user:NAME` or `group:NAME`.", valueName: "source")) var from: Party
+    @Option(help: ArgumentHelp("`everybody`, `user:NAME` or `group:NAME`.", valueName: "source")) var from: [Party]
     @Option(
-      help: ArgumentHelp("Prefixes with commas, `group:NAME` (its devices), or `everything`.", valueName: "destination"))
-    var to: Goal
+      help: ArgumentHelp(
+        "Prefixes with commas, `group:NAME` (its devices), or `everything`. With prefixes, may be repeated.", valueName: "destination"))
+    var to: [Goal]
     @Option(help: "any, tcp, udp or icmp.") var `protocol` = Transport.any
     @Option(help: "A destination port or range; may be repeated.") var port: [PortRange] = []
     @Option(help: ArgumentHelp("Evaluate it before this rule, not as the last one.", valueName: "rule")) var before: GatewayName?
     @OptionGroup var state: StateOptions
 
+    func validate() throws {
+      if from.count > 1 { throw ValidationError("a rule has one --from: name a group of these users, or add a rule for each") }
+      if Goal.together(to) == nil { throw ValidationError("only prefixes go together in --to: add a rule for each of the others") }
+    }
+
     func add(isAllowing: Bool) throws {
+      guard let from = from.first, let to = Goal.together(to) else { return }
       try state.change(reading: .users(from.users)) { work throws(GatewayError) in
         let source: AccessRule.Source =
           switch from {
@@ -85,9 +92,7 @@ struct Access: ParsableCommand {
 
     func decision() throws -> (AccessDecision, Directory) {
       let directory = try state.directory(.users([user], addresses: [destination.address]))
-      guard let user = directory.user(named: user) else {
-        throw Failure.refused("there is no user \(user)\n  help: `roamward-gateway user list` lists the users")
-      }
+      guard let user = directory.user(named: user) else { throw GatewayError.noUser(user) }
       let question = AccessQuestion(
         user: user.id, destination: destination.address, transport: `protocol` ?? (destination.port == nil ? .icmp : .tcp),
         port: destination.port)
@@ -145,6 +150,17 @@ enum Goal: ExpressibleByArgument {
   case everything
   case prefixes([IPPrefix])
   case group(GatewayName)
+
+  /// All of them as one; `nil`: a rule cannot have all of them.
+  static func together(_ goals: [Goal]) -> Goal? {
+    if goals.count == 1 { return goals.first }
+    var all: [IPPrefix] = []
+    for goal in goals {
+      guard case .prefixes(let prefixes) = goal else { return nil }
+      all += prefixes
+    }
+    return .prefixes(all)
+  }
 
   init?(argument: String) {
     if argument == "everything" {

@@ -185,7 +185,7 @@ struct SettingsCommand: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the merged settings of a device.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the settings of a device, and whose they are.")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @OptionGroup var state: StateOptions
 
@@ -194,8 +194,8 @@ struct SettingsCommand: ParsableCommand {
       guard let found = directory.device(at: device) else {
         throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
       }
-      let text = directory.pushedSettings(of: found).text
-      write(text.isEmpty ? "no settings; the client's routes are the pools\n" : text)
+      let lines = directory.settingOrigins(of: found).map(\.line)
+      write(lines.isEmpty ? ["no settings; the client's routes are the pools"] : lines)
     }
   }
 }

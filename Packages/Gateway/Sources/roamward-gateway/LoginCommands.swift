@@ -110,7 +110,9 @@ struct UserPassword: ParsableCommand {
 struct UserTOTP: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "totp", abstract: "Ask a user for one-time codes, and show the secret.",
-    discussion: "The secret is printed once, for an authenticator app. A new secret replaces the one before.")
+    discussion: """
+      The secret is printed once, for an authenticator app. A new secret replaces the one before, and ends recovery codes.
+      """)
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "Ask for codes no longer.") var remove = false
   @Flag(help: "Show a QR code for the app.") var qr = false
@@ -122,6 +124,25 @@ struct UserTOTP: ParsableCommand {
     if remove { return }
     let address = "otpauth://totp/roamward:\(name)?secret=\(base32(secret))&issuer=roamward"
     write(qr ? QRCode.text(address) ?? address : address + "\n")
+  }
+}
+
+struct UserRecovery: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "recovery", abstract: "Print recovery codes, for a user who loses the app.",
+    discussion: """
+      Each of the ten stands for the one-time code of one login. They are printed once; the gateway keeps their hashes. New ones replace \
+      those before.
+      """)
+  @Argument(help: "The name.") var name: GatewayName
+  @Flag(help: "Accept no recovery codes any more.") var remove = false
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    let codes = remove ? [] : (0..<RecoveryCode.count).map { _ in RecoveryCode.make() }
+    let hashes = codes.compactMap { RecoveryCode.hash(Array($0.utf8)) }
+    try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setRecovery(hashes, of: name) }
+    write(codes)
   }
 }
 
@@ -165,15 +186,6 @@ struct Tokens: ParsableCommand {
 
     func run() throws { write(try state.directory().tokenList(at: Timestamp.now.seconds)) }
   }
-}
-
-struct Sessions: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "sessions",
-    abstract: "List devices that logged in: when, how, from where, and whether they are connected.", discussion: "Needs root.")
-  @OptionGroup var state: StateOptions
-
-  func run() throws { write(try HostExamination(state.folder).status().sessionLines) }
 }
 
 /// Base 32 (RFC 4648) without padding, as authenticator apps read it.

@@ -103,7 +103,7 @@ struct UserIdentity: ParsableCommand {
       return
     }
     guard let user = try state.directory().user(named: name) else {
-      throw GatewayError("there is no user \(name)", help: "`roamward-gateway user list` lists the users")
+      throw GatewayError.noUser(name)
     }
     write("\(user.subject ?? "no person has logged in at an OpenID provider or by PAM as \(name)")\n")
   }

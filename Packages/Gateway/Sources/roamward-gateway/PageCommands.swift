@@ -21,6 +21,9 @@ struct Page: ParsableCommand {
     @Option(help: ArgumentHelp("The group whose members see everything; none at first.", valueName: "group")) var administrators:
       GatewayName?
     @Flag(help: "Have no administrators.") var noAdministrators = false
+    @Option(help: ArgumentHelp("The group whose members may also end sessions; none at first.", valueName: "group")) var operators:
+      GatewayName?
+    @Flag(help: "Have no operators.") var noOperators = false
     @Option(help: "A further name of the page; may be repeated.") var name: [Parsed<DomainName>] = []
     @Option(help: "Up to how many devices a user may add; 10 at first.") var devices: Int?
     @OptionGroup var state: StateOptions
@@ -29,18 +32,20 @@ struct Page: ParsableCommand {
       if port == 0 { throw ValidationError("--port: use 1 to 65535") }
       if let devices, !(0...10_000).contains(devices) { throw ValidationError("--devices: use 0 to 10000") }
       if noAdministrators, administrators != nil { throw ValidationError("give one of --administrators and --no-administrators") }
+      if noOperators, operators != nil { throw ValidationError("give one of --operators and --no-operators") }
     }
 
     func run() throws {
       let directory = try state.directory()
       guard directory.site != nil else { throw GatewayError.notInitialised }
-      if let administrators, directory.group(named: administrators) == nil {
-        throw GatewayError("there is no group \(administrators)", help: "`roamward-gateway group add \(administrators)` adds it")
+      for group in [administrators, operators].compactMap({ $0 }) where directory.group(named: group) == nil {
+        throw GatewayError("there is no group \(group)", help: "`roamward-gateway group add \(group)` adds it")
       }
       let before = try state.folder.pageSettings()
       var settings = before ?? PageSettings()
       settings.port = port ?? settings.port
       settings.administrators = noAdministrators ? nil : administrators ?? settings.administrators
+      settings.operators = noOperators ? nil : operators ?? settings.operators
       if !name.isEmpty { settings.names = name.map(\.value.text) }
       settings.deviceLimit = devices ?? settings.deviceLimit
       try TextFile.replace(state.folder.pagePath, with: Array(settings.description.utf8), mode: 0o600)
@@ -82,7 +87,8 @@ struct Page: ParsableCommand {
       let administrators = settings.administrators.map { "group \($0)" } ?? "none"
       write(
         settings.hosts(of: addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" }).map { "page  http://\($0)/" } + [
-          "administrators  \(administrators)", "devices  up to \(settings.deviceLimit) for each user",
+          "administrators  \(administrators)", "operators  \(settings.operators.map { "group \($0)" } ?? "none")",
+          "devices  up to \(settings.deviceLimit) for each user",
         ] + directory.obstacles(to: addresses, port: settings.port))
     }
   }

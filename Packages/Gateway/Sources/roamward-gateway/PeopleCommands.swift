@@ -1,12 +1,18 @@
 import ArgumentParser
 import GatewayCore
+import GatewayHost
+import GatewayPage
+import JSON
 import LinuxIO
 import NetworkTypes
 
 struct Users: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "user", abstract: "Manage users.",
-    subcommands: [Add.self, Remove.self, Lock.self, Unlock.self, UserPassword.self, UserTOTP.self, UserIdentity.self, List.self],
+    subcommands: [
+      Add.self, Remove.self, Lock.self, Unlock.self, UserPassword.self, UserTOTP.self, UserRecovery.self, UserIdentity.self, Show.self,
+      List.self,
+    ],
     defaultSubcommand: List.self)
 
   struct Add: ParsableCommand {
@@ -32,9 +38,12 @@ struct Users: ParsableCommand {
   struct Lock: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "lock", abstract: "Disconnect and refuse the user's devices at once.")
     @Argument(help: "The name.") var name: GatewayName
+    @Option(help: ArgumentHelp("Why, for the audit log and `user show`.", valueName: "text")) var reason = ""
     @OptionGroup var state: StateOptions
 
-    func run() throws { try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(true, name) } }
+    func run() throws {
+      try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(true, name, reason: reason) }
+    }
   }
 
   struct Unlock: ParsableCommand {
@@ -43,6 +52,24 @@ struct Users: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws { try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(false, name) } }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "show",
+      abstract: "Show a user: state, logins, groups, devices, settings.",
+      discussion: """
+        Of a locked user, shows since when, by whom and why. Each setting has the scope that it comes from, and the rules of access are \
+        those about this user. Needs root.
+        """)
+    @Argument(help: "The name.") var name: GatewayName
+    @Flag(help: "Print JSON.") var json = false
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let report = try HostExamination(state.folder).report(of: name)
+      write(json ? [report.json.text(indented: true)] : report.lines)
+    }
   }
 
   struct List: ParsableCommand {

@@ -73,12 +73,16 @@ import Testing
     let chain = try #require(table.sources[laptop])
     #expect(
       table.profiles[chain] == [
-        "ct original ip daddr { 10.0.0.0/8 } meta l4proto tcp ct original proto-dst { 80-110, 443 } accept",
-        "ct original ip6 daddr { 2001:db8::/32 } meta l4proto tcp ct original proto-dst { 80-110, 443 } accept",
-        "ct original ip daddr @group_\(staff)_v4 meta l4proto { icmp, ipv6-icmp } accept",
-        "ct original ip6 daddr @group_\(staff)_v6 meta l4proto { icmp, ipv6-icmp } accept",
+        "ct original ip daddr { 10.0.0.0/8 } meta l4proto tcp ct original proto-dst { 80-110, 443 } accept comment \"web\"",
+        "ct original ip6 daddr { 2001:db8::/32 } meta l4proto tcp ct original proto-dst { 80-110, 443 } accept comment \"web\"",
+        "ct original ip daddr @group_\(staff)_v4 meta l4proto { icmp, ipv6-icmp } accept comment \"peers\"",
+        "ct original ip6 daddr @group_\(staff)_v6 meta l4proto { icmp, ipv6-icmp } accept comment \"peers\"",
       ])
     #expect(table.transaction.contains("ip saddr 10.77.0.0/24 oifname != \"wg-gateway\" masquerade"))
+    // Where masquerade would pick the same port again, a connection begins with its first packet.
+    #expect(
+      table.transaction.contains(
+        "iifname \"wg-gateway\" oifname != \"wg-gateway\" ip saddr 10.77.0.0/24 tcp flags & syn == 0 ct state new drop"))
     #expect(!table.transaction.contains("fd77::/64"))
     #expect(table.changes(from: table) == "")
     let before = table
@@ -109,8 +113,9 @@ import Testing
     // A connection that is first seen in its middle is judged as if its device had begun it, where the pool is routed, and in no other.
     #expect(more.routed == [try #require(IPPrefix("fd77::/64"))])
     for line in [
-      "ct reply ip6 daddr { 2001:db8::/32 } meta l4proto tcp ct reply proto-dst { 80-110, 443 } accept",
-      "tcp flags & syn == 0 ct reply ip6 saddr vmap @returns_v6",
+      "ct reply ip6 daddr { 2001:db8::/32 } meta l4proto tcp ct reply proto-dst { 80-110, 443 } accept comment \"web\"",
+      "iifname \"wg-gateway\" ct direction reply ct reply ip6 saddr vmap @returns_v6",
+      "iifname != \"wg-gateway\" tcp flags & syn == 0 ct reply ip6 saddr vmap @returns_v6",
     ] {
       #expect(more.transaction.contains(line), "\(line)")
     }

@@ -89,11 +89,13 @@ import Testing
           transport: i == 1 ? .tcp : .any, ports: i == 1 ? [try #require(PortRange("80-90"))] : [], isAllowing: i != 2))
     }
     try work.setCodeSecret([UInt8](repeating: 9, count: 20), of: try name("alice"))
+    try work.setRecovery([String(repeating: "a", count: 64), String(repeating: "0", count: 64)], of: try name("alice"))
     try work.addToken([UInt8](repeating: 5, count: 32), for: try name("alice"), uses: 1, until: 2_000_000)
     let alice = try work.user(try name("alice")).id
     _ = try work.bind(
       Administration.Binding(
         user: alice, device: try name("tablet"), publicKey: try key(3), factors: "password", source: "192.0.2.7"))
+    try work.endSession(of: try path("alice/tablet"))
     var kinds = Set<RowKind>()
     for case .put(let row) in work.changes {
       kinds.insert(row.kind)

@@ -69,4 +69,26 @@ import Testing
     try work.useCode(ofStep: 4, user: alice.id)
     #expect(work.records.allSatisfy { !$0.detail.contains("9, 9, 9") })
   }
+
+  @Test("a recovery code is used once, and all end with their secret; without one there are none") func recovery() throws {
+    var work = try sample()
+    let alice = try #require(work.directory.user(named: try name("alice")))
+    let hashes = ["a", "b"].map { String(repeating: $0, count: 64) }
+    #expect(throws: GatewayError.self) { try work.setRecovery(hashes, of: alice.name) }
+    try work.setCodeSecret([UInt8](repeating: 9, count: 20), of: alice.name)
+    try work.setRecovery(hashes, of: alice.name)
+    try work.useRecovery(hashes[0], user: alice.id)
+    #expect(throws: GatewayError.self) { try work.useRecovery(hashes[0], user: alice.id) }
+    #expect(work.records.last?.detail == "a code was used, 1 left")
+    #expect(work.directory.credential(of: alice.id)?.recoveryHashes == [hashes[1]])
+    #expect(work.records.allSatisfy { !$0.detail.contains("aaa") })
+    try work.setCodeSecret([UInt8](repeating: 4, count: 20), of: alice.name)
+    #expect(throws: GatewayError.self) { try work.useRecovery(hashes[1], user: alice.id) }
+    try work.setRecovery(hashes, of: alice.name)
+    try work.setRecovery([], of: alice.name)
+    #expect(throws: GatewayError.self) { try work.useRecovery(hashes[1], user: alice.id) }
+    try work.setRecovery(hashes, of: alice.name)
+    try work.setLocked(true, alice.name)
+    #expect(throws: GatewayError.self) { try work.useRecovery(hashes[1], user: alice.id) }
+  }
 }

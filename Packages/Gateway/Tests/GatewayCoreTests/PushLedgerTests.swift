@@ -74,10 +74,22 @@ import Testing
     #expect(try reached { try $0.setLocked(true, name("bob")) }.isEmpty)
     #expect(try reached { try $0.removeDevice(path("bob/laptop")) }.isEmpty)
     var ledger = PushLedger()
-    ledger.look(at: try peers([1000, 0, 90_000]), work.directory)
+    let login = try #require(work.directory.logins.values.map(\.proven).max())
+    ledger.look(at: try peers([login + 1, 0, login + 90_000]), work.directory)
     _ = ledger.take(9)
-    ledger.note(.everything, work.directory, at: 90_001)
+    ledger.note(.everything, work.directory, at: login + 90_001)
     #expect(names(ledger.take(9), work.directory) == ["bob/laptop"])
+  }
+
+  @Test("a change reaches a device that has just logged in, before a look at the link has shown its handshake") func justLoggedIn() throws {
+    let directory = try sample().directory
+    let login = try #require(directory.logins.values.map(\.proven).max())
+    var ledger = PushLedger()
+    ledger.look(at: [], directory)
+    ledger.note(.everything, directory, at: login + 5)
+    #expect(names(ledger.take(9), directory) == ["alice/laptop", "alice/phone", "bob/laptop"])
+    ledger.note(.everything, directory, at: login + 60)
+    #expect(ledger.isEmpty)
   }
 
   @Test("no change of a device's settings is missed", arguments: 1...20) func nothingMissed(seed: UInt64) throws {

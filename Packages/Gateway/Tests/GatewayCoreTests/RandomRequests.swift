@@ -26,7 +26,7 @@ struct RandomRequests {
     let group = try name("g\(number(below: 2))")
     let device = DevicePath(user: user, device: try name("d\(number(below: 3))"))
     do {
-      switch number(below: 14) {
+      switch number(below: 17) {
       case 0: try work.addUser(user, until: withEnds && number(below: 2) == 0 ? now + 1 + Int64(number(below: 40_000_000)) : nil)
       case 1: try work.removeUser(user)
       case 2, 3: try work.setLocked(number(below: 2) == 0, user)
@@ -40,6 +40,13 @@ struct RandomRequests {
           AccessRule(
             id: 0, name: try name("r\(number(below: 9))"), position: 0, source: .group(id), destination: destination, isAllowing: true))
       case 9: try work.change(PushedSettings(mtu: 1300), for: .group(try work.group(group).id), named: "x")
+      case 10, 11:
+        let binding = Administration.Binding(
+          user: try work.user(user).id, device: device.device, publicKey: try key(number(below: 1_000)), factors: "token",
+          source: "192.0.2.7")
+        _ = try work.bind(binding)
+      case 12: try work.endSession(of: device)
+      case 13: _ = try work.endSessions(of: user)
       default: _ = try work.addDevice(device, publicKey: try key(number(below: 1_000)))
       }
     } catch { return [] }

@@ -14,6 +14,23 @@ import Testing
     }
   }
 
+  @Test("a recovery code is read as a person writes it, and nothing else is one") func recovery() throws {
+    let codes = (0..<200).map { _ in RecoveryCode.make() }
+    #expect(
+      Set(codes).count == codes.count && codes.allSatisfy { $0.wholeMatch(of: /([0-9a-hjkmnp-tv-z]{4}-){3}[0-9a-hjkmnp-tv-z]{4}/) != nil })
+    func hash(_ text: String) -> String? { RecoveryCode.hash(Array(text.utf8)) }
+    #expect(Set(codes.compactMap(hash)).count == codes.count)
+    // SHA-256 of the letters alone: `printf 7k2mx0rp9d4cw8t1 | sha256sum`.
+    let right = hash("7k2m-x0rp-9d4c-w8t1")
+    #expect(right == "7c602c1978f88588d1aed61705a3e3e904f6b2725eab84ac90f386ad6c70d1fb")
+    for other in ["7K2M-X0RP-9D4C-W8T1", " 7k2mx0rp 9d4cw8t1", "7k2m-xorp-9d4c-w8tl", "7k2m-x0rp-9d4c-w8tI"] {
+      #expect(hash(other) == right)
+    }
+    for other in ["", "123456", "7k2m-x0rp-9d4c-w8t", "7k2m-x0rp-9d4c-w8t11", "7k2m-x0rp-9d4c-w8tu", "7k2m-x0rp-9d4c-w8té"] {
+      #expect(hash(other) == nil, "\(other)")
+    }
+  }
+
   /// RFC 6238, appendix B: the last six of its eight digits.
   @Test(
     "codes are those of RFC 6238",

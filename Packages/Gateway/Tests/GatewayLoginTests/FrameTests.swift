@@ -78,6 +78,7 @@ import Testing
       .bind(number: 1, device: name, publicKey: key, factors: [.password, .code], source: from),
       .note(.lockedUser, name: "Älice", source: from), .ended(number: 9), .signIn(number: 3, source: from),
       .password(number: 4, password: [1, 0, 2], source: from), .promptAnswer(number: 4, value: []),
+      .decoy(number: 4, source: from),
     ]
     for request in requests { #expect(try AuthRequest(LoginFrame(body: request.frame.bytes.dropFirst(2))) == request) }
     let account = LoginAccount(user: 1 << 40, token: 5, questions: [.code, .newPassword, .banner("Hm")])

@@ -44,6 +44,13 @@ struct Talk {
     self.limits = limits
   }
 
+  /// At a gateway where a service checks passwords.
+  init(_ limits: LoginLimits, at now: Moment) throws {
+    conversation = LoginConversation(from: try address("192.0.2.7"), at: now, passwordGrain: LoginConversation.slowGrain)
+    self.limits = limits
+    self.now = now
+  }
+
   mutating func say(_ message: ClientMessage) -> [LoginEffect] { conversation.receive(message, &limits, at: now) }
   mutating func answer(_ answer: LoginAnswer) -> [LoginEffect] { conversation.receive(answer, &limits, at: now) }
 

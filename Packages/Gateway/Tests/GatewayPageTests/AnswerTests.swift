@@ -10,13 +10,13 @@ import Testing
   @Test("an address is its device's user, as long as this one may connect") func askers() throws {
     var work = try sample()
     let alice = try #require(try work.directory.asker("10.77.0.2"))
-    #expect(alice.path == (try path("alice/laptop")) && alice.isAdministrator && alice.actor == "page alice/laptop")
+    #expect(alice.path == (try path("alice/laptop")) && alice.role == .administrator && alice.actor == "page alice/laptop")
     let bob = try #require(try work.directory.asker("fd77::4"))
-    #expect(bob.path == (try path("bob/laptop")) && !bob.isAdministrator)
+    #expect(bob.path == (try path("bob/laptop")) && bob.role == .user)
     for other in ["10.77.0.1", "10.77.0.5", "192.0.2.7", "fd77::5"] { #expect(try work.directory.asker(other) == nil, "\(other)") }
     // Without the setting, or the group, there are no administrators.
-    #expect(try work.directory.asker("10.77.0.2", administrators: nil)?.isAdministrator == false)
-    #expect(try work.directory.asker("10.77.0.2", administrators: "others")?.isAdministrator == false)
+    #expect(try work.directory.asker("10.77.0.2", administrators: nil)?.role == .user)
+    #expect(try work.directory.asker("10.77.0.2", administrators: "others")?.role == .user)
     try work.setLocked(true, try name("bob"))
     #expect(try work.directory.asker("10.77.0.4") == nil)
     try work.removeDevice(try path("alice/laptop"))
@@ -31,9 +31,12 @@ import Testing
       .devices(search: ""), .groups, .audit,
       .access(user: try name("bob"), destination: try address("10.0.0.1"), transport: .icmp, port: nil),
     ]
-    for question in own { #expect(alice.may(question.kind) && bob.may(question.kind)) }
-    for question in all { #expect(alice.may(question.kind) && !bob.may(question.kind)) }
-    #expect((own + all).filter(\.isChange) == [own[1], own[2]])
+    let operators = try #require(try directory.asker("10.77.0.2", operators: "admins"))
+    let change = PageQuestion.endSession(try path("bob/laptop"))
+    for question in own { #expect(alice.may(question) && bob.may(question) && operators.may(question)) }
+    for question in all { #expect(alice.may(question) && !bob.may(question) && operators.may(question)) }
+    #expect(!alice.may(change) && !bob.may(change) && operators.may(change))
+    #expect((own + all + [change]).filter(\.isChange) == [own[1], own[2], change])
   }
 
   @Test("a user adds and removes devices of this user alone, up to the limit; the audit log has the device that asked") func changes()
@@ -57,9 +60,37 @@ import Testing
     var locked = work
     try locked.setLocked(true, try name("bob"))
     #expect(throws: GatewayError.self) { try locked.addOwnDevice(try name("a"), try key(9), by: bob, limit: 9) }
+    // A session that was ended: neither the device's next question nor a change that is on its way.
+    var ended = work
+    let login = Administration.Binding(
+      user: bob.user.id, device: try name("laptop"), publicKey: try key(11), factors: "password", source: "192.0.2.7")
+    _ = try ended.bind(login)
+    #expect(try ended.directory.asker("10.77.0.4") != nil)
+    try ended.endSession(of: try path("bob/laptop"))
+    #expect(try ended.directory.asker("10.77.0.4") == nil)
+    #expect(throws: GatewayError.self) { try ended.addOwnDevice(try name("a"), try key(9), by: bob, limit: 9) }
     try work.removeDevice(try path("bob/laptop"))
     #expect(throws: GatewayError.self) { try work.removeOwnDevice(try name("laptop"), by: bob) }
     #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("a"), try key(9), by: bob, limit: 9) }
+  }
+
+  @Test("an operator ends a session, as long as this is one in the transaction too") func operators() throws {
+    var work = try sample()
+    let bob = try #require(work.directory.user(named: try name("bob")))
+    _ = try work.bind(
+      .init(user: bob.id, device: try name("laptop"), publicKey: try key(11), factors: "password", source: "192.0.2.7"))
+    let settings = PageSettings(operators: try name("admins"))
+    let alice = try #require(try work.directory.asker("10.77.0.2", operators: "admins"))
+    let target = try path("bob/laptop")
+    for other in [nil, PageSettings(), PageSettings(administrators: try name("admins"))] {
+      #expect(throws: GatewayError.self) { try work.endSession(of: target, by: alice, other) }
+    }
+    #expect(throws: GatewayError.self) { try work.endSession(of: try path("alice/phone"), by: alice, settings) }
+    var former = work
+    try former.setMember(false, try name("alice"), of: try name("admins"))
+    #expect(throws: GatewayError.self) { try former.endSession(of: target, by: alice, settings) }
+    try work.endSession(of: target, by: alice, settings)
+    #expect(try work.directory.asker("10.77.0.4") == nil)
   }
 
   @Test("the lists have what their readers may see") func lists() throws {
@@ -118,9 +149,13 @@ import Testing
 
   @Test("settings are read as they were written; another line is an error") func settings() throws {
     for settings in [
-      PageSettings(), PageSettings(port: 8080, administrators: try name("admins"), names: ["gateway.corp.example"], deviceLimit: 3),
+      PageSettings(),
+      PageSettings(
+        port: 8080, administrators: try name("admins"), operators: try name("desk"), names: ["gateway.corp.example"], deviceLimit: 3),
     ] { #expect(PageSettings(settings.description) == settings) }
-    for text in ["port 0", "port", "administrators a b", "color green", "devices -1"] { #expect(PageSettings(text) == nil, "\(text)") }
+    for text in ["port 0", "port", "administrators a b", "operators", "color green", "devices -1"] {
+      #expect(PageSettings(text) == nil, "\(text)")
+    }
     #expect(PageSettings(names: ["a.example"]).hosts(of: ["10.77.0.1"]) == ["10.77.0.1", "a.example"])
     #expect(PageSettings(port: 8080).hosts(of: ["[fd77::1]"]) == ["[fd77::1]:8080"])
   }

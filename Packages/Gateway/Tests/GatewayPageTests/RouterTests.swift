@@ -34,6 +34,7 @@ import Testing
       (Self.head("GET", "/api/admin/devices", ["search": "ali"]), .ask(.devices(search: "ali"))),
       (Self.head("GET", "/api/admin/devices"), .ask(.devices(search: ""))), (Self.head("GET", "/api/admin/groups"), .ask(.groups)),
       (Self.head("GET", "/api/admin/audit"), .ask(.audit)),
+      (Self.head("DELETE", "/api/admin/sessions", ["device": "bob/laptop"]), .ask(.endSession(try path("bob/laptop")))),
       (
         Self.head("GET", "/api/admin/access", ["user": "alice", "to": "10.20.1.2:443"]),
         .ask(.access(user: try name("alice"), destination: try address("10.20.1.2"), transport: .tcp, port: 443))
@@ -69,6 +70,7 @@ import Testing
       #expect(status(mark.merging(["Origin": "http://10.77.0.1", "Sec-Fetch-Site": site]) { $1 }) == 403, "\(site)")
     }
     #expect(status(mark.merging(["Origin": "http://10.77.0.1", "Sec-Fetch-Site": "same-origin"]) { $1 }) == nil)
+    #expect(Self.status(Self.head("DELETE", "/api/admin/sessions", ["device": "bob/laptop"], fields: mark)) == 403)
     // Neither does another site read anything: the question before it is refused as well.
     #expect(Self.status(Self.head("GET", "/api/me", fields: [:])) == 403)
     #expect(Self.status(Self.head("OPTIONS", "/api/devices")) == 405)
@@ -89,6 +91,10 @@ import Testing
       ["user": "alice"], ["user": "alice", "to": "intranet.example:443"], ["user": "alice", "to": "10.0.0.1", "protocol": "any"],
       ["user": "alice", "to": "10.0.0.1:0x1bb"],
     ] { #expect(Self.status(Self.head("GET", "/api/admin/access", arguments)) == 400, "\(arguments)") }
+    for arguments in [[:], ["device": "bob"], ["device": "bob/laptop/x"]] {
+      #expect(Self.status(Self.head("DELETE", "/api/admin/sessions", arguments)) == 400, "\(arguments)")
+    }
+    #expect(Self.status(Self.head("POST", "/api/admin/sessions", ["device": "bob/laptop"])) == 405)
     var twice = Self.head("DELETE", "/api/devices", ["name": "laptop"])
     twice.arguments.append(.init("name", "phone"))
     #expect(Self.status(twice) == 400)
@@ -101,7 +107,8 @@ import Testing
       .ask(number: 1, connection: 2, .addDevice(try name("a"), publicKey: nil)),
       .ask(number: 1, connection: 2, .addDevice(try name("a"), publicKey: try key(3))),
       .ask(number: 1, connection: 2, .removeDevice(try name("a"))), .ask(number: 1, connection: 2, .devices(search: "ü")),
-      .ask(number: 1, connection: 2, .groups), .ask(number: 1, connection: 2, .audit),
+      .ask(number: 1, connection: 2, .endSession(try path("a/b"))), .ask(number: 1, connection: 2, .groups),
+      .ask(number: 1, connection: 2, .audit),
       .ask(number: 1, connection: 2, .access(user: try name("a"), destination: try address("fd77::1"), transport: .udp, port: 65535)),
       .ask(number: 1, connection: 2, .access(user: try name("a"), destination: try address("10.0.0.1"), transport: .icmp, port: nil)),
     ]

@@ -29,7 +29,11 @@ func sample() throws -> Administration {
 }
 
 extension Directory {
-  func asker(_ text: String, administrators: String? = "admins", at time: Int64 = now) throws -> PageAsker? {
-    PageAsker(self, from: try address(text), administrators: administrators.flatMap { GatewayName($0) }, at: time)
+  func asker(
+    _ text: String, administrators: String? = "admins", operators: String? = nil, at time: Int64 = now
+  ) throws -> PageAsker? {
+    let settings = PageSettings(
+      administrators: administrators.flatMap { GatewayName($0) }, operators: operators.flatMap { GatewayName($0) })
+    return PageAsker(self, from: try address(text), settings, at: time)
   }
 }

@@ -9,12 +9,32 @@ import TestSupport
 import Testing
 
 private let script = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/agree.py"
-private let canRun = geteuid() == 0 && canMakeNamespaces && (try? shell("command -v ip python3")) != nil
+private let canRun = geteuid() == 0 && canMakeNamespaces && (try? shell("command -v ip nft python3")) != nil
 
-@Suite(.enabled(if: canRun, "needs root, namespaces, ip and python3"))
+@Suite(.enabled(if: canRun, "needs root, namespaces, ip, nft and python3"))
 struct AgreementTests {
-  @Test("the kernel and `access check` decide the same of 500 random packets, with random rules", arguments: 1...4)
-  func agreement(seed: UInt64) throws {
+  private struct Case {
+    let user: Int64
+    let source: IPAddress
+    let destination: IPAddress
+    let transport: Transport
+    let port: UInt16?
+    /// Whether it is TCP in the middle of a connection.
+    let isLate: Bool
+
+    var line: String { "\(isLate ? "ack" : "\(transport)") \(source) \(destination) \(port ?? 0)" }
+  }
+
+  @Test("the kernel and `access explain` name the same rule for 500 random packets by UDP, TCP and ICMP, with each set of random rules")
+  func agreement() throws {
+    var outcomes = Set<String>()
+    for seed: UInt64 in 1...8 { outcomes.formUnion(try compare(seed)) }
+    // Packets of each protocol are allowed, and denied.
+    #expect(outcomes == ["udp 0", "udp 1", "tcp 0", "tcp 1", "icmp 0", "icmp 1"])
+  }
+
+  /// Compares 500 packets. Returns the verdicts on each protocol.
+  private func compare(_ seed: UInt64) throws -> Set<String> {
     var random = SplitMix64(seed: seed)
     let work = try sample(&random)
     let directory = work.directory
@@ -25,15 +45,18 @@ struct AgreementTests {
     let cases = (0..<500).map { _ in
       let source = random.pick(sources)
       let targets = (others + sources.map(\.1)).filter { $0.family == source.1.family && $0 != source.1 }
-      return (source: source, destination: random.pick(targets), port: UInt16(1000 + random.next() % 6))
+      let transport = random.pick([Transport.udp, .tcp, .icmp])
+      return Case(
+        user: source.0, source: source.1, destination: random.pick(targets), transport: transport,
+        port: transport == .icmp ? nil : UInt16(1000 + random.next() % 6), isLate: transport == .tcp && random.chance(0.3))
     }
+    // The rule of a locked user's packet is none: nothing of this user is judged.
     let expected = cases.map { one in
-      AccessDecision(
-        AccessQuestion(user: one.source.0, destination: one.destination, transport: .udp, port: one.port), in: directory
-      ).isAllowed && !(directory.users[one.source.0]?.isLocked ?? true)
+      if directory.users[one.user]?.isLocked ?? true { return "0 -" }
+      let question = AccessQuestion(user: one.user, destination: one.destination, transport: one.transport, port: one.port)
+      let decision = AccessDecision(question, in: directory)
+      return "\(decision.isAllowed ? 1 : 0) \(decision.rule?.name.description ?? "no rule matches")"
     }
-    // Both outcomes occur.
-    #expect(Set(expected).count == 2)
     let table = GatewayTable(directory, link: "lo", at: work.now)
     let found = try inNamespaces {
       try shell("ip link set lo up")
@@ -41,12 +64,13 @@ struct AgreementTests {
         try shell("ip address add \(address) dev lo\(address.family == .v6 ? " nodad" : "")")
       }
       try NftablesCommands().run(table.transaction)
-      let lines = cases.map { "\($0.source.1) \($0.destination) \($0.port)" }.joined(separator: "\n")
-      return try shell("python3 '\(script)' <<'END'\n\(lines)\nEND").prefix(500).map { $0 == "1" }
+      return try shell("python3 '\(script)' <<'END'\n\(cases.map(\.line).joined(separator: "\n"))\nEND").split(separator: "\n")
     }
-    for (i, one) in cases.enumerated() where found[i] != expected[i] {
-      Issue.record("\(one.source.1) to \(one.destination) port \(one.port): access check says \(expected[i]), the kernel \(found[i])")
+    try #require(found.count == cases.count, "\(found.joined(separator: "\n"))")
+    for (i, one) in cases.enumerated() where String(found[i]) != expected[i] {
+      Issue.record("seed \(seed): \(one.line): access explain says \(expected[i]), the kernel \(found[i])")
     }
+    return Set(zip(cases, expected).map { "\($0.transport) \($1.prefix(1))" })
   }
 
   private func name(_ text: String) throws -> GatewayName { try #require(GatewayName(text)) }
@@ -78,9 +102,9 @@ struct AgreementTests {
         ? .everything
         : random.chance(0.3)
           ? .devices(ofGroup: random.pick(groups)) : .prefixes((0...Int(random.next() % 3)).map { _ in random.pick(prefixes) })
-      let transport: Transport = random.chance(0.3) ? .any : random.chance(0.8) ? .udp : .tcp
+      let transport: Transport = random.chance(0.3) ? .any : random.pick([.udp, .udp, .tcp, .tcp, .icmp])
       let ports =
-        transport == .any ? [] : ["1001", "1002-1004", "1003-1005"].filter { _ in random.chance(0.4) }.compactMap { PortRange($0) }
+        !transport.hasPorts ? [] : ["1001", "1002-1004", "1003-1005"].filter { _ in random.chance(0.4) }.compactMap { PortRange($0) }
       try work.addRule(
         AccessRule(
           id: 0, name: try name("r\(i)"), position: 0, source: source, destination: destination, transport: transport, ports: ports,

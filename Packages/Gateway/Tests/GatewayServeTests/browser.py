@@ -110,6 +110,11 @@ try:
     wait_for("document.querySelectorAll('#devices tbody tr').length >= 3")
     assert "bob/laptop" in value("document.querySelector('#devices').innerText")
     picture("administrator")
+    # A session has one button, and none once it was ended.
+    button = "[...document.querySelectorAll('#devices tbody button')]"
+    assert value(f"{button}.map(one => one.closest('tr').cells[0].textContent).join()") == "bob/tablet"
+    value(f"setTimeout(() => {button}[0].click()); true")
+    wait_for(f"{button}.length === 0 && document.querySelector('#devices').innerText.includes('session ended')")
     value("document.querySelector('[data-tab=groups]').click()")
     wait_for("document.querySelector('#group-list').innerText.includes('admins')")
     value("document.querySelector('[data-tab=access]').click(); document.querySelector('#question [name=user]').value = 'bob';"

@@ -96,7 +96,7 @@ until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
 gateway doctor >doctor.out || fail 'the doctor finds something with LDAP'
 logins ldap alice=right-alice=in alice=wrong=wrong dave=right-dave=wrong bob=right-bob=wrong carol=right-carol=wrong own=own-password=in
 for reason in 'alice.*wrongPassword' 'dave.*unknownName' 'carol.*expiredAccount'; do
-  gateway audit tail | grep -q "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit tail)"
+  gateway audit tail | found "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit tail)"
 done
 kill "$slapd"
 wait "$slapd" || true

@@ -85,7 +85,7 @@ for name in laptop phone; do
   goes_on "$name" "${!name}" || fail "no reply for $name within the flood"
   until_so "$name goes on" goes_on "$name" "$(replies "$name")"
 done
-logs_in() { at laptop python3 "$LOGIN" 192.0.2.1 51820 "$pin" "$(key)" tablet alice 'correct horse' | tee login.out | grep -q '^83 '; }
+logs_in() { at laptop python3 "$LOGIN" 192.0.2.1 51820 "$pin" "$(key)" tablet alice 'correct horse' | tee login.out | found '^83 '; }
 # Checks of the flood that wait are before it, and all of them give way to other programs: there is no limit.
 until logs_in; do sleep 0.1; done
 is_same 'a login'

@@ -37,7 +37,7 @@ reaches() { # NAME ADDRESS PORT
 is_refused() { ! limit=1 reaches "$@"; }
 has_peers() { [[ $(at gateway wg show wg-gateway peers | wc -l) == "$1" ]]; }
 
-has_session() { at "$1" wg show "wg-$1" latest-handshakes | grep -qv '\s0$'; }
+has_session() { at "$1" wg show "wg-$1" latest-handshakes | found -v '\s0$'; }
 
 serve() {
   # The process itself is killed later, not a shell around it.
@@ -55,6 +55,14 @@ grep -q 'the store is a file' refused.log || fail "a refusal without a reason: $
 ! gateway store stale-after 1h 2>refused.log || fail 'a file is never away'
 grep -q 'the store is a file' refused.log || fail "a refusal without a reason: $(cat refused.log)"
 gateway store stale-after off
+# What a rule says twice holds, or is refused.
+gateway access deny twice --from everybody --to 203.0.113.0/24 --to 198.51.100.0/24
+rule=$(gateway access list)
+[[ $rule == *203.0.113.0/24* && $rule == *198.51.100.0/24* ]] || fail "of two destinations one is left: $rule"
+! gateway access deny both --from user:alice --from everybody --to everything 2>refused.log || fail 'a rule with two sources'
+grep -q 'a rule has one --from' refused.log || fail "a refusal without a reason: $(cat refused.log)"
+! gateway access deny both --from everybody --to 203.0.113.0/24 --to group:staff 2>refused.log || fail 'a rule with prefixes and a group'
+grep -q 'only prefixes go together' refused.log || fail "a refusal without a reason: $(cat refused.log)"
 serve foreign
 until_so 'a link of another program is reported' grep -q 'exists already' foreign.log
 kill "$serving"
@@ -75,8 +83,9 @@ serve first
 connect alice
 until_so 'alice reaches the server' reaches alice 203.0.113.2 443
 ((typed <= 8)) || fail "$typed lines were typed"
+is_engine gateway
 gateway doctor >/dev/null || fail "the doctor finds problems: $(gateway doctor || true)"
-gateway status | grep -q 'alice/laptop  10.77.0.2, fd77::2  connected' || fail "status: $(gateway status)"
+gateway status | found 'alice/laptop  10.77.0.2, fd77::2  connected' || fail "status: $(gateway status)"
 
 # Who watches sees it, and a monitoring system too.
 until_so 'the monitor shows the device' grep -q '  device alice/laptop connected from 192.0.2.2:' monitor.out

@@ -45,7 +45,41 @@ laptop=$(key)
 key=$laptop login laptop alice 'correct horse' >done.out || fail 'a login fails'
 grep -q "^83 1=b'alice' 2=b'laptop' .* 8=b'corp.example' 9=b'\\\\x05d'" done.out || fail "no settings: $(cat done.out)"
 until_so 'the key is a peer' bash -c "'$ROAMWARD_BIN/roamward-gateway' status --state /run/work/state | grep -q 'alice/laptop  10.77.0.2, fd77::2'"
-gateway sessions | grep -q 'alice/laptop .* by password from 127.0.0.1' || fail "sessions: $(gateway sessions)"
+gateway sessions | found 'alice/laptop .* by password from 127.0.0.1' || fail "sessions: $(gateway sessions)"
+
+# A session that was ended: the key is refused, and a new login with it connects again.
+wanted() { "$ROAMWARD_BIN/roamward-gateway" plan --table --state /run/work/state | grep -c "$1" || true; }
+[[ $(wanted 10.77.0.2) == 1 ]] || fail 'the address is not there'
+gateway session end alice 2>ended.log || fail "session end: $(<ended.log)"
+[[ $(wanted 10.77.0.2) == 0 ]] || fail 'the address of an ended session is there'
+gateway session list | found 'alice/laptop  10.77.0.2, fd77::2  session ended  login .* ended ' || fail "sessions: $(gateway session list)"
+gateway session list --json | python3 -c '
+import json, sys
+(one,) = json.load(sys.stdin)
+assert one["state"] == "session ended" and one["login"]["ended"] is not None, one' || fail 'session list --json'
+! gateway session end bob 2>ended.log || fail 'a session that is none was ended'
+grep -q 'bob has no session' ended.log || fail "a refusal without a reason: $(<ended.log)"
+until_so 'the gateway is done' bash -c "[[ -z \$('$ROAMWARD_BIN/roamward-gateway' plan --state /run/work/state) ]]"
+key=$laptop login laptop alice 'correct horse' >/dev/null || fail 'no login after the end of a session'
+[[ $(wanted 10.77.0.2) == 1 ]] || fail 'a new login does not connect'
+gateway audit tail | found 'session end alice/laptop' || fail 'the audit log does not say it'
+
+# Who locked a user, and why; where settings come from.
+gateway settings set --mtu 1300 --user alice
+gateway user lock alice --reason 'laptop stolen'
+gateway user show alice >shown.out
+for line in '^user  alice  locked since 2.* by root (0): laptop stolen$' '^login  password$' '^setting  mtu 1300  from user alice$' \
+  '^setting  routes 203.0.113.0/24  from everybody$' '^device  alice/laptop  .*  refused$' '^session  alice/laptop  login .* by password '; do
+  grep -q "$line" shown.out || fail "user show has no '$line': $(<shown.out)"
+done
+gateway user show alice --json | python3 -c '
+import json, sys
+user = json.load(sys.stdin)
+assert user["locked"]["reason"] == "laptop stolen" and user["login"]["password"], user
+assert {"setting": "mtu", "values": ["1300"], "from": "user alice"} in user["settings"], user' || fail 'user show --json'
+gateway settings show alice/laptop | found -x 'mtu 1300  from user alice' || fail "settings show: $(gateway settings show alice/laptop)"
+gateway user unlock alice
+gateway user show alice | found -x 'user  alice  active' || fail 'an unlocked user is not shown so'
 
 # What is wrong looks the same.
 is_wrong alice 'wrong horse' || fail 'a wrong password is told'
@@ -55,17 +89,17 @@ gateway user lock bob
 is_wrong bob 'battery staple' || fail 'a locked user is told'
 gateway user unlock bob
 is_wrong token rw1-wrong || fail 'a wrong token is told'
-gateway audit tail | grep -q 'login refused.*bob.*lockedUser' || fail "the audit log does not say it: $(gateway audit tail)"
-gateway audit tail | grep -q 'login refused.*nobody.*unknownName' || fail 'the audit log does not say it'
+gateway audit tail | found 'login refused.*bob.*lockedUser' || fail "the audit log does not say it: $(gateway audit tail)"
+gateway audit tail | found 'login refused.*nobody.*unknownName' || fail 'the audit log does not say it'
 
 # A name cannot look like another line of the log.
 is_wrong $'x\n9  2026-01-01T00:00:00.000Z  root (0)  user lock bob' 'wrong horse' || fail 'a name of two lines is told'
-! gateway audit tail | grep -q '^9  2026-01-01' || fail "a stranger writes lines: $(gateway audit tail)"
+! gateway audit tail | found '^9  2026-01-01' || fail "a stranger writes lines: $(gateway audit tail)"
 
 # A token works once.
 token=$(gateway token create bob)
 [[ $token == rw1-* ]] || fail "token: $token"
-login phone token "$token" | grep -q "^83 1=b'bob' 2=b'phone'" || fail 'a token does not work'
+login phone token "$token" | found "^83 1=b'bob' 2=b'phone'" || fail 'a token does not work'
 [[ -z $(gateway token list) ]] || fail 'a used token is left'
 
 # A code, used once; a changed password; a text to accept.
@@ -79,8 +113,21 @@ echo 'Company use only.' >state/banner
 now=$(code)
 login tablet bob 'battery staple' "$now" short 'another staple' yes >bob.out || fail 'a login with everything fails'
 [[ $(cut -c 1-2 bob.out | tr '\n' ' ') == '81 82 82 82 82 83 ' ]] || fail "the conversation: $(cat bob.out)"
-login tablet bob 'another staple' "$now" | tail -n 1 | grep -qF "$wrong" || fail 'a code is accepted twice'
+login tablet bob 'another staple' "$now" | tail -n 1 | found -F "$wrong" || fail 'a code is accepted twice'
 rm state/banner
+
+# A recovery code stands for a code once, and ends with the secret.
+gateway user recovery bob >recovery.out
+[[ $(grep -cE '^([0-9a-z]{4}-){3}[0-9a-z]{4}$' recovery.out) == 10 ]] || fail "recovery codes: $(<recovery.out)"
+paper=$(head -n 1 recovery.out)
+login tablet bob 'another staple' "${paper^^}" | found '^83 ' || fail 'a recovery code does not work'
+login tablet bob 'another staple' "$paper" | tail -n 1 | found -F "$wrong" || fail 'a recovery code is accepted twice'
+gateway user show bob | found '^login  password, one-time code (9 recovery codes)$' || fail "user show: $(gateway user show bob)"
+gateway audit tail | found 'user recovery bob  (a code was used, 9 left)' || fail "the audit log: $(gateway audit tail)"
+! grep -rqF "$paper" state || fail 'the store has a recovery code'
+gateway user totp bob --remove
+! gateway user recovery bob 2>refused.log || fail 'recovery codes without a one-time code'
+grep -q 'bob is asked for no one-time codes' refused.log || fail "a refusal without a reason: $(<refused.log)"
 
 # Neither a new gateway nor a new process for logins asks anybody again (G-5): the peer is there without a login.
 kill -KILL "$serving"
@@ -90,14 +137,14 @@ serve second
 until_so 'the second gateway takes logins' grep -q 'logins: at TCP port' second.log
 [[ -z $(gateway plan) ]] || fail "drift: $(gateway plan)"
 [[ $(gateway audit tail | wc -l) == "$before" ]] || fail 'a restart logs somebody in'
-gateway sessions | grep -q 'alice/laptop .* by password' || fail 'a restart forgets a login'
+gateway sessions | found 'alice/laptop .* by password' || fail 'a restart forgets a login'
 
 # Strangers' bytes end their connection alone; an ended process is started again.
 head -c 5000 /dev/urandom | timeout 5 bash -c 'cat >/dev/tcp/127.0.0.1/51820' || true
-key=$laptop login laptop alice 'correct horse' | grep -q '^83 ' || fail 'no login after nonsense'
+key=$laptop login laptop alice 'correct horse' | found '^83 ' || fail 'no login after nonsense'
 pkill -KILL -P "$serving" -f 'roamward-gateway-auth --at-work' || fail 'no process of the second gateway'
 until_so 'the process for logins is started again' bash -c "grep -c 'logins: at TCP port' second.log | grep -q 2"
-key=$laptop login laptop alice 'correct horse' | grep -q '^83 ' || fail 'no login after a restart of the process'
+key=$laptop login laptop alice 'correct horse' | found '^83 ' || fail 'no login after a restart of the process'
 
 # A relay: only where it is allowed, only for WireGuard's messages, and few for a stranger; logins go on at its port.
 relay() { python3 "$RELAY" 127.0.0.1 "$@"; }
@@ -115,13 +162,13 @@ grep -q '^Seccomp:\s*2$' "/proc/$auth/status" || fail 'it has no filter of syste
 ss -Huanp | grep "pid=$auth," >sockets.out || fail 'it has no UDP sockets'
 [[ $(wc -l <sockets.out) == 500 && $(grep -c '127.0.0.1:51820 ' sockets.out) == 500 ]] ||
   fail 'a UDP socket leads elsewhere'
-gateway status | grep -q 'relay  TCP port 4443, 0 connected by it' || fail "status: $(gateway status)"
+gateway status | found 'relay  TCP port 4443, 0 connected by it' || fail "status: $(gateway status)"
 python3 -m http.server --bind 127.0.0.1 4444 >/dev/null 2>&1 & web=$!
 until_so 'a web server takes the port' bash -c 'echo >/dev/tcp/127.0.0.1/4444'
 gateway relay enable --port 4444
 until_so 'the doctor knows why nothing is relayed' bash -c "'$ROAMWARD_BIN/roamward-gateway' doctor --state /run/work/state | grep -q 'nothing is relayed: .*4444'"
 kill "$web"
-key=$laptop login laptop alice 'correct horse' | grep -q '^83 ' || fail 'no login without the port of relays'
+key=$laptop login laptop alice 'correct horse' | found '^83 ' || fail 'no login without the port of relays'
 gateway relay disable
 until_so 'the gateway relays nothing' bash -c "! '$ROAMWARD_BIN/roamward-gateway' status --state /run/work/state | grep -q '^relay'"
 [[ $(relay 51820 ask) == '84 03' ]] || fail 'a relay that was allowed once'
@@ -134,10 +181,10 @@ done >times.out
 awk '$1 < 245 { exit 1 }' times.out || fail "times: $(tr '\n' ' ' <times.out)"
 
 # What was counted is there for a monitoring system within the gateway's next look.
-has_metric() { gateway metrics | grep -qxE "$1"; }
+has_metric() { gateway metrics | found -xE "$1"; }
 until_so 'logins are counted' has_metric 'roamward_gateway_logins_accepted_total\{methods="password"\} [1-9]'
-has_metric 'roamward_gateway_logins_refused_total\{reason="unknownName"\} [1-9][0-9]*' || fail "metrics: $(gateway metrics)"
-has_metric 'roamward_gateway_login_seconds_count [1-9][0-9]*' || fail "metrics: $(gateway metrics)"
+until_so 'refusals are counted' has_metric 'roamward_gateway_logins_refused_total\{reason="unknownName"\} [1-9][0-9]*'
+until_so 'the time of logins is counted' has_metric 'roamward_gateway_login_seconds_count [1-9][0-9]*'
 
 # A process that does not listen any more is ended too, though the unit has no CAP_KILL.
 auth=$(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work') || fail 'no process for logins'

@@ -1,11 +1,12 @@
 """Logs in to a gateway as docs/wire-format.md describes it: a second implementation, for tests.
 
 login.py HOST PORT PIN KEY DEVICE [user PASSWORD | token TOKEN | openid -] [ANSWER...]
-Prints the frames that the gateway sends after the hello, a line for each: the kind in hexadecimal, then tag=value.
+With $SOURCE, from this address. Prints the frames that the gateway sends after the hello, a line for each: the kind in hexadecimal, then tag=value.
 """
 
 import base64
 import hashlib
+import os
 import socket
 import ssl
 import struct
@@ -24,7 +25,9 @@ class Gateway:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         context.minimum_version = ssl.TLSVersion.TLSv1_3
-        self.stream = context.wrap_socket(socket.create_connection((host, port), timeout=120))
+        # Attempts are counted by the client's address.
+        source = (os.environ["SOURCE"], 0) if "SOURCE" in os.environ else None
+        self.stream = context.wrap_socket(socket.create_connection((host, port), timeout=120, source_address=source))
         certificate = self.stream.getpeercert(binary_form=True)
         # An Ed25519 SubjectPublicKeyInfo: 12 fixed bytes and the key (RFC 8410).
         start = certificate.rindex(bytes.fromhex("302a300506032b6570032100"))

@@ -65,7 +65,7 @@ enable --issuer "$issuer" --secret-file /run/work/provider/port
 grep -q 'openid: .* refuses: invalid_client .*; check the client ID and the secret' doctor.out || fail 'the doctor does not say it'
 enable --issuer "$issuer" --secret-file /run/work/secret --group 'staff=Engineering' --group 'admins=VPN admins'
 gateway doctor >doctor.out || fail "the doctor"
-gateway login openid show | grep -q '^group admins VPN admins$' || fail "$(gateway login openid show)"
+gateway login openid show | found '^group admins VPN admins$' || fail "$(gateway login openid show)"
 
 # A person signs in: the key is bound, the groups are the provider's.
 begin laptop
@@ -74,10 +74,10 @@ grep -q '^CapEff:\s*0000000000000000$' "/proc/$worker/status" || fail 'it has ca
 grep -q '^Seccomp:\s*2$' "/proc/$worker/status" || fail 'it has no filter of system calls'
 visit "approve?code=$code&sub=1&name=Alice&groups=Engineering,Sales"
 until_so 'the login ends' grep -q "^83 1=b'alice' 2=b'laptop'" laptop.out
-gateway sessions | grep -q 'alice/laptop .* by openID from 127.0.0.1' || fail "sessions: $(gateway sessions)"
+gateway sessions | found 'alice/laptop .* by openID from 127.0.0.1' || fail "sessions: $(gateway sessions)"
 gateway access check alice 203.0.113.1:443 >/dev/null || fail 'the provider put nobody into a group'
-gateway group list | grep -q 'admins.*alice' && fail 'the provider took nobody out of a group'
-gateway user identity alice | grep -qx "$issuer 1" || fail "identity: $(gateway user identity alice)"
+gateway group list | found 'admins.*alice' && fail 'the provider took nobody out of a group'
+gateway user identity alice | found -x "$issuer 1" || fail "identity: $(gateway user identity alice)"
 
 # Who may not log in here looks the same, whatever the reason; the audit log has it.
 begin second
@@ -94,7 +94,7 @@ begin fifth
 visit "deny?code=$code"
 is_wrong fifth
 for reason in 'alice.*otherPerson' 'nobody.*unknownName' 'bob.*lockedUser' 'denied'; do
-  gateway audit tail | grep -q "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit tail)"
+  gateway audit tail | found "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit tail)"
 done
 # The same person under another name is the same user.
 begin laptop

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A gateway with its page, and two stock clients, each in a network namespace of its own.
 #
-# $BROWSER is a person at a browser (browser.py; empty: there is no browser), $PICTURES where pictures of the page go, if anywhere.
+# $BROWSER is a person at a browser (browser.py), who alone looks at the page then; empty: curl(1) asks. $PICTURES is where pictures of the
+# page go, if anywhere. $LOGIN is a client that logs in.
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
@@ -49,6 +50,25 @@ until_so 'there is a link' ip -n gateway link show wg-gateway
 connect alice
 connect bob
 
+# A real browser.
+if [[ -n $BROWSER ]]; then
+  gateway web enable --administrators admins --operators admins --devices 4 >/dev/null
+  gateway login enable >enabled.out
+  until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
+  at bob python3 "$LOGIN" 198.51.100.1 51820 "$(sed -n 's/.*pin //p' enabled.out)" "$(key)" tablet token "$(gateway token create bob)" |
+    grep -q "^83 1=b'bob' 2=b'tablet'" || fail 'no login'
+  gateway access allow page --from everybody --to 10.77.0.1 --protocol tcp --port 80
+  until_so 'the page is reached' answers 200 alice GET /
+  at alice python3 "$BROWSER" /run/work/browser "$page/" phone >shown.conf || fail 'the browser'
+  grep -q '^PrivateKey = ' shown.conf || fail "the page shows no file: $(<shown.conf)"
+  gateway audit tail | found 'page alice/laptop  device remove alice/phone' || fail 'the browser has removed nothing'
+  gateway audit tail | found 'page alice/laptop  session end bob/tablet' || fail 'the browser has ended no session'
+  zbarimg --quiet --raw browser/code.png 2>/dev/null >scanned.conf || fail 'the code cannot be scanned'
+  diff <(sed '/^$/d' shown.conf) <(sed '/^$/d' scanned.conf) >/dev/null || fail 'the code has another text'
+  [[ -z ${PICTURES:-} ]] || cp browser/{page,administrator}.png "$PICTURES"
+  exit
+fi
+
 # There is no page before it is enabled, and no way to it before a rule.
 ! at gateway curl --silent --max-time 2 http://10.77.0.1/ >/dev/null || fail 'a page that is not enabled'
 gateway web enable --administrators admins --devices 4 --name gateway.corp.example >enabled.out
@@ -60,7 +80,7 @@ until_so 'the page is there' grep -q 'page: at TCP port 80 of wg-gateway' serve.
 command=$(sed -n 's/^ *help: roamward-gateway //p' enabled.out | head -n 1)
 # shellcheck disable=SC2086 # words
 gateway $command
-gateway web show | grep -q note && fail "the rule is not enough: $(gateway web show)"
+gateway web show | found note && fail "the rule is not enough: $(gateway web show)"
 until_so 'the page is reached' answers 200 alice GET /
 has '<title>Gateway</title>'
 
@@ -82,7 +102,7 @@ has '"user":"alice","device":"laptop","administrator":true'
 expect 200 bob GET /api/me
 has '"user":"bob","device":"laptop","administrator":false'
 ! grep -q alice answer.out || fail "bob sees alice: $(<answer.out)"
-at bob curl --silent --max-time 10 --header 'X-Roamward-Page: 1' 'http://[fd77::1]/api/me' | grep -q '"user":"bob"' || fail 'not by IPv6'
+at bob curl --silent --max-time 10 --header 'X-Roamward-Page: 1' 'http://[fd77::1]/api/me' | found '"user":"bob"' || fail 'not by IPv6'
 expect 200 bob GET /api/me --header 'Host: gateway.corp.example'
 
 # Bob changes what is his, and sees nothing more.
@@ -93,13 +113,13 @@ until_so 'the new device is a peer' bash -c 'ip netns exec gateway wg show wg-ga
 expect 409 bob POST '/api/devices?name=phone'
 expect 400 bob DELETE '/api/devices?name=alice/laptop'
 expect 409 bob DELETE '/api/devices?name=nothing'
-gateway device list | grep -q '^alice/laptop ' || fail 'bob has removed a device of alice'
+gateway device list | found '^alice/laptop ' || fail 'bob has removed a device of alice'
 expect 200 bob DELETE '/api/devices?name=phone'
 until_so 'the removed device is no peer' bash -c '! ip netns exec gateway wg show wg-gateway allowed-ips | grep -q 10.77.0.4/32'
 own=$(wg genkey | wg pubkey)
 expect 200 bob POST "/api/devices?name=tablet&key=$(sed 's/+/%2B/g; s/=/%3D/' <<<"$own")"
 has '"secret":false,.*PrivateKey = (the device.s own private key).*"code":null'
-gateway audit tail | grep -q 'page bob/laptop  device add bob/tablet' || fail "the audit log: $(gateway audit tail)"
+gateway audit tail | found 'page bob/laptop  device add bob/tablet' || fail "the audit log: $(gateway audit tail)"
 
 # Other sites' pages in bob's browser.
 expect 421 bob GET /api/me --header 'Host: evil.example'
@@ -117,7 +137,29 @@ expect 200 alice GET '/api/admin/access?user=bob&to=203.0.113.2:443'
 has '"allowed":false'
 [[ $(gateway status --json | grep -c '"user"') == 3 ]] || fail "status --json: $(gateway status --json)"
 
+# A session is ended by an operator alone. Bob's tablet logs in anew, with its key.
+gateway login enable >enabled.out
+until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
+at bob python3 "$LOGIN" 198.51.100.1 51820 "$(sed -n 's/.*pin //p' enabled.out)" "$own" tablet token "$(gateway token create bob)" |
+  grep -q "^83 1=b'bob' 2=b'tablet'" || fail 'no login'
+session='/api/admin/sessions?device=bob/tablet'
+expect 403 bob DELETE "$session"
+expect 403 alice DELETE "$session"
+has 'only operators may ask this'
+gateway group add desk
+gateway group join desk alice
+gateway web enable --operators desk | found -x 'operators  group desk' || fail 'operators are not shown'
+until_so 'alice is an operator' bash -c "ip netns exec alice curl --silent --header 'X-Roamward-Page: 1' $page/api/me | grep -q '\"operator\":true'"
+gateway user show alice | found -x 'page  operator (group desk)' || fail "user show: $(gateway user show alice)"
+expect 403 bob DELETE "$session"
+expect 403 alice DELETE "$session" --header 'Origin: http://evil.example'
+expect 409 alice DELETE '/api/admin/sessions?device=bob/laptop'
+expect 200 alice DELETE "$session"
+gateway session list | found '^bob/tablet .* session ended ' || fail "sessions: $(gateway session list)"
+gateway audit tail | found 'page alice/laptop  session end bob/tablet' || fail "the audit log: $(gateway audit tail)"
+
 # Garbage, and many at once: the page and everybody else go on.
+web=$(pgrep -f 'roamward-gateway-web --at-work') || fail 'no process for the page with other settings'
 at bob timeout 20 python3 - <<'PYTHON' || fail 'the page is lost with garbage'
 import os, socket
 held = []
@@ -133,18 +175,6 @@ expect 200 alice GET /api/me
 [[ $(pgrep -f 'roamward-gateway-web --at-work') == "$web" ]] || fail 'the process has ended'
 pkill -KILL -P "$serving" -f 'roamward-gateway-web --at-work' || fail 'no process for the page'
 until_so 'the page is there again' answers 200 alice GET /api/me
-
-# A real browser.
-if [[ -n $BROWSER ]]; then
-  at alice python3 "$BROWSER" /run/work/browser "$page/" phone >shown.conf || fail 'the browser'
-  grep -q '^PrivateKey = ' shown.conf || fail "the page shows no file: $(<shown.conf)"
-  gateway audit tail | grep -q 'page alice/laptop  device remove alice/phone' || fail 'the browser has removed nothing'
-  if command -v zbarimg >/dev/null; then
-    zbarimg --quiet --raw browser/code.png 2>/dev/null >scanned.conf || fail 'the code cannot be scanned'
-    diff <(sed '/^$/d' shown.conf) <(sed '/^$/d' scanned.conf) >/dev/null || fail 'the code has another text'
-  fi
-  [[ -z ${PICTURES:-} ]] || cp browser/{page,administrator}.png "$PICTURES"
-fi
 
 # A port that another program has, and settings that are none: the doctor says so; the second change nothing.
 doctor_says() { ! gateway doctor >doctor.out 2>&1 && grep -q "^$1" doctor.out; }

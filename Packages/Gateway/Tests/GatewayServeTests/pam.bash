@@ -51,7 +51,7 @@ capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$UNIT" | tr '[:upper:]' '[
 serving=$!
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
 enable --service roamward
-gateway login pam show | grep -q '^service roamward$' || fail "$(gateway login pam show)"
+gateway login pam show | found '^service roamward$' || fail "$(gateway login pam show)"
 gateway doctor >doctor.out || fail 'the doctor finds something'
 # The doctor sees what has changed since.
 mv /etc/pam.d/roamward kept
@@ -59,7 +59,7 @@ install -m 644 /etc/pam.d/root /etc/pam.d/roamward
 ! gateway doctor >doctor.out || fail 'the doctor finds nothing'
 grep -q 'pam: /etc/pam.d/common-auth:2: pam_unix' doctor.out || fail 'the doctor does not tell it'
 mv kept /etc/pam.d/roamward
-ready() { login own 'a password here' | grep -q '^83 '; }
+ready() { login own 'a password here' | found '^83 '; }
 ready || fail 'a password of the gateway'"'"'s own does not work'
 
 # The process of a check has no privileges; what hangs ends, and nothing else waits for it.
@@ -82,8 +82,8 @@ grep -q 'the PAM service roamward: the service has not answered for 2 s' serve.l
 grep -q "^82 1=b'.x04' 2=b'Your accountends in 3 days.'" informed.out || fail "a message is not shown: $(cat informed.out)"
 grep -q "^82 1=b'.x07' 2=b'\[31mTwo questions follow..nColour?' 3=b'.x01'" asker.out || fail "a question: $(cat asker.out)"
 grep -q "^82 1=b'.x07' 2=b'Token?' 3=b'.x00'" asker.out || fail "a second question: $(cat asker.out)"
-gateway sessions | grep -q 'asker/laptop .* by password,prompt from 127.0.0.1' || fail "sessions: $(gateway sessions)"
-gateway user identity alice | grep -qx 'pam roamward alice' || fail "identity: $(gateway user identity alice)"
+gateway sessions | found 'asker/laptop .* by password,prompt from 127.0.0.1' || fail "sessions: $(gateway sessions)"
+gateway user identity alice | found -x 'pam roamward alice' || fail "identity: $(gateway user identity alice)"
 ! workers || fail 'a process is left'
 
 # A failure is no refusal.
@@ -104,8 +104,37 @@ for number in "${!cases[@]}"; do
 done
 for reason in 'alice.*wrongPassword' 'unknown.*unknownName' 'locked.*lockedUser' 'expired.*expiredAccount' 'renew.*expiredPassword' \
   'nobody.*unknownName' 'own.*wrongPassword'; do
-  gateway audit tail | grep -q "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit tail)"
+  gateway audit tail | found "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit tail)"
 done
+
+# So it is while the service is away, and where it asks everybody something: nothing shows that the gateway has a password of a name.
+place=0
+alike() { # WHAT TRIES
+  local what=$1 name number
+  for name in own unknown escape; do
+    place=$((place + 1))
+    (export SOURCE=127.0.1.$place
+      for ((number = 0; number < $2; number++)); do login "$name" wrong 123; done >"$what-$name.out") &
+  done
+  for name in own unknown escape; do
+    until_so "the logins of $name end" bash -c "(( \$(grep -c '^84 ' $what-$name.out) == $2 ))"
+    # Without the times, which are compared by their multiples of 3 s.
+    sed "s/ 255=b'[0-9]*'//" "$what-$name.out" >"$what-$name.shown"
+    cmp "$what-own.shown" "$what-$name.shown" || fail "$what: own: $(<"$what-own.out") $name: $(<"$what-$name.out")"
+  done
+  for name in own unknown; do
+    sed -n "s/^84 1=b'.x0[16]'.* 255=b'\([0-9]*\)'/\1/p" "$what-$name.out" >times.out
+    awk '$1 < 2900 || $1 >= 5900 { exit 1 }' times.out || fail "$what: $name: $(xargs <times.out)"
+  done
+}
+touch /etc/service-asks
+alike asking 1
+grep -q "^82 1=b'.x07' 2=b'Token?'" asking-own.out || fail "nothing is asked: $(<asking-own.out)"
+mv /etc/service-asks /etc/service-is-away
+alike away 6
+[[ $(grep -c "^84 1=b'.x06' 2=b'.x00.x0f'" away-own.out) -ge 3 ]] || fail "it is not away: $(<away-own.out)"
+until_so 'a right password of the gateway works while the service is away' ready
+rm /etc/service-is-away
 login endless right a b c d e f g h i j >endless.out &
 endless=$!
 
@@ -119,7 +148,7 @@ grep -q 'help: chmod 644 /etc/pam.d/other-service' mistake.out || fail 'a file t
 chmod 644 /etc/pam.d/other-service
 enable --service other-service
 until_so 'the gateway asks the other service' bash -c "python3 '$LOGIN' 127.0.0.1 51820 '$pin' \"\$(head -c 32 /dev/urandom | base64)\" d noise right | grep -q '^84 '"
-gateway audit tail | grep -q 'login refused.*noise.*otherPerson' || fail "the audit log: $(gateway audit tail)"
+gateway audit tail | found 'login refused.*noise.*otherPerson' || fail "the audit log: $(gateway audit tail)"
 wait "$endless" || fail 'a module asks without end'
 [[ $(grep -c "^82 1=b'.x07'" endless.out) == 8 && $(tail -n 1 endless.out) == "$wrong "* ]] || fail "endless: $(cat endless.out)"
 

@@ -90,6 +90,13 @@ int pam_sm_authenticate(pam_handle_t *handle, int flags, int argc, const char **
   (void)flags, (void)argc, (void)argv;
   const char *user = NULL;
   if (pam_get_user(handle, &user, NULL) != PAM_SUCCESS) return PAM_USER_UNKNOWN;
+  // The scene has the whole service away, or has it ask everybody, and then say no.
+  if (access("/etc/service-is-away", F_OK) == 0) return PAM_AUTHINFO_UNAVAIL;
+  if (access("/etc/service-asks", F_OK) == 0) {
+    say(handle, PAM_PROMPT_ECHO_OFF, "Password: ", "right");
+    say(handle, PAM_PROMPT_ECHO_OFF, "Token? ", "none");
+    return PAM_AUTH_ERR;
+  }
   if (strcmp(user, "roamward-doctor") == 0 || strncmp(user, "unknown", 7) == 0) return PAM_USER_UNKNOWN;
   int result = say(handle, PAM_PROMPT_ECHO_OFF, "Password: ", "right");
   return result == PAM_SUCCESS ? act(handle, user) : result;

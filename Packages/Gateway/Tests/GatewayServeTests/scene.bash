@@ -30,6 +30,9 @@ until_so() {
   done
 }
 
+# As `grep -q`, but it reads to the end: a program that still writes would end by SIGPIPE, which fails the pipe.
+found() { grep -c "$@" >/dev/null; }
+
 at() { ip netns exec "$@"; } # NAMESPACE COMMAND...
 
 join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
@@ -39,6 +42,11 @@ join() { # NAMESPACE LINK ADDRESS PEER-ADDRESS: a cable to the gateway
   ip -n "$1" link set lo up
   ip -n "$1" link set out0 up
   ip -n gateway link set "$2" up
+}
+
+# Where a scene runs for one engine ($ENGINE: wireguard is the kernel's, tun is ours), the gateway's link has it.
+is_engine() { # NAMESPACE
+  [[ -z ${ENGINE:-} ]] || ip -n "$1" -details link show dev wg-gateway | found -w "$ENGINE" || fail "the gateway has another engine than $ENGINE"
 }
 
 # A stock client with the file that the gateway printed.

@@ -83,6 +83,8 @@ import Testing
         try work.addToken([UInt8](repeating: 99, count: 32), for: user, uses: 1, until: 3_000_000)
       },
       request(one) { work throws(GatewayError) in try work.removeDevice(path) },
+      request(one) { work throws(GatewayError) in try work.endSession(of: path) },
+      request(one) { work throws(GatewayError) in _ = try work.endSessions(of: user) },
       request(one) { work throws(GatewayError) in try work.rename(path, to: Self.name("d1")) },
       request(.users([])) { work throws(GatewayError) in try work.change(pushed, for: .everybody, named: "x") },
       request(.users([])) { work throws(GatewayError) in try work.change(pushed, for: .group(work.group(group).id), named: "x") },

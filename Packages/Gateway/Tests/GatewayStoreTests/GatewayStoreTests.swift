@@ -44,6 +44,16 @@ import Testing
     try #require(WireGuardKey(bytes: (0..<32).map { UInt8(truncatingIfNeeded: $0 < 8 ? number >> (8 * $0) : 7) }))
   }
 
+  @Test("a change waits for one whose connection hangs in the middle of it, and is made", arguments: Kind.all.filter { $0 != .sqlite })
+  func hangingChange(kind: Kind) throws {
+    let database = try Database(kind)
+    let store = try GatewayStore(try database.open(), creating: true)
+    let hanging = try database.open()
+    try hanging.beginWriting()
+    try store.change(as: "root", at: 100) { work throws(GatewayError) in try work.addUser(GatewayName("alice")!) }
+    #expect(throws: StoreError.self) { try hanging.commit() }
+  }
+
   @Test("requests are read back as they were made, by every reader, and a refused one leaves nothing", arguments: Kind.all)
   func roundTrip(kind: Kind) throws {
     let database = try Database(kind)
@@ -81,12 +91,16 @@ import Testing
   func migration(kind: Kind) throws {
     let database = try Database(kind)
     let engine = try database.open()
-    let own = try key(1)
+    let (own, phone) = (try key(1), try key(2))
     try GatewayStore(engine, creating: true).change(as: "root", at: 100) { work throws(GatewayError) in
       work.setSite(Endpoint("192.0.2.1:51820")!, publicKey: own, link: InterfaceName("wg-gateway")!)
       try work.addPool(GatewayName("lan")!, IPPrefix("10.77.0.0/24")!, isTranslated: false)
       for user in ["alice", "bob"] { try work.addUser(GatewayName(user)!) }
+      let bob = try work.user(GatewayName("bob")!).id
+      _ = try work.bind(.init(user: bob, device: GatewayName("laptop")!, publicKey: phone, factors: "password", source: "192.0.2.7"))
     }
+    try engine.run("ALTER TABLE logins DROP COLUMN ended", [])
+    try engine.run("ALTER TABLE credentials DROP COLUMN recovery", [])
     for column in ["name", "pin", "relay_port"] { try engine.run("ALTER TABLE site DROP COLUMN \(column)", []) }
     try engine.run("ALTER TABLE pools DROP COLUMN site_id", [])
     try engine.run("ALTER TABLE users DROP COLUMN subject", [])
@@ -100,6 +114,7 @@ import Testing
     #expect(directory.site?.name.description == "main" && directory.pools.values.map(\.site) == [directory.site?.id])
     let users = directory.users.values
     #expect(users.compactMap(\.subject) == [person.subject] && users.count == 2)
+    #expect(directory.device(of: phone).map { directory.isActive($0, at: 102) } == true && directory.logins.count == 1)
   }
 
   @Test("after any requests a follower, a new reader and the requests themselves agree", arguments: Kind.all, 1...5)

@@ -51,9 +51,7 @@ package struct Administration: Sendable {
 // Finding what a request names.
 extension Administration {
   package func user(_ name: GatewayName) throws(GatewayError) -> User {
-    guard let user = directory.user(named: name) else {
-      throw GatewayError("there is no user \(name)", help: "`roamward-gateway user list` lists the users")
-    }
+    guard let user = directory.user(named: name) else { throw GatewayError.noUser(name) }
     return user
   }
 
@@ -123,12 +121,13 @@ extension Administration {
   }
 
   /// Locks or unlocks the user. A locked user's devices are refused, and keep their addresses.
-  package mutating func setLocked(_ isLocked: Bool, _ name: GatewayName) throws(GatewayError) {
+  /// `reason`: for the audit log.
+  package mutating func setLocked(_ isLocked: Bool, _ name: GatewayName, reason: String = "") throws(GatewayError) {
     var user = try user(name)
     if user.isLocked == isLocked { return }
     user.isLocked = isLocked
     put(.user(user))
-    record(isLocked ? "user lock" : "user unlock", name)
+    record(isLocked ? "user lock" : "user unlock", name, reason)
   }
 
   /// Removes the user, with devices, settings and rules of this user alone.

@@ -23,10 +23,21 @@ extension Administration {
     record("user password", name, "removed")
   }
 
-  /// Asks for one-time codes of this secret at every login with a password; an empty one: no longer.
+  /// Asks for one-time codes of this secret at every login with a password; an empty one: no longer. Recovery codes end with the secret.
   package mutating func setCodeSecret(_ secret: [UInt8], of name: GatewayName) throws(GatewayError) {
-    change(try user(name)) { ($0.codeSecret, $0.codeStep) = (secret, 0) }
+    change(try user(name)) { ($0.codeSecret, $0.codeStep, $0.recoveryHashes) = (secret, 0, []) }
     record("user totp", name, secret.isEmpty ? "removed" : "")
+  }
+
+  /// Gives the user recovery codes, by their hashes; the earlier ones end. None: only that.
+  package mutating func setRecovery(_ hashes: [String], of name: GatewayName) throws(GatewayError) {
+    let user = try user(name)
+    guard hashes.isEmpty || credential(of: user)?.codeSecret.isEmpty == false else {
+      throw GatewayError("\(name) is asked for no one-time codes", help: "`roamward-gateway user totp \(name)` asks for them")
+    }
+    if hashes.isEmpty, credential(of: user)?.recoveryHashes.isEmpty ?? true { return }
+    change(user) { $0.recoveryHashes = hashes }
+    record("user recovery", name, hashes.isEmpty ? "removed" : "\(hashes.count) codes")
   }
 
   /// `hash`: SHA-256 of the token. Returns its number.
@@ -66,6 +77,16 @@ extension Administration {
       throw GatewayError("this code has been used", help: "wait for the next one")
     }
     change(user) { $0.codeStep = step }
+  }
+
+  /// Takes a recovery code instead of a one-time code, which is not accepted again.
+  package mutating func useRecovery(_ hash: String, user id: Int64) throws(GatewayError) {
+    let user = try activeUser(id)
+    guard let credential = credential(of: user), !credential.codeSecret.isEmpty, credential.recoveryHashes.contains(hash) else {
+      throw GatewayError("this is no recovery code, or it has been used", help: "use another one")
+    }
+    change(user) { $0.recoveryHashes.removeAll { $0 == hash } }
+    record("user recovery", user.name, "a code was used, \(credential.recoveryHashes.count - 1) left")
   }
 
   /// The password that a user chose at a login.
@@ -125,6 +146,42 @@ extension Administration {
     put(.login(login))
     record("login", path, "\(binding.factors), from \(binding.source)")
     return device
+  }
+}
+
+// Sessions.
+extension Administration {
+  /// Ends the session of a device that logged in: its key is refused until it logs in again. Its addresses stay.
+  package mutating func endSession(of path: DevicePath) throws(GatewayError) {
+    let device = try device(path)
+    guard let login = directory.login(of: device.id) else {
+      throw GatewayError(
+        "\(path) has not logged in: it has no session", help: "`roamward-gateway device remove \(path)` disconnects it for good")
+    }
+    end(login, path)
+  }
+
+  /// Ends the sessions of all devices of a user. Returns the devices that have none, and stay connected: they have not logged in.
+  package mutating func endSessions(of name: GatewayName) throws(GatewayError) -> [DevicePath] {
+    let devices = directory.devices(of: try user(name).id)
+    var others: [DevicePath] = []
+    for device in devices {
+      let path = DevicePath(user: name, device: device.name)
+      if let login = directory.login(of: device.id) { end(login, path) } else { others.append(path) }
+    }
+    guard others.count < devices.count else {
+      throw GatewayError(
+        "\(name) has no session: no device has logged in", help: "`roamward-gateway user lock \(name)` refuses all devices")
+    }
+    return others
+  }
+
+  private mutating func end(_ login: Login, _ path: DevicePath) {
+    if login.ended != nil { return }
+    var login = login
+    login.ended = now
+    put(.login(login))
+    record("session end", path)
   }
 }
 

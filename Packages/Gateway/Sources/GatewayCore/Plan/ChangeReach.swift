@@ -26,8 +26,10 @@ package enum ChangeReach: Equatable, Sendable {
         case .user(let user): devices.formUnion(directory.devices(of: user.id).map(\.id))
         case .member(let member): devices.formUnion(directory.devices(of: member.user).map(\.id))
         case .lease(let lease): if let device = lease.device { devices.insert(device) }
+        // A session that was ended, or began again.
+        case .login(let login): devices.insert(login.device)
         // A group is in the kernel by its members and rules.
-        case .settings, .group, .credential, .token, .login: break
+        case .settings, .group, .credential, .token: break
         }
       }
     }

@@ -40,6 +40,12 @@ package struct GatewayState: Hashable, Sendable {
     }
     table = GatewayTable(directory, link: link, at: now)
   }
+
+  /// Whether an address is one of the pools', and of no device that may connect.
+  package func isRefused(_ address: IPAddress) -> Bool {
+    (table.translated + table.routed).contains { $0.contains(address) } && table.sources[address] == nil
+      && !addresses.contains { $0.address == address }
+  }
 }
 
 /// The steps from the observed state to the desired one, in a safe order: the firewall first (it is no step of the kernel's, see

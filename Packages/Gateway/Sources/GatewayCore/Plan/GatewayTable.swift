@@ -23,6 +23,8 @@ package struct GatewayTable: Hashable, Sendable {
   package static let name = "inet roamward_gateway"
   /// The UDP port of questions, and the lengths that theirs have (with the header of 8 bytes).
   package static let questions = (port: 20_900, lengths: "71, 83")
+  /// The end of each profile.
+  private static let otherwise = "drop comment \"no rule matches\""
   package static let removal = "add table \(name)\ndelete table \(name)\n"
 
   package init(_ directory: Directory, link: String, at now: Int64) {
@@ -56,9 +58,10 @@ package struct GatewayTable: Hashable, Sendable {
     return "profile_" + String(FNV1a(text).value, radix: 16)
   }
 
-  /// A rule as statements: one for each family if it names addresses.
+  /// A rule as statements: one for each family if it names addresses. The comment is the rule's name, which nft(8) shows in its lists and
+  /// traces.
   private static func statements(_ rule: AccessRule) -> [String] {
-    let verdict = rule.isAllowing ? "accept" : "drop"
+    let verdict = (rule.isAllowing ? "accept" : "drop") + " comment \"\(rule.name)\""
     let ports = rule.ports.isEmpty ? "" : " { \(merged(rule.ports).map(\.description).joined(separator: ", ")) }"
     let transport =
       switch rule.transport {
@@ -117,9 +120,10 @@ extension GatewayTable {
       }
     }
     for (chain, statements) in profiles.sorted(by: { $0.key < $1.key }) {
-      lines += block("chain \(chain)", statements + ["drop"])
+      lines += block("chain \(chain)", statements + [Self.otherwise])
       if routed.isEmpty { continue }
-      lines += block("chain \(Self.returnChain(chain))", statements.map { $0.replacing("ct original", with: "ct reply") } + ["drop"])
+      lines += block(
+        "chain \(Self.returnChain(chain))", statements.map { $0.replacing("ct original", with: "ct reply") } + [Self.otherwise])
     }
     // Every packet of a connection, in both directions, is judged by the connection's first one: so a changed rule holds at once. Neither a
     // source without a profile nor a packet without a connection matches anything.
@@ -134,8 +138,7 @@ extension GatewayTable {
         "type filter hook forward priority filter; policy accept;",
         "iifname \"\(link)\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu",
         "oifname \"\(link)\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu",
-        "iifname \"\(link)\" jump judge", "oifname \"\(link)\" jump judge",
-      ])
+      ] + beginnings + ["iifname \"\(link)\" jump judge", "oifname \"\(link)\" jump judge"])
     // The gateway's own connections to devices have replies.
     lines += block(
       "chain input",
@@ -155,12 +158,21 @@ extension GatewayTable {
     return (lines + ["}"]).joined(separator: "\n") + "\n"
   }
 
+  /// A connection through masquerade begins with its first packet. In the middle of one that connection tracking does not know, masquerade
+  /// would take the same port as before: a connection that was cut off would go on.
+  private var beginnings: [String] {
+    translated.map {
+      "iifname \"\(link)\" oifname != \"\(link)\" \($0.family == .v4 ? "ip" : "ip6") saddr \($0) tcp flags & syn == 0 ct state new drop"
+    }
+  }
+
   /// A connection that another gateway, or this one before a restart of its machine, has judged at its first packet, and that goes on with
   /// a packet to the device: connection tracking then takes its server for the one that began it. It is judged as if the device had, by the
-  /// reply's addresses. Nothing begins so: a first packet of TCP has SYN.
+  /// reply's addresses. Nothing begins so: a first packet of TCP has SYN. A packet of the device is then a reply, and no other packet from
+  /// the link is judged so: it would be one of a device without a profile, as if the other device had asked for it.
   private var returning: [String] {
     if routed.isEmpty { return [] }
-    return ["iifname \"\(link)\"", "tcp flags & syn == 0"].flatMap { condition in
+    return ["iifname \"\(link)\" ct direction reply", "iifname != \"\(link)\" tcp flags & syn == 0"].flatMap { condition in
       IPAddress.Family.allCases.map { "\(condition) ct reply \($0 == .v4 ? "ip" : "ip6") saddr vmap @\(Self.returnMap($0))" }
     }
   }

@@ -13,6 +13,9 @@ package struct PushLedger: Equatable, Sendable {
   /// A device without a handshake for this long, in seconds, is not sent a change: a day. WireGuard tries to reach it, though its session
   /// is over, which costs handshakes without an answer where the device is away.
   static let reach: Int64 = 86_400
+  /// The seconds after a login in which a device is sent changes although no look at the link has shown a handshake. Not longer: it may
+  /// have logged in at another gateway of the store, and this one would try to reach it.
+  static let newcomer: Int64 = 60
 
   package init() {}
 
@@ -35,11 +38,15 @@ package struct PushLedger: Equatable, Sendable {
       case .everything: directory.devices.values.sorted { $0.id < $1.id }
       case .devices(let numbers): numbers.sorted().compactMap { directory.devices[$0] }
       }
-    for device in devices where now - (handshakes[device.publicKey] ?? Int64.min / 2) < Self.reach { add(device, directory) }
+    for device in devices {
+      // Its first handshake may be later than the last look.
+      let hasJustLoggedIn = directory.login(of: device.id).map { now - $0.proven < Self.newcomer } ?? false
+      if hasJustLoggedIn || now - (handshakes[device.publicKey] ?? Int64.min / 2) < Self.reach { add(device, directory) }
+    }
   }
 
   private mutating func add(_ device: Device, _ directory: Directory) {
-    guard directory.login(of: device.id) != nil, queued.insert(device.id).inserted else { return }
+    guard let login = directory.login(of: device.id), login.ended == nil, queued.insert(device.id).inserted else { return }
     queue.append(device.id)
   }
 

@@ -49,13 +49,13 @@ package enum GatewayMetrics {
       let peers = Dictionary(device.peers.map { ($0.publicKey, $0) }) { first, _ in first }
       var found: [GatewayStatus.Connection: Int64] = [:]
       for one in directory.devices.values { found[status.connection(of: one, peers[one.publicKey]), default: 0] += 1 }
-      for state in [GatewayStatus.Connection.connected, .away, .neverSeen, .refused] {
+      for state in [GatewayStatus.Connection.connected, .away, .neverSeen, .ended, .refused] {
         devices.add(found[state] ?? 0, ["state": state.rawValue.split(separator: " ").joined(separator: "_")])
       }
       if let newest = device.peers.map(\.lastHandshake).max(), newest > 0 { handshake.add(newest) }
     }
     var sessions = MetricFamily("roamward_gateway_sessions", .gauge, "Devices that logged in, and are still bound by it.")
-    sessions.add(Int64(directory.logins.count))
+    sessions.add(Int64(directory.logins.values.count { $0.ended == nil }))
     return [users, devices, sessions, handshake]
   }
 

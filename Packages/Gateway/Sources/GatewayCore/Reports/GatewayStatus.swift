@@ -30,7 +30,7 @@ package struct GatewayStatus: Hashable, Sendable {
     guard let site = directory.site else {
       return [directory.sites.isEmpty ? "gateway: not initialised" : "gateway: its key is none that the store has"]
     }
-    let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
+    let peers = peers
     let connected = directory.devices.values.filter { isConnected(peers[$0.publicKey]) }.count
     let serving = isServing ? "serving" : "not serving; start it with `systemctl start roamward-gateway`"
     var lines = away.map { [$0.description] } ?? []
@@ -44,21 +44,34 @@ package struct GatewayStatus: Hashable, Sendable {
     }
     if directory.sites.count > 1 { lines += directory.siteList.map { "site  \($0)" } }
     lines += directory.poolList(at: now).map { "pool  \($0)" }
-    let devices = directory.devices.values.compactMap { device in directory.path(of: device).map { ($0, device) } }
-    for (path, device) in devices.sorted(by: { $0.0 < $1.0 }) { lines.append("device  \(path)  \(state(device, peers[device.publicKey]))") }
-    return lines
+    return lines + self.lines(of: directory.devices.values).map { "device  \($0)" }
   }
 
   /// One line for each device that logged in.
   package var sessionLines: [String] {
-    let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
-    let found = directory.logins.values.compactMap { login -> (DevicePath, Device, Login)? in
-      guard let device = directory.devices[login.device], let path = directory.path(of: device) else { return nil }
+    let peers = peers
+    return sessions(of: directory.devices.values).map { path, device, login in
+      "\(path)  \(state(device, peers[device.publicKey]))  \(login.text)"
+    }
+  }
+
+  /// Those of these devices that logged in, by their paths.
+  func sessions(of devices: some Sequence<Device>) -> [(path: DevicePath, device: Device, login: Login)] {
+    devices.compactMap { device in
+      guard let login = directory.login(of: device.id), let path = directory.path(of: device) else { return nil }
       return (path, device, login)
-    }
-    return found.sorted { $0.0 < $1.0 }.map { path, device, login in
-      "\(path)  \(state(device, peers[device.publicKey]))  login \(Timestamp(seconds: login.proven)) by \(login.factors) from \(login.source)"
-    }
+    }.sorted { $0.path < $1.path }
+  }
+
+  /// One line for each of these devices, by their paths.
+  func lines(of devices: some Sequence<Device>) -> [String] {
+    let peers = peers
+    return devices.compactMap { device in directory.path(of: device).map { ($0, device) } }.sorted { $0.0 < $1.0 }
+      .map { "\($0)  \(state($1, peers[$1.publicKey]))" }
+  }
+
+  private var peers: [WireGuardKey: WireGuardState.Peer] {
+    Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
   }
 
   private func isConnected(_ peer: WireGuardState.Peer?) -> Bool {
@@ -67,6 +80,7 @@ package struct GatewayStatus: Hashable, Sendable {
 
   private func isRelayed(_ peer: WireGuardState.Peer?) -> Bool { (peer?.endpoint?.address).map(RelayAddress.contains) ?? false }
 
+  /// A device's addresses, and whether it is connected: since when, from where, with how many bytes.
   private func state(_ device: Device, _ peer: WireGuardState.Peer?) -> String {
     let addresses = directory.addresses(of: device.id).map(\.description).joined(separator: ", ")
     let state = connection(of: device, peer)
@@ -80,6 +94,8 @@ package struct GatewayStatus: Hashable, Sendable {
   package enum Connection: String, Hashable, Sendable {
     /// The user is locked, or the account has ended.
     case refused
+    /// An administrator has ended the session: the device has to log in again.
+    case ended = "session ended"
     case neverSeen = "never seen"
     /// The last handshake is younger than a session can be.
     case connected
@@ -90,8 +106,17 @@ package struct GatewayStatus: Hashable, Sendable {
 
   /// `peer`: the device's, as the engine reports it.
   package func connection(of device: Device, _ peer: WireGuardState.Peer?) -> Connection {
-    if !directory.isActive(device, at: now) { return .refused }
+    if !directory.isActive(device, at: now) {
+      return directory.users[device.user]?.isActive(at: now) ?? false ? .ended : .refused
+    }
     guard let peer, peer.lastHandshake > 0 else { return .neverSeen }
     return isConnected(peer) ? .connected : .away
+  }
+}
+
+extension Login {
+  /// `login 2026-11-26T23:50:27.000Z by password,code from 198.51.100.23`, with the end of the session.
+  var text: String {
+    "login \(Timestamp(seconds: proven)) by \(factors) from \(source)" + (ended.map { "  ended \(Timestamp(seconds: $0))" } ?? "")
   }
 }

@@ -8,9 +8,8 @@ extension Directory {
   }
 
   private func line(of user: User, at now: Int64) -> String {
-    let state = user.isLocked ? "locked" : user.isActive(at: now) ? "active" : "expired"
     let until = user.until.map { "  until \(Timestamp(seconds: $0))" } ?? ""
-    return "\(user.name)  \(state)\(until)\(Self.list("groups", groups(of: user.id).map(\.name)))"
+    return "\(user.name)  \(user.state(at: now))\(until)\(Self.list("groups", groups(of: user.id).map(\.name)))"
       + Self.list("devices", devices(of: user.id).map(\.name))
   }
 
@@ -47,7 +46,8 @@ extension Directory {
   /// `alice/laptop  10.77.0.2, fd77::2`.
   package func deviceList(at now: Int64) -> [String] {
     devices.values.compactMap { device in path(of: device).map { ($0, device) } }.sorted { $0.0 < $1.0 }.map { path, device in
-      "\(path)  \(addresses(of: device.id).map(\.description).joined(separator: ", "))" + (isActive(device, at: now) ? "" : "  refused")
+      "\(path)  \(addresses(of: device.id).map(\.description).joined(separator: ", "))"
+        + (isActive(device, at: now) ? "" : hasEnded(device) ? "  session ended" : "  refused")
     }
   }
 

@@ -5,7 +5,7 @@ package struct PacketEvaluation: Hashable, Sendable {
   package enum Place: String, Hashable, Sendable {
     /// The routes of the client.
     case client
-    case lease, user, access
+    case lease, user, session, access
     /// The device that has the destination's address.
     case device
     /// The gateway's machine.
@@ -53,6 +53,7 @@ package struct PacketEvaluation: Hashable, Sendable {
     if let user = directory.users[device.user] {
       judge(.user, user.isActive(at: now), user.isLocked ? "\(user.name) is locked" : user.isActive(at: now) ? "active" : "expired")
     }
+    if directory.hasEnded(device) { judge(.session, false, "it was ended; the device has to log in again") }
     let decision = AccessDecision(
       AccessQuestion(user: device.user, destination: destination, transport: transport, port: port), in: directory)
     rule = decision.rule?.name

@@ -10,28 +10,39 @@ package struct Credential: Row {
   package var codeSecret: [UInt8]
   /// The time step of the last accepted code: an earlier one, or itself, is not accepted again.
   package var codeStep: Int64
+  /// The recovery codes that are left, each for one login instead of a one-time code: SHA-256 in hexadecimal digits.
+  package var recoveryHashes: [String]
 
-  package init(id: Int64, user: Int64, password: String = "", mustChange: Bool = false, codeSecret: [UInt8] = [], codeStep: Int64 = 0) {
+  package init(
+    id: Int64, user: Int64, password: String = "", mustChange: Bool = false, codeSecret: [UInt8] = [], codeStep: Int64 = 0,
+    recoveryHashes: [String] = []
+  ) {
     self.id = id
     self.user = user
     self.password = password
     self.mustChange = mustChange
     self.codeSecret = codeSecret
     self.codeStep = codeStep
+    self.recoveryHashes = recoveryHashes
   }
 
   package static let table = TableDeclaration(
-    name: "credentials", columns: ["user_id", "password", "must_change", "code_secret", "code_step"])
+    name: "credentials", columns: ["user_id", "password", "must_change", "code_secret", "code_step", "recovery"])
   package var values: [SQLValue] {
-    [.integer(user), .text(password), SQLValue(mustChange), .bytes(codeSecret), .integer(codeStep)]
+    [
+      .integer(user), .text(password), SQLValue(mustChange), .bytes(codeSecret), .integer(codeStep),
+      recoveryHashes.isEmpty ? .null : SQLValue(list: recoveryHashes),
+    ]
   }
 
   package init(id: Int64, values: [SQLValue]) throws(RowError) {
     var row = RowReader(values)
     let (user, password, mustChange) = (row.integer(), row.text(), row.flag())
     let (secret, step) = (row.bytes(), row.integer())
-    guard row.isValid, secret.isEmpty || secret.count >= 16 else { throw RowError(table: Self.table.name, id: id) }
-    self.init(id: id, user: user, password: password, mustChange: mustChange, codeSecret: secret, codeStep: step)
+    let hashes = row.optionalText()?.split(separator: ",").map(String.init) ?? []
+    guard row.isValid, secret.isEmpty || secret.count >= 16, hashes.allSatisfy({ $0.utf8.count == 64 && $0.allSatisfy(\.isHexDigit) })
+    else { throw RowError(table: Self.table.name, id: id) }
+    self.init(id: id, user: user, password: password, mustChange: mustChange, codeSecret: secret, codeStep: step, recoveryHashes: hashes)
   }
 }
 
@@ -77,22 +88,26 @@ package struct Login: Row {
   package var factors: String
   /// The address of the client.
   package var source: String
+  /// When an administrator ended the session, in seconds since 1970: the key is refused until the device logs in again. `nil`: it goes on.
+  package var ended: Int64?
 
-  package init(id: Int64, device: Int64, proven: Int64, factors: String, source: String) {
+  package init(id: Int64, device: Int64, proven: Int64, factors: String, source: String, ended: Int64? = nil) {
     self.id = id
     self.device = device
     self.proven = proven
     self.factors = factors
     self.source = source
+    self.ended = ended
   }
 
-  package static let table = TableDeclaration(name: "logins", columns: ["device_id", "proven", "factors", "source"])
-  package var values: [SQLValue] { [.integer(device), .integer(proven), .text(factors), .text(source)] }
+  package static let table = TableDeclaration(name: "logins", columns: ["device_id", "proven", "factors", "source", "ended"])
+  package var values: [SQLValue] { [.integer(device), .integer(proven), .text(factors), .text(source), SQLValue(ended)] }
 
   package init(id: Int64, values: [SQLValue]) throws(RowError) {
     var row = RowReader(values)
     let (device, proven, factors, source) = (row.integer(), row.integer(), row.text(), row.text())
+    let ended = row.optionalInteger()
     guard row.isValid else { throw RowError(table: Self.table.name, id: id) }
-    self.init(id: id, device: device, proven: proven, factors: factors, source: source)
+    self.init(id: id, device: device, proven: proven, factors: factors, source: source, ended: ended)
   }
 }

@@ -212,16 +212,22 @@ extension Directory {
   package var sortedRules: [AccessRule] { rules.values.sorted { ($0.position, $0.id) < ($1.position, $1.id) } }
 
   /// Whether the device may connect now.
-  package func isActive(_ device: Device, at now: Int64) -> Bool { users[device.user]?.isActive(at: now) ?? false }
+  package func isActive(_ device: Device, at now: Int64) -> Bool {
+    users[device.user]?.isActive(at: now) ?? false && !hasEnded(device)
+  }
+
+  /// Whether an administrator has ended the device's session. It has to log in again.
+  package func hasEnded(_ device: Device) -> Bool { login(of: device.id)?.ended != nil }
 
   /// The merged settings of a device: its own, then those of its user, of the user's groups by precedence, of everybody.
   package func pushedSettings(of device: Device) -> PushedSettings {
-    let scopes: [Settings.Scope] =
-      [.device(device.id), .user(device.user)] + groups(of: device.user).map { .group($0.id) } + [.everybody]
-    return scopes.reduce(PushedSettings()) { merged, scope in
+    ([.device(device.id)] + scopes(of: device.user)).reduce(PushedSettings()) { merged, scope in
       settings(for: scope).map { merged.completed(by: $0.pushed) } ?? merged
     }
   }
+
+  /// The scopes of all devices of a user, the most specific one first.
+  func scopes(of user: Int64) -> [Settings.Scope] { [.user(user)] + groups(of: user).map { .group($0.id) } + [.everybody] }
 
   package func settings(for scope: Settings.Scope) -> Settings? { settingsOfScopes[scope].flatMap { settings[$0] } }
 }

@@ -21,6 +21,9 @@ package struct User: Row {
   /// Whether the user's devices may connect now.
   package func isActive(at now: Int64) -> Bool { !isLocked && until.map { now < $0 } ?? true }
 
+  /// In a word: `locked`, `active` or `expired`.
+  package func state(at now: Int64) -> String { isLocked ? "locked" : isActive(at: now) ? "active" : "expired" }
+
   package static let table = TableDeclaration(name: "users", columns: ["name", "locked", "until", "subject"])
   package var values: [SQLValue] { [.text(name.description), SQLValue(isLocked), SQLValue(until), SQLValue(subject)] }
 

@@ -98,12 +98,17 @@ package struct PushedSettings: Hashable, Sendable {
       keepalive: keepalive ?? wider.keepalive)
   }
 
+  /// The settings that are given, with their values as they are written.
+  package var entries: [(name: String, values: [String])] {
+    func texts(_ values: [some CustomStringConvertible]?) -> [String]? { values.map { $0.map(\.description) } }
+    return [
+      ("routes", texts(routes)), ("dns", texts(dns)), ("search", texts(search)), ("mtu", texts(mtu.map { [$0] })),
+      ("keepalive", texts(keepalive.map { [$0] })),
+    ].compactMap { name, values in values.map { (name, $0) } }
+  }
+
   /// One line for each setting. Its digest is the hash by which a client and a gateway compare their settings.
   package var text: String {
-    func line(_ key: String, _ values: [some CustomStringConvertible]?) -> String {
-      values.map { "\(key) \($0.isEmpty ? "none" : $0.map(\.description).joined(separator: ", "))\n" } ?? ""
-    }
-    return line("routes", routes) + line("dns", dns) + line("search", search) + line("mtu", mtu.map { [$0] })
-      + line("keepalive", keepalive.map { [$0] })
+    entries.map { "\($0.name) \($0.values.isEmpty ? "none" : $0.values.joined(separator: ", "))\n" }.joined()
   }
 }

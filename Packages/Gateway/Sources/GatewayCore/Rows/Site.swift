@@ -24,7 +24,8 @@ package struct Site: Row {
     }
   }
 
-  /// The most gateways of a store: a client gets the list of all of them.
+  /// The most gateways with keys of their own in a store: as many as the list has that a client gets (`GatewaySite.most`). Clients of the
+  /// others would never learn of one beyond. Machines with one key (a pair) are one.
   package static let most = 8
   /// The name of the first gateway if `init` gets none.
   package static let usualName = GatewayName("main")

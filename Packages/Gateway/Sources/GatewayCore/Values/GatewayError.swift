@@ -8,5 +8,9 @@ package struct GatewayError: Error, Hashable, Sendable, CustomStringConvertible 
     self.help = help
   }
 
+  package static func noUser(_ name: GatewayName) -> GatewayError {
+    GatewayError("there is no user \(name)", help: "`roamward-gateway user list` lists the users")
+  }
+
   package var description: String { help.map { "\(text)\n  help: \($0)" } ?? text }
 }

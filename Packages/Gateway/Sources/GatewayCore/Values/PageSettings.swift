@@ -4,20 +4,26 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
   package var port: UInt16
   /// Members of this group are administrators of the page; `nil`: it has none.
   package var administrators: GatewayName?
+  /// Members of this group see what administrators see, and may end sessions; `nil`: the page has none.
+  package var operators: GatewayName?
   /// Further names of the page, besides the gateway's addresses inside the tunnel.
   package var names: [String]
   /// The most devices that a user may have before the page refuses another one.
   package var deviceLimit: Int
 
-  package init(port: UInt16 = 80, administrators: GatewayName? = nil, names: [String] = [], deviceLimit: Int = 10) {
+  package init(
+    port: UInt16 = 80, administrators: GatewayName? = nil, operators: GatewayName? = nil, names: [String] = [], deviceLimit: Int = 10
+  ) {
     self.port = port
     self.administrators = administrators
+    self.operators = operators
     self.names = names
     self.deviceLimit = deviceLimit
   }
 
   package var description: String {
     "port \(port)\ndevices \(deviceLimit)\n" + (administrators.map { "administrators \($0)\n" } ?? "")
+      + (operators.map { "operators \($0)\n" } ?? "")
       + names.map { "name \($0)\n" }.joined()
   }
 
@@ -37,6 +43,9 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
       case "administrators":
         guard let group = GatewayName(words[1]) else { return nil }
         administrators = group
+      case "operators":
+        guard let group = GatewayName(words[1]) else { return nil }
+        operators = group
       case "name": names.append(words[1])
       default: return nil
       }
@@ -45,4 +54,26 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
 
   /// The page's values of `Host`: port 80 is not written (RFC 9110 section 7.2).
   package func hosts(of addresses: [String]) -> [String] { (addresses + names).map { port == 80 ? $0 : "\($0):\(port)" } }
+}
+
+/// What a person may do by the page, the more powerful one last.
+package enum PageRole: Int, Hashable, Sendable, Comparable {
+  /// See and change the person's own devices.
+  case user
+  /// See everything.
+  case administrator
+  /// End sessions as well.
+  case `operator`
+
+  package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}
+
+extension Directory {
+  /// The role of a user, and the group that gives it.
+  package func role(of user: Int64, in settings: PageSettings?) -> (role: PageRole, group: GatewayName?) {
+    for (role, name) in [(PageRole.operator, settings?.operators), (.administrator, settings?.administrators)] {
+      if let name, let group = group(named: name), isMember(user, of: group.id) { return (role, name) }
+    }
+    return (.user, nil)
+  }
 }

@@ -104,9 +104,12 @@ function removal(device, isThis) {
   return button;
 }
 
+let isOperator = false;
+
 async function showMine() {
   const me = await ask("/api/me");
-  element("who").textContent = `${me.user}, on ${me.device}${me.administrator ? ", administrator" : ""}`;
+  isOperator = me.operator;
+  element("who").textContent = `${me.user}, on ${me.device}${me.operator ? ", operator" : me.administrator ? ", administrator" : ""}`;
   element("tabs").hidden = !me.administrator;
   fill(element("mine").querySelector("table"), me.devices.map((one) => [
     cell(one.device + (one.device === me.device ? " (this one)" : "")), state(one.state), cell(one.addresses.join(", ")),
@@ -146,6 +149,21 @@ element("hide").addEventListener("click", hide);
 
 // --- administrators -------------------------------------------------------------------------------------------------
 
+// For operators: ends the session of a device that has logged in.
+function end(one) {
+  if (!isOperator || one.login === null || one.login.ended !== null) return "";
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "End session";
+  button.addEventListener("click", () => attempt(async () => {
+    const device = `${one.user}/${one.device}`;
+    if (!confirm(`End the session of ${device}? It has to log in again.`)) return;
+    await ask("/api/admin/sessions", { device }, "DELETE");
+    await showDevices();
+  }));
+  return button;
+}
+
 async function showDevices() {
   const found = await ask("/api/admin/devices", { search: element("search").search.value.trim() });
   const more = found.more > 0 ? `; ${found.more} more are not shown, search for them` : "";
@@ -153,7 +171,7 @@ async function showDevices() {
   fill(element("devices").querySelector("table"), found.devices.map((one) => [
     cell(`${one.user}/${one.device}`), state(one.state), cell(one.addresses.join(", ")), cell(one.endpoint), cell(age(one.handshake)),
     cell(bytes(one.received), "number"), cell(bytes(one.sent), "number"),
-    cell(one.login === null ? "" : `${time(one.login.time)}, ${one.login.factors}, from ${one.login.source}`),
+    cell(one.login === null ? "" : `${time(one.login.time)}, ${one.login.factors}, from ${one.login.source}`), cell(end(one)),
   ]));
 }
 

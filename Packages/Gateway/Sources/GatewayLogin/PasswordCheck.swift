@@ -1,0 +1,78 @@
+import LoginProtocol
+import NetworkTypes
+
+extension LoginConversation {
+  struct PasswordCheck {
+    var hello: LoginHello
+    /// As it was given.
+    var name: String
+    /// The last message of the client.
+    var since: Moment
+    var factors: [LoginMethod] = [.password]
+    var judge = Judge.gateway
+
+    enum Judge {
+      case gateway
+      /// A service of the network, for this name.
+      case service
+      /// The same for a name without a user: the gateway has refused the password.
+      case serviceForDecoy
+    }
+  }
+
+  /// Of the first question of a service that checks passwords.
+  static let questionGrain = Duration.seconds(1)
+
+  /// Whether a service of the network checks passwords.
+  private var hasService: Bool { passwordGrain != Self.grain }
+
+  mutating func receive(
+    _ answer: LoginAnswer, of check: PasswordCheck, _ limits: inout LoginLimits, at now: Moment
+  ) -> [LoginEffect] {
+    var check = check
+    switch answer {
+    case .account where check.judge == .serviceForDecoy: return end(.failed(.wrong, retryAfter: 0), check, now)
+    case .account(let account):
+      limits.succeed(check.name, from: address)
+      let session = Session(hello: check.hello, account: account, name: check.name, factors: check.factors)
+      return identified(session, since: check.since, at: now)
+    case .prompt(let text, let echo):
+      guard check.hello.methods.contains(.prompt) else { return hold(.failed(.unsupported, retryAfter: 0), check.since, now, .close) }
+      // What comes before an answer of the client: the gateway's own hash took its time before.
+      let grain = hasService && check.factors == [.password] ? Self.questionGrain : Self.grain
+      return hold(.prompt(text: text, echo: echo), check.since, now, .prompt(check), grain: grain)
+    case .refused(let refusal):
+      switch check.judge {
+      case .gateway where hasService:
+        check.judge = .serviceForDecoy
+        state = .checkingPassword(check)
+        return [.note(refusal, name: check.name), .checkDecoy]
+      case .gateway, .service: return [.note(refusal, name: check.name)] + end(.failed(.wrong, retryAfter: 0), check, now)
+      case .serviceForDecoy: return end(.failed(.wrong, retryAfter: 0), check, now)
+      }
+    case .unavailable, .busy:
+      let message = GatewayMessage.failed(answer == .busy ? .later : .unavailable, retryAfter: answer == .busy ? 5 : 15)
+      if check.judge == .gateway {
+        limits.withdraw(check.name, from: address)
+        state = .closed
+        return [.send(message), .close]
+      }
+      // It counts for each name alike: of some, a wrong password was refused before.
+      limits.shorten(check.name, from: address)
+      return end(message, check, now)
+    default: return []
+    }
+  }
+
+  /// The password is checked by the service, not by the gateway.
+  package mutating func passOn() {
+    guard case .checkingPassword(var check) = state else { return }
+    check.judge = .service
+    state = .checkingPassword(check)
+  }
+
+  /// What the service says of a password, at its time.
+  private mutating func end(_ message: GatewayMessage, _ check: PasswordCheck, _ now: Moment) -> [LoginEffect] {
+    hold(message, check.since, now, .close, grain: passwordGrain)
+  }
+}

@@ -1,0 +1,57 @@
+import TestSupport
+import Testing
+
+/// Gateways that share a store on PostgreSQL: settings, sessions, addresses, and what stays when a server or a gateway is killed.
+@Suite(.serialized, .forScenes) struct SeveralGatewaysTests {
+  @Test(
+    "100 devices keep their sessions while the server of the store is dead", .needs("python3", "pgrep", "od", "ss"),
+    .enabled(if: GatewayScene.hasServer, "needs PostgreSQL"), .timeLimit(.minutes(10)))
+  func deadServer() throws {
+    try GatewayScene.play(
+      "crowd", "server", with: GatewayScene.loginClient, ["FILL": GatewayScene.root + "/Benchmarks/gatewaylab.py"], limit: .seconds(540))
+  }
+
+  @Test(
+    "two gateways share a store on PostgreSQL: what one changes the other one does, and without the server everybody stays",
+    .enabled(if: GatewayScene.hasServer, "needs PostgreSQL"),
+    .timeLimit(.minutes(10)))
+  func sharedStore() throws {
+    try GatewayScene.play("shared", with: GatewayScene.loginClient, limit: .seconds(540))
+  }
+
+  @Test(
+    "a change is in force at every other gateway, by notifications, and within 15 s where the packets of a gateway's connection vanish",
+    .enabled(if: GatewayScene.hasServer, "needs PostgreSQL"), .timeLimit(.minutes(10)))
+  func silent() throws {
+    try GatewayScene.play("silent", limit: .seconds(540))
+  }
+
+  @Test(
+    "a pair with one address: a download goes on across kill -9 of the active gateway, by masquerade with conntrackd and by our agent too",
+    .enabled(
+      if: GatewayScene.hasServer && (try? shell("command -v keepalived conntrackd conntrack python3 wireguard-go sysctl ss jq")) != nil,
+      "needs PostgreSQL, keepalived, conntrackd, jq and python3"),
+    .timeLimit(.minutes(5)), arguments: ["routed", "translated", "agent", "agent6"])
+  func pair(kind: String) throws {
+    try GatewayScene.play(
+      "pair", kind, with: ["FLOW": GatewayScene.folder + "/flow.py", "EXAMPLES": GatewayScene.root + "/examples/gateway-pair"])
+  }
+
+  @Test(
+    "both gateways of a pair give addresses of one pool, while one is killed again and again: none is given twice (GRANTS, SEED)",
+    .enabled(if: GatewayScene.hasServer, "needs PostgreSQL"), .timeLimit(.minutes(30)))
+  func grants() throws {
+    try GatewayScene.play(
+      "grants", with: ["GRANTS": GatewayScene.variable("GRANTS") ?? "60", "SEED": GatewayScene.seed], limit: .seconds(1_700))
+  }
+
+  @Test(
+    "devices log in at both gateways of a pair at once, while one is killed again and again: each has one address (LOGINS, SEED)",
+    .enabled(if: GatewayScene.hasServer && (try? shell("command -v xargs ss")) != nil, "needs PostgreSQL, xargs and ss"),
+    .timeLimit(.minutes(30)))
+  func logins() throws {
+    try GatewayScene.play(
+      "logins", with: GatewayScene.loginClient, ["LOGINS": GatewayScene.variable("LOGINS") ?? "60", "SEED": GatewayScene.seed],
+      limit: .seconds(1_700))
+  }
+}
