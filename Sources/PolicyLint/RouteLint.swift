@@ -21,20 +21,22 @@ func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
   }
 }
 
-/// Finds prefixes of two personal tunnels, so that their order decides. Enterprise tunnels are never up together. Narrower prefixes beside
-/// a tunnel that includes everything are intended. A prefix that one of the two excludes is no conflict. One finding for two tunnels.
+/// Finds prefixes of two personal tunnels, so that their order decides. Enterprise tunnels are never up together. Between a tunnel for a
+/// part of the addresses and one for everything the part wins, as intended (``TunnelPolicy/slots``). A prefix that one of the two excludes
+/// is no conflict. One finding for two tunnels.
 func overlappingRoutes(of tunnels: [TunnelPolicy]) -> [LintFinding] {
   var findings: [LintFinding] = []
   let claims = tunnels.enumerated().filter { $0.element.precedence == .personal }.flatMap { i, tunnel in
     (tunnel.knownIncludes ?? []).uniqued().map { (prefix: $0, tunnel: i) }
   }
+  let takesPart = tunnels.map(\.takesPart)
   var told = Set<[Int]>()
   var open: [(prefix: IPPrefix, tunnel: Int)] = []
   for claim in claims.sorted(by: { ($0.prefix, $0.tunnel) < ($1.prefix, $1.tunnel) }) {
     // A prefix that does not contain this one contains none of the following ones.
     while let top = open.last, !top.prefix.contains(claim.prefix) { open.removeLast() }
     let rival = open.last { other in
-      other.tunnel != claim.tunnel && (other.prefix.length > 0 || claim.prefix.length == 0)
+      other.tunnel != claim.tunnel && takesPart[other.tunnel] == takesPart[claim.tunnel]
         && ![other.tunnel, claim.tunnel].contains { tunnels[$0].routes?.exclude.contains { $0.contains(claim.prefix) } ?? false }
     }
     open.append(claim)

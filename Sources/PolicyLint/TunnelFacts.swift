@@ -3,15 +3,6 @@ import NetworkTypes
 import RoamwardCore
 
 extension TunnelPolicy {
-  /// The prefixes that go into the tunnel, as `tunnelRoutes` makes them; `nil` if only the provider knows them.
-  var knownIncludes: [IPPrefix]? {
-    if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
-    if let include = routes?.include, !include.isEmpty { return include }
-    guard case .wireGuard(let provider) = provider else { return nil }
-    guard provider.configuration.routesFromAllowedIPs else { return nil }
-    return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
-  }
-
   /// True if the tunnel takes an address. The longest prefix that contains it decides; an exclusion takes precedence over an equal
   /// inclusion.
   func takes(_ address: IPAddress, within includes: [IPPrefix]) -> Bool {

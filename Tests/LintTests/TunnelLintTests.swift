@@ -37,6 +37,10 @@ import Testing
     #expect(kinds(corp, tunnel("lab", include: ["192.0.2.0/24", "2001:db8::/32"])) == [])
     #expect(kinds(corp, tunnel("everything", include: ["0.0.0.0/0", "::/0"])) == [])
     #expect(kinds(tunnel("a", include: ["0.0.0.0/0"]), tunnel("b", include: ["0.0.0.0/0"])) == [.overlappingRoutes])
+    // A tunnel for a part wins against one for everything, however that is written.
+    #expect(kinds(corp, tunnel("vpn", include: ["0.0.0.0/1", "128.0.0.0/1"])) == [])
+    #expect(kinds(corp, tunnel("vpn", include: ["0.0.0.0/0", "10.0.0.0/8"])) == [])
+    #expect(kinds(tunnel("a", include: ["0.0.0.0/0"]), tunnel("b", include: ["::/0", "10.0.0.0/8"])) == [.overlappingRoutes])
     #expect(kinds(tunnel("corp", include: ["10.0.0.0/8"], exclude: ["10.1.0.0/16"]), tunnel("lab", include: ["10.1.0.0/16"])) == [])
     #expect(
       lint(PolicySet(tunnels: [corp, tunnel("lab", include: ["10.1.0.0/16"])])).first?.message

@@ -216,6 +216,17 @@ import Testing
     #expect(captured?.askees.flatMap(\.servers) == [Sample.address("10.0.0.53")])
     #expect(wanted.capturedFate(of: Sample.domain("www.example"), on: network) == nil)
     #expect(desired(setup(dns(), level: .nothing)).capturedFate(of: Sample.domain("corp.example"), on: network)?.refusal != nil)
+    // Of a tunnel for a part and one for everything that answer every name, that for everything does, as in the system's resolver.
+    var (home, vpn) = (setup(dns()), setup(dns()))
+    home.policy.dns?.matchDomains = []
+    home.slot = 500
+    vpn.policy.name = "vpn"
+    vpn.policy.dns = DNSPolicy(servers: [Sample.address("10.1.0.53")], names: .capture)
+    vpn.policy.routes = RoutePolicy(include: [.everything(.v4), .everything(.v6)])
+    (vpn.slot, vpn.link) = (750, "vpn")
+    let underlay = UnderlayFit(network, resolver: ResolverChoice(Self.facts(), file: .untouchable(reason: "a link")))
+    let both = DesiredState(of: [home, vpn], on: underlay)
+    #expect(both.capturedFate(of: Sample.domain("www.example"), on: network)?.askees.flatMap(\.servers) == [Sample.address("10.1.0.53")])
     // The system's resolver is still systemd-resolved.
     let fate = wanted.fate(of: Sample.domain("wiki.corp.example"), on: network, by: ResolverChoice(Self.facts(), file: .absent))
     #expect(fate.askees.map(\.link) == ["corp"])

@@ -151,6 +151,6 @@ import Testing
     #expect(others.takenSlots == [500, 501, 2])
     #expect(others.collisions.count == 3)
     #expect(others.collisions.last?.contains("Roamward's own mark") == true)
-    #expect(TunnelSetup.freeSlot(for: .personal, used: others.takenSlots) == 502)
+    #expect(TunnelSetup.freeSlot(for: Sample.tunnel(rules: []), used: others.takenSlots) == 502)
   }
 }

@@ -170,6 +170,17 @@ import Testing
       fate("www.example", [setup("corp", corp)], Self.debian, file: .untouchable(reason: "a link")).askees.map(\.tunnel) == ["corp", nil])
   }
 
+  @Test("names that a tunnel for everything and one for a part claim go to the one for everything") func wholeAndPart() {
+    let home = DNSPolicy(servers: [Sample.address("10.0.0.53")])
+    let all = DNSPolicy(servers: [Sample.address("192.0.2.53")])
+    let whole = setup("vpn", all, slot: 750, routes: RoutePolicy(include: [.everything(.v4), .everything(.v6)]))
+    for facts in [Self.resolved, Self.openresolv] {
+      #expect(fate("www.example", [setup("home", home), whole], facts).askees.map(\.tunnel) == ["vpn"])
+      #expect(fate("www.example", [setup("home", home)], facts).askees.map(\.tunnel) == ["home"])
+    }
+    #expect(fate("wiki.corp.example", [setup("corp", corp), whole], Self.resolved).askees.map(\.tunnel) == ["corp"])
+  }
+
   @Test("two tunnels that claim the same names: the first has them, and it is told") func rivals() {
     let all = DNSPolicy(servers: [Sample.address("10.0.0.53")])
     let other = DNSPolicy(servers: [Sample.address("10.1.0.53")], searchDomains: [Sample.domain("home.example")])

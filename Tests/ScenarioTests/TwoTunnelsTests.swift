@@ -58,6 +58,41 @@ struct TwoTunnelsTests {
       """)
     #expect(seen.lines == ["[dev lab, dev lab]", "[dev corp, dev lab]"])
   }
+
+  @Test("for a part of the addresses and for all of them: the part takes its own, whichever starts first, also past a kill switch")
+  func partOfAll() throws {
+    let scene = try Scene([
+      "50-corp.yaml": corp.with("class: enterprise", "class: personal"),
+      "10-lab.yaml": lab.with("[10.77.0.0/16, 10.88.0.0/16] }", "[default] }\n    kill-switch: \"on\""),
+    ])
+    try scene.run("second_gateway gw1 10.88.0.1/16 51821 10.88.0.2/32 >$policies/lab.conf; chmod 600 $policies/lab.conf")
+    let seen = try scene.run(
+      """
+      go cafe
+      start_agent
+      both_up() { tunnel_is lab connected; tunnel_is corp connected; }
+      both_up
+      \(ways)
+      intranet_loads && say loads
+      for tunnel in corp lab; do
+        roamward down $tunnel --wait 60
+        \(ways)
+        roamward resume $tunnel
+        both_up
+        \(ways)
+      done
+      sed -i 's|include: .*|include: [10.88.0.0/16] }|' $policies/10-lab.yaml
+      within 5 way_is 203.0.113.80 wlan0
+      \(ways)
+      intranet_loads && say loads
+      say "table $(field lab table)"
+      """)
+    #expect(
+      seen.lines.filter { $0.hasPrefix("[") } == [
+        "[dev corp, dev lab]", "[loads]", "[dev lab, dev lab]", "[dev corp, dev lab]", "[dev corp, dev wlan0]", "[dev corp, dev lab]",
+        "[dev corp, dev lab]", "[loads]", "[table 21750]",
+      ])
+  }
 }
 
 private let lab = """

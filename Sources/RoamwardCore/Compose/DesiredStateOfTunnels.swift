@@ -34,7 +34,7 @@ extension DesiredState {
     }
     addPassages(ordered)
     addRulesForOthers(ordered, underlay.others)
-    let up = ordered.filter { $0.level.hasRoutes && refusals[$0.policy.name] == nil }
+    let up = ordered.filter { $0.level.hasRoutes && refusals[$0.policy.name] == nil }.inOrderOfNames
     let down = ordered.filter { !up.contains($0) }
     applyDNS(of: up, on: underlay, isWatching: ordered.contains { $0.watch != nil })
     refuseNames(of: ordered, down: down, on: underlay)

@@ -93,7 +93,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     else { return nil }
     // Between two networks, and while a fact is awaited, the names stay what they are.
     let basis = decision.isSettled ? decision : settledDecisions[policy.name]
-    var watch = basis.map { policy.watch(by: $0, on: snapshot) } ?? policy.watchUntilDecided(on: snapshot)
+    var watch = basis.map { policy.watch(by: $0, on: snapshot) } ?? policy.watchUntilDecided(on: snapshot, hasRoutes: setup.level.hasRoutes)
     watch?.progress = setup.progress
     return watch
   }
@@ -139,12 +139,11 @@ package struct DesiredTunnels: Hashable, Sendable {
   private func setup(
     of policy: TunnelPolicy, at level: TunnelMachine.Level, _ standing: Standing?, _ used: inout Set<UInt32>
   ) -> TunnelSetup {
-    let slots = TunnelSetup.slots(for: policy.precedence)
     guard level > .nothing else {
-      return TunnelSetup(policy: policy, level: .nothing, slot: slots.lowerBound, link: policy.linkName, device: .foreign)
+      return TunnelSetup(policy: policy, level: .nothing, slot: policy.slots.lowerBound, link: policy.linkName, device: .foreign)
     }
-    let kept = standing.flatMap { $0.isRunning && slots.contains($0.setup.slot) ? $0.setup.slot : nil }
-    let slot = kept ?? TunnelSetup.freeSlot(for: policy.precedence, used: used)
+    let kept = standing.flatMap { $0.isRunning && policy.slotsOfClass.contains($0.setup.slot) ? $0.setup.slot : nil }
+    let slot = kept ?? TunnelSetup.freeSlot(for: policy, used: used)
     used.insert(slot)
     let isSame = standing?.setup.policy.provider.isSameTunnel(as: policy.provider) ?? false
     var setup = TunnelSetup(

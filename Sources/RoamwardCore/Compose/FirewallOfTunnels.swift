@@ -4,7 +4,7 @@ import NetworkTypes
 extension FirewallTable {
   /// The addresses that the tunnels' kill switches and guards block on this underlay; `nil`: none.
   package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil, guards active: [GuardSetup] = []) {
-    // The order of slots is that of starts; the same kill switches have to make the same table.
+    // The order of slots depends on that of starts; the same kill switches have to make the same table.
     let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
     let guarding = tunnels.filter(\.isGuarding)
     self.init(

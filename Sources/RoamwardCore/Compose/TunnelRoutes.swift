@@ -112,7 +112,7 @@ extension TunnelSetup {
 
 extension [IPPrefix] {
   /// Whether the prefixes include the whole family: in one prefix, or in two halves, a common way to be more specific than a default route.
-  fileprivate func holdsEverything(of family: IPAddress.Family) -> Bool {
+  func holdsEverything(of family: IPAddress.Family) -> Bool {
     contains(.everything(family)) || Set(lazy.filter { $0.family == family && $0.length == 1 }).count == 2
   }
 }

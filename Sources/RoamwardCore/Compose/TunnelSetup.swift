@@ -51,12 +51,9 @@ package struct TunnelSetup: Hashable, Sendable {
     return routes.lanNetworks.isEmpty || isOnLANNetwork ? said : .block
   }
 
-  /// Enterprise tunnels come before personal ones in the order of the rules, and so win if both include a destination.
-  package static func slots(for precedence: TunnelClass) -> Range<UInt32> { precedence == .enterprise ? 0..<500 : 500..<1000 }
-
-  /// The lowest free slot of the class; with 500 running tunnels of a class, the last slot is shared.
-  package static func freeSlot(for precedence: TunnelClass, used: Set<UInt32>) -> UInt32 {
-    let all = slots(for: precedence)
+  /// The lowest free slot of a tunnel; with as many running tunnels as it may have slots, the last one is shared.
+  package static func freeSlot(for policy: TunnelPolicy, used: Set<UInt32>) -> UInt32 {
+    let all = policy.slots
     return all.first { !used.contains($0) } ?? all.upperBound - 1
   }
 
@@ -65,6 +62,37 @@ package struct TunnelSetup: Hashable, Sendable {
     if InterfaceName(name) != nil, name != Ownership.refusalLink { return name }
     let hash = name.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
     return "rw-" + String(hash, radix: 16)
+  }
+}
+
+extension TunnelPolicy {
+  /// The slots that the tunnel may get when it starts. Their order is that of the rules, so the first of several tunnels that include a
+  /// destination wins: enterprise tunnels before personal ones, and of these such that take a part of the addresses before such that take
+  /// everything.
+  package var slots: Range<UInt32> {
+    let all = slotsOfClass
+    let middle = (all.lowerBound + all.upperBound) / 2
+    return precedence == .enterprise ? all : takesPart ? all.lowerBound..<middle : middle..<all.upperBound
+  }
+
+  /// The slots of all tunnels of its class: a running tunnel keeps its slot among them.
+  package var slotsOfClass: Range<UInt32> { precedence == .enterprise ? 0..<500 : 500..<1000 }
+
+  /// Whether it is known before the tunnel starts that it includes less than all addresses of each family.
+  package var takesPart: Bool {
+    guard let known = knownIncludes, !known.isEmpty else { return false }
+    return !IPAddress.Family.allCases.contains(where: known.holdsEverything)
+  }
+}
+
+extension [TunnelSetup] {
+  /// The order in which tunnels win names that several claim: that of their slots, but of personal ones such that take everything, names
+  /// too, come first.
+  var inOrderOfNames: [TunnelSetup] {
+    let ranked = map { tunnel in
+      (tunnel.policy.precedence == .enterprise ? 0 : !tunnel.dns.isSplit && !tunnel.policy.takesPart ? 1 : 2, tunnel)
+    }
+    return ranked.sorted { ($0.0, $0.1.slot) < ($1.0, $1.1.slot) }.map(\.1)
   }
 }
 

@@ -16,17 +16,18 @@ extension TunnelPolicy {
 
   /// The watch under this decision.
   package func watch(by decision: Decision, on snapshot: NetworkSnapshot) -> NameWatch? {
-    namingRule(of: decision).flatMap { watch(by: $0, on: snapshot) }
+    namingRule(of: decision).flatMap { watch(by: watchedEntries(of: $0), on: snapshot) }
   }
 
-  /// The watch while no decision was made yet: by the first rule that watches names.
-  func watchUntilDecided(on snapshot: NetworkSnapshot) -> NameWatch? {
-    onDemand.rules.first { !watchedEntries(of: $0).isEmpty }.flatMap { watch(by: $0, on: snapshot) }
+  /// The watch while no decision was made yet: by the first rule that starts the tunnel by names. `hasRoutes`: look-ups of its own names
+  /// are packets into it. Otherwise a rule that would arm it watches these too, since they would be asked outside.
+  func watchUntilDecided(on snapshot: NetworkSnapshot, hasRoutes: Bool) -> NameWatch? {
+    onDemand.rules.lazy.map { hasRoutes ? watchedEntries(of: $0) : watchedEntries(of: $0, except: []) }.first { !$0.isEmpty }
+      .flatMap { watch(by: $0, on: snapshot) }
   }
 
-  /// The watch by a rule. A probe that is not answered starts the tunnel at each look-up of its names.
-  private func watch(by rule: Rule, on snapshot: NetworkSnapshot) -> NameWatch? {
-    let rules = watchedEntries(of: rule)
+  /// The watch by these entries. A probe that is not answered starts the tunnel at each look-up of its names.
+  private func watch(by rules: [ConnectionRule], on snapshot: NetworkSnapshot) -> NameWatch? {
     if rules.isEmpty { return nil }
     var entries: [NameWatch.Entry] = []
     var taken: [DomainList] = []

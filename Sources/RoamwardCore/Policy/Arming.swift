@@ -62,14 +62,17 @@ extension ArmingObstacle: CustomStringConvertible {
 extension TunnelPolicy {
   /// The prefixes that the policy includes, else those of the provider's own configuration; empty if only the provider knows them.
   package var namedPrefixes: [IPPrefix] {
+    if let known = knownIncludes { return known }
+    if case .installed(let provider) = provider { return provider.settings.included }
+    return []
+  }
+
+  /// The prefixes that go into the tunnel, as they are known before it starts; `nil` if only the provider knows them.
+  package var knownIncludes: [IPPrefix]? {
     if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = routes?.include, !include.isEmpty { return include }
-    switch provider {
-    case .wireGuard(let provider):
-      return provider.configuration.routesFromAllowedIPs ? provider.configuration.peers.flatMap(\.allowedIPs).uniqued() : []
-    case .installed(let provider): return provider.settings.included
-    case .command, .service: return []
-    }
+    guard case .wireGuard(let provider) = provider, provider.configuration.routesFromAllowedIPs else { return nil }
+    return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
   }
 
   /// The policy's name servers, else those of the provider's own configuration.

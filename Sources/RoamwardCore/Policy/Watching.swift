@@ -5,11 +5,14 @@ import NetworkTypes
 extension TunnelPolicy {
   /// The entries of this rule that the name server has to watch, in order; empty: it watches nothing.
   package func watchedEntries(of rule: Rule) -> [ConnectionRule] {
+    watchedEntries(of: rule, except: armingObstacle(of: rule) == nil ? dnsInForce.ownDomains : [])
+  }
+
+  /// The entries of this rule that the name server has to watch, without names of `own`, whose look-ups are packets into the tunnel.
+  func watchedEntries(of rule: Rule, except own: [DomainName]) -> [ConnectionRule] {
     guard rule.action == .evaluateConnection else { return [] }
-    let own = armingObstacle(of: rule) == nil ? dnsInForce.ownDomains : []
     let watched = rule.connections.compactMap { entry -> ConnectionRule? in
       var entry = entry
-      // The look-ups of these names are packets into the tunnel.
       if entry.action != .neverConnect { entry.domains = DomainList(entry.domains.filter { !$0.isWithin(anyOf: own) }) }
       return entry.domains.isEmpty ? nil : entry
     }

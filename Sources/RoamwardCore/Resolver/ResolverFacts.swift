@@ -53,6 +53,8 @@ package struct ObservedResolver: Equatable, Sendable {
   /// The servers that resolv.conf names, whichever program wrote it.
   package var effectiveServers: [IPAddress]
   package var nameServer = ObservedNameServer.absent
+  /// What our own name server lacks, for people; `nil`: nothing.
+  package var shortage: String?
 
   package init(
     facts: ResolverFacts = ResolverFacts(), links: [String: LinkResolver] = [:], touched: Set<String> = [],

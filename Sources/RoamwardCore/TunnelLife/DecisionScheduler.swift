@@ -140,8 +140,12 @@ package struct DecisionScheduler: Equatable, Sendable {
     releases[tunnel] = nil
   }
 
-  /// Restarts the waits on another network.
-  package mutating func restartWaits() { waits = [:] }
+  /// Restarts the waits on another network, or without one. A decision that watches no names is of the last network alone: until the rules
+  /// have decided here, names are watched that they may watch.
+  package mutating func restartWaits(hasNetwork: Bool) {
+    waits = [:]
+    if hasNetwork { settled = settled.filter { $0.value.outcome == .evaluateConnection } }
+  }
 
   private mutating func end(_ isOver: (String, ManualOverride) -> Bool) -> [String] {
     let ended = overrides.filter(isOver).keys.sorted()

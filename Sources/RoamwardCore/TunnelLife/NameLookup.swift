@@ -28,7 +28,13 @@ package struct NameLookup: Hashable, Sendable {
 
 extension NameLookup: CustomStringConvertible {
   /// `a look-up of git.corp.example by user 1000 in user.slice/app-firefox.scope`.
+  package var description: String { "a look-up of \(name)\(asker.map { "\($0)" } ?? "")" }
+}
+
+extension NameLookup.Asker: CustomStringConvertible {
+  /// Behind the name. systemd-resolved asks for other programs, and says of none that it has asked.
   package var description: String {
-    "a look-up of \(name)" + (asker.map { asker in " by user \(asker.user)" + (asker.controlGroup.map { " in \($0)" } ?? "") } ?? "")
+    if let controlGroup, controlGroup.hasSuffix("/systemd-resolved.service") { return " through systemd-resolved" }
+    return " by user \(user)" + (controlGroup.map { " in \($0)" } ?? "")
   }
 }
