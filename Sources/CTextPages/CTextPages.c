@@ -25,7 +25,7 @@ static int release(struct dl_phdr_info *object, size_t size, void *sum) {
   uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
   for (int i = 0; i < object->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-    if (segment->p_type != PT_LOAD || (segment->p_flags & (PF_X | PF_W)) != PF_X) continue;
+    if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
     uintptr_t begin = (object->dlpi_addr + segment->p_vaddr) & ~mask;
     uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz + mask) & ~mask;
     if (madvise((void *)begin, end - begin, MADV_DONTNEED) == 0) *(size_t *)sum += end - begin;

@@ -50,8 +50,11 @@ package struct Life: Sendable {
         run = Run(policies)
       case .pass(let pass):
         if let last { run.goOn(from: last.pass, history, until: pass.now, limit: pass.time) { take($0, $1, $2) } }
-        let network = NetworkIdentity(of: history.networks[pass.network])
-        if pass.waits != nil || last.map({ !$0.network.mayBeSame(as: network) }) ?? true { run.restartWaits() }
+        let snapshot = history.networks[pass.network]
+        let network = NetworkIdentity(of: snapshot)
+        if pass.waits != nil || last.map({ !$0.network.mayBeSame(as: network) }) ?? true {
+          run.restartWaits(hasNetwork: snapshot.primaryLink != nil)
+        }
         run.step(pass, history, at: pass.now) { take($0, $1, $2) }
         show(pass.network, at: pass.time)
         last = (pass, network)
@@ -120,7 +123,7 @@ private struct Run {
 
   init(_ policies: PolicySet) { self.policies = policies }
 
-  mutating func restartWaits() { scheduler.restartWaits() }
+  mutating func restartWaits(hasNetwork: Bool) { scheduler.restartWaits(hasNetwork: hasNetwork) }
 
   /// Evaluates the rules on the network of a pass, at that moment or later.
   mutating func step(

@@ -61,8 +61,10 @@ package final class HostResolver {
     resolved.need(isAsked ? links : nil)
     var observed = ObservedResolver(facts: ResolverFacts(path: self.file.path, target: file.target))
     observed.records = reading.records.ours
-    observed.nameServer = observedNameServer
-    observed.facts.nameServer = isAgent ? nameServer.answer : nameServerFromOutside
+    let listensAt = reading.leadsToResolved ? NameServerSettings.addressOnLink : NameServerSettings.address
+    observed.nameServer = observedNameServer(at: listensAt)
+    observed.shortage = nameServer.shortage
+    observed.facts.nameServer = isAgent ? nameServer.answer : nameServerFromOutside(at: listensAt)
     observed.facts.isNameServerReturning = nameServer.isReturning
     guard isNeeded || !observed.records.isEmpty else { return observed }
     observed.facts.hosts = reading.names.hosts
@@ -84,17 +86,22 @@ package final class HostResolver {
     resolved.lastServers.union(reading.records.servers).union([NameServerSettings.address, NameServerSettings.addressOnLink])
   }
 
-  private var observedNameServer: ObservedNameServer {
+  /// The agent's name server; for another process, that at the address where it listens with this DNS backend.
+  private func observedNameServer(at address: IPAddress) -> ObservedNameServer {
     if isAgent { return nameServer.settings.map { .running($0) } ?? .absent }
-    guard let owner = PortOwner(of: NameServerSettings.address, port: 53), owner.address == NameServerSettings.address else {
-      return .absent
+    // For captured names alone it listens at the loopback address, with every DNS backend.
+    for address in Set([address, NameServerSettings.address]) {
+      guard let owner = PortOwner(of: address, port: 53), owner.address == address else { continue }
+      if owner.program.map({ $0.name == NameServerBackend.program }) ?? true { return .runningElsewhere }
     }
-    return owner.program.map { $0.name == NameServerBackend.program } ?? true ? .runningElsewhere : .absent
+    return .absent
   }
 
   /// Whether the agent's name server runs or could run, for another process.
-  private var nameServerFromOutside: Answer<Bool> {
-    if let taken = NameServerBackend.takenPort(), observedNameServer == .absent { return .unavailable(reason: taken) }
+  private func nameServerFromOutside(at address: IPAddress) -> Answer<Bool> {
+    if let taken = NameServerBackend.takenPort(at: address), observedNameServer(at: address) == .absent {
+      return .unavailable(reason: taken)
+    }
     return nameServer.answer
   }
 
@@ -141,9 +148,11 @@ package final class ResolverReading {
     readNames = names
   }
 
-  /// Whether programs may ask systemd-resolved: by a link to one of its files, by the address of its stub, or by glibc's module.
-  private(set) lazy var mayLeadToResolved: Bool = {
-    if names.hasModule { return true }
+  /// Whether programs may ask systemd-resolved: by the file, or by glibc's module.
+  private(set) lazy var mayLeadToResolved: Bool = names.hasModule || leadsToResolved
+
+  /// Whether the file leads to it: by a link to one of its files, or by the address of its stub.
+  private(set) lazy var leadsToResolved: Bool = {
     if let target = file.target { return target.contains("/systemd/") }
     guard case .known(let text) = file.underlayText else { return false }
     return text.contains("127.0.0.53") || text.contains("127.0.0.54")

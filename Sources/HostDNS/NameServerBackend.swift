@@ -72,6 +72,9 @@ final class NameServerBackend {
 
   var isRunning: Bool { process != nil }
 
+  /// Why it has fewer sockets for questions than it should have, for people; `nil`: it has all.
+  var shortage: String? { sockets.shortage }
+
   func set(_ settings: NameServerSettings, then done: @escaping (String?) -> Void) {
     if change == nil, let applied, applied.treatsNames(as: settings) {
       send(progress: settings, since: applied)
@@ -222,7 +225,7 @@ final class NameServerBackend {
   }
 
   /// Which program has taken the port, with the remedy; `nil`: none, or our own name server.
-  static func takenPort(at address: IPAddress = NameServerSettings.address) -> String? {
+  static func takenPort(at address: IPAddress) -> String? {
     guard let owner = PortOwner(of: address, port: port), owner.program?.name != program else { return nil }
     return "\(owner) has taken port \(port), at \(owner.address); cure: \(owner.cure(port: port))"
   }

@@ -20,12 +20,25 @@ struct QuestionSockets {
   private var next: UInt16 = 0
   /// The network that they were made on, and whether none of them passes tunnels by.
   private var made: (network: String, isInside: Bool)?
+  /// Why there are fewer than there should be, for people; `nil`: there are all.
+  private(set) var shortage: String?
+  private let make: (IPAddress.Family, QuestionPool) throws(SystemError) -> FileDescriptor
+
+  /// `make`: makes a socket.
+  init(
+    make: @escaping (IPAddress.Family, QuestionPool) throws(SystemError) -> FileDescriptor = { family, pool throws(SystemError) in
+      try NameServerSockets.question(family, pool)
+    }
+  ) {
+    self.make = make
+  }
 
   /// The messages that give the process new sockets, if these settings need some.
   mutating func renew(for settings: NameServerSettings) throws(SystemError) -> [(NameOrder, FileDescriptor?)] {
     let here = (network: settings.place, isInside: settings.asksNetworkInside)
     if let made, made == here { return [] }
     var orders: [(NameOrder, FileDescriptor?)] = []
+    shortage = nil
     if here.isInside { orders.append((.pool(number: QuestionPool.outside.rawValue, v4: [], v6: []), nil)) }
     for pool in QuestionPool.allCases where pool == .inside || !here.isInside { orders += try sockets(of: pool) }
     made = here
@@ -36,12 +49,20 @@ struct QuestionSockets {
     var orders: [(NameOrder, FileDescriptor?)] = []
     var numbers: [IPAddress.Family: [UInt16]] = [:]
     for family in IPAddress.Family.allCases {
-      for _ in 0..<Self.count {
+      do throws(SystemError) {
+        for _ in 0..<Self.count {
+          let socket = try make(family, pool)
+          next &+= 1
+          numbers[family, default: []].append(next)
+          orders.append((.upstream(number: next), socket))
+        }
+      } catch {
         // Without IPv6 there are none of that family.
-        guard let socket = try? NameServerSockets.question(family, pool) else { break }
-        next &+= 1
-        numbers[family, default: []].append(next)
-        orders.append((.upstream(number: next), socket))
+        if error.code != EAFNOSUPPORT && error.code != EADDRNOTAVAIL {
+          shortage =
+            "roamward-names asks name servers by \(numbers[family]?.count ?? 0) sockets of \(family == .v4 ? "IPv4" : "IPv6") instead of "
+            + "\(Self.count), so forged answers are easier to guess: \(error); raise the limit of open files (LimitNOFILE=)"
+        }
       }
     }
     guard !numbers.isEmpty else { throw SystemError(code: EADDRINUSE, operation: "bind sockets to random ports") }

@@ -8,9 +8,12 @@ package import SystemdIO
 /// Sets our links' name servers in systemd-resolved over the bus, and reads its state back (org.freedesktop.resolve1(5)).
 ///
 /// Nothing blocks: the known state is stored. It is read again when the service returns, when its files change, and after each of our
-/// changes. Settings of a link are removed with the link. Queries and changes have a time limit of a second each.
+/// changes. Settings of a link are removed with the link.
 package final class ResolvedBackend {
+  /// The time limit of a query.
   private static let patience = Duration.seconds(1)
+  /// That of a change. The service makes it in the end, and until it is made again names go elsewhere: a slow one has more time.
+  private static let changePatience = Duration.seconds(3)
   /// A service that has answered before counts as unavailable after this many queries without an answer. Until then its settings stay:
   /// taking them back because a busy machine is slow would send names elsewhere.
   private static let mostUnanswered = 3
@@ -139,9 +142,11 @@ package final class ResolvedBackend {
     pending.completion = done
     let number = pending.number
     // The limit includes the read that follows.
-    pending.limit = try? loop.at(.now + Self.patience * 3) { [weak self] in self?.finishChange("systemd-resolved did not answer in time") }
+    pending.limit = try? loop.at(.now + Self.changePatience + Self.patience * 2) { [weak self] in
+      self?.finishChange("systemd-resolved did not answer in time")
+    }
     for (method, arguments) in calls {
-      bus.call(Self.service, Self.path, Self.manager, method, arguments, within: Self.patience) { [weak self] result in
+      bus.call(Self.service, Self.path, Self.manager, method, arguments, within: Self.changePatience) { [weak self] result in
         if case .failure(let error) = result, !(error.isUnknownMethod && !method.hasPrefix("SetLinkDNS") && method != "SetLinkDomains") {
           problem = problem ?? "systemd-resolved refuses \(method) for \(link): \(error)\(error.cure(of: link))"
         }

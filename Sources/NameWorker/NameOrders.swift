@@ -29,6 +29,7 @@ extension NameWork {
       report(.counters(machine.counters, held: machine.held, open: machine.open, cacheBytes: cache, ruleBytes: rules))
     }
     flush(at: now)
+    releaseCodeLater()
   }
 
   private func listen(_ file: FileDescriptor, _ number: UInt16, _ address: IPAddress, isStream: Bool, isCapturing: Bool) {

@@ -1,3 +1,4 @@
+internal import CTextPages
 internal import Glibc
 package import LinuxIO
 internal import NameProtocol
@@ -12,6 +13,8 @@ package final class NameWork {
   private static let descriptors = 2048
   /// A million domains need 40 MB, and while they grow twice that.
   private static let memory = 256 << 20
+  /// Orders come in groups, at most so long ones.
+  private static let orderTime = Duration.seconds(1)
 
   let loop: DescriptorLoop
   let channel: MessageChannel
@@ -29,6 +32,7 @@ package final class NameWork {
   /// Reports that the agent has not taken yet.
   private var reports: [[UInt8]] = []
   private var timers = Timers()
+  private var rehearsal = Rehearsal()
   private var paused: Set<UInt32> = []
   private var reading: DescriptorLoop.Source?
   private var answering: DescriptorLoop.Source?
@@ -40,6 +44,8 @@ package final class NameWork {
     var sweep: DescriptorLoop.Source?
     /// For reports that the channel had no room for.
     var resend: DescriptorLoop.Source?
+    /// For pages of code that orders have run.
+    var codeRelease: DescriptorLoop.Source?
     /// For questions on connections that waited for answers to others.
     var resume: DescriptorLoop.Source?
   }
@@ -93,7 +99,8 @@ package final class NameWork {
     reading = try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receiveOrders() }
     answering = try loop.whenReadable(upstreams.poller.number) { [weak self] in self?.receiveAnswers() }
     try channel.send(NameReport.hello(trouble: nil).bytes)
-    Rehearsal.run()
+    rehearsal.run()
+    releaseCodeLater()
     _ = try loop.run()
   }
 
@@ -117,6 +124,16 @@ package final class NameWork {
     guard reports.count < 1024 else { return }
     reports.append(report.bytes)
     sendReports()
+  }
+
+  /// Code that only the start and orders run does not stay in memory. What a look-up runs is mapped again at once.
+  func releaseCodeLater() {
+    guard timers.codeRelease == nil else { return }
+    timers.codeRelease = try? loop.at(.now + Self.orderTime) { [weak self] in
+      self?.timers.codeRelease = nil
+      ctextpages_release()
+      self?.rehearsal.run()
+    }
   }
 
   private func sendReports() {

@@ -3,34 +3,42 @@ internal import NameProtocol
 internal import NameServer
 internal import NetworkTypes
 
-/// A look-up by a name server in memory: held, asked, answered, and once more answered from its cache. The code is in memory then, and the
-/// types of the Swift runtime exist, when the first program asks. Nothing of it remains, and nothing depends on its result.
-enum Rehearsal {
+/// Look-ups by a name server in memory: held, asked, answered, and once more answered from its cache. The types of the Swift runtime exist
+/// and the code is in memory then, when the first program asks. Nothing depends on its result.
+struct Rehearsal {
   private static let near = IPAddress(v4: 0x7f00_0001)
   /// A question for the address of `a.example`, without a header.
   private static let question: [UInt8] = [1, 0x61, 7] + Array("example".utf8) + [0, 0, 1, 0, 1]
 
-  /// How many replies there were: two.
-  @discardableResult
-  static func run() -> Int {
+  private var machine: NameServerMachine
+  private var out = Outbox()
+
+  init() {
     let random = RandomSource()
-    var machine = NameServerMachine { random.next() }
+    machine = NameServerMachine { random.next() }
     var domains = DomainMap(capacity: 1)
     if let name = DomainName("example") { domains.add(name, 0) }
-    let group = UpstreamGroup(servers: [Upstream(near)], pool: 0, blocked: [])
+    let group = UpstreamGroup(servers: [Upstream(Self.near)], pool: 0, blocked: [])
     let rules = NameServerConfiguration(
       groups: [group], triggers: [Trigger(name: "rehearsal", group: 0)], dispositions: [.connectAlways(trigger: 0)], domains: domains)
-    var out = Outbox()
+    machine.setPool(0, SocketPool(v4: [0]), at: .now, &out)
+    _ = machine.configure(rules, at: .now, &out)
+  }
+
+  /// Returns how many replies there were: two.
+  @discardableResult
+  mutating func run() -> Int {
     let now = Moment.now
-    machine.setPool(0, SocketPool(v4: [0]), at: now, &out)
-    guard machine.configure(rules, at: now, &out) == nil else { return 0 }
-    let client = Client(listener: 0, address: near, port: 1, isLocal: true)
-    let asked: [UInt8] = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0] + question
+    defer { out.removeAll() }
+    let client = Client(listener: 0, address: Self.near, port: 1, isLocal: true)
+    let asked: [UInt8] = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0] + Self.question
+    // Nothing is answered from the cache of the last run.
+    machine.setState(.down, of: 0, at: now, &out)
     machine.receive(asked.span, from: client, at: now, &out)
     for request in out.requests {
       if case .start(let trigger, let name, let type, _) = request {
         let report = NameReport.start(
-          trigger: trigger, name: name, type: type, listener: 0, address: AddressText(near), port: 1, isStream: false)
+          trigger: trigger, name: name, type: type, listener: 0, address: AddressText(Self.near), port: 1, isStream: false)
         _ = report.bytes
       }
     }
@@ -40,7 +48,7 @@ enum Rehearsal {
     var sender = DatagramSender()
     for datagram in out.datagrams {
       sender.add(datagram.range, to: datagram.address, datagram.port)
-      let answer = answer(to: Array(out.bytes[datagram.range]))
+      let answer = Self.answer(to: Array(out.bytes[datagram.range]))
       machine.receive(answer.span, at: datagram.socket, from: datagram.address, port: datagram.port, at: now, &out)
     }
     machine.receive(asked.span, from: client, at: now, &out)

@@ -171,6 +171,70 @@ extension WatchedAgent {
     #expect(agent.machine.state.observed.resolvConf == before && file == [])
   }
 
+  @Test(
+    "on another network no server is asked by the decision of the last one: neither before the rules have been evaluated nor while a fact is awaited"
+  )
+  func leavingTrustedNetwork() throws {
+    var watched = DayOut.watched()
+    let unknown = Rule(match: .ssid([Sample.ssid("Unknown")]), action: .connect, location: Sample.place())
+    watched.onDemand.rules.insert(unknown, at: 1)
+    var other = Sample.tunnel(
+      rules: [Sample.rule(.always, .connect)],
+      dns: DNSPolicy(servers: [Sample.address("10.9.0.53")], matchDomains: [Sample.pattern("site.example")]))
+    other.name = "site"
+    let agent = agent(watched, other)
+    agent.move(to: DayOut.home)
+    agent.machine.run(for: .seconds(2))
+    let atHome = try #require(agent.settings)
+    agent.move(to: NetworkSnapshot())
+    #expect(agent.settings?.watches == [], "without a network no server is asked")
+    agent.move(to: DayOut.home)
+    #expect(try atHome.watches == [] && agent.tunnel("site").state == "connected")
+    var hotel = DayOut.hotel
+    hotel.links[0].dnsServers = .known([Sample.address("192.0.2.53")])
+    hotel.links[0].ssid = .unknown(reason: "not read yet")
+    var unwatched: [NameServerSettings] = []
+    agent.machine.whenApplied = { if case .setNameServer(let settings) = $0, settings.watches.isEmpty { unwatched.append(settings) } }
+    // A DHCP client writes its file, and the agent repairs that before anything else.
+    agent.machine.network = hotel
+    let theirs = ObservedResolvConf.file("nameserver 192.0.2.53\n")
+    agent.machine.state.keepResolver(agent.machine.state.observed.resolver, file: theirs)
+    agent.agent.resolverFileChanged(to: theirs)
+    #expect(unwatched == [])
+    agent.machine.run(for: .seconds(1))
+    #expect(try agent.tunnel().decision == .pending && unwatched == [])
+    #expect(agent.settings?.watches.first?.entries.count == 3 && agent.settings?.network != atHome.network)
+    #expect(agent.lookUp("git.corp.example") == [])
+    hotel.links[0].ssid = .known(Sample.ssid("Hotel"))
+    agent.move(to: hotel)
+    agent.lookUp("git.corp.example")
+    #expect(try agent.tunnel().state == "connected" && unwatched == [])
+  }
+
+  @Test("the names of an armed tunnel are watched too until the rules have decided, and then go into it", arguments: [false, true])
+  func leavingTrustedNetworkArmed(withResolved: Bool) throws {
+    var armed = DayOut.armed("10.0.0.0/8")
+    let unknown = Rule(match: .ssid([Sample.ssid("Unknown")]), action: .connect, location: Sample.place())
+    armed.onDemand.rules.insert(unknown, at: 1)
+    var keeper = DayOut.resolved
+    keeper.facts.nameServer = .value(true)
+    let agent = agent(armed, keeper: withResolved ? keeper : nil)
+    #expect(try agent.tunnel().state == "armed" && agent.settings?.watches ?? [] == [], "its look-ups are packets into it")
+    agent.move(to: DayOut.home)
+    agent.machine.run(for: .seconds(2))
+    #expect(try agent.tunnel().state == "disconnected" && agent.settings == nil)
+    var hotel = DayOut.hotel
+    hotel.links[0].ssid = .unknown(reason: "not read yet")
+    agent.move(to: hotel)
+    #expect(try agent.tunnel().decision == .pending && agent.settings?.watches.first?.entries.map(\.fate) == [.always])
+    #expect(try agent.lookUp("git.corp.example") == [] && agent.tunnel().state == "disconnected")
+    let links = agent.machine.state.observed.resolver.links
+    #expect(links[Ownership.refusalLink]?.domains.contains { $0.name?.text == "corp.example" } ?? false == withResolved)
+    hotel.links[0].ssid = .known(Sample.ssid("Hotel"))
+    agent.move(to: hotel)
+    #expect(try agent.tunnel().state == "armed" && agent.settings?.watches ?? [] == [])
+  }
+
   @Test("of two enterprise tunnels the one that a look-up started keeps the other's names unwatched") func exclusion() throws {
     var other = DayOut.watched(class: .enterprise)
     other.name = "lab"

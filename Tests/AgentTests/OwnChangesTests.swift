@@ -204,7 +204,7 @@ extension WatchedAgent {
     try life.agent.override("full", OverrideRequest(wantsUp: false))
     life.machine.run(for: .seconds(1))
     #expect(try life.tunnel("full").state == "disconnected")
-    #expect(!observed().kernel.rules.contains { $0.table == 21_500 } && observed().kernel.link(named: "full") == nil)
+    #expect(!observed().kernel.rules.contains { $0.table == 21_750 } && observed().kernel.link(named: "full") == nil)
     // And it comes up again though the contest is not over.
     try life.agent.resume("full")
     life.machine.run(for: .seconds(3))

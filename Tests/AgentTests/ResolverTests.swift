@@ -159,6 +159,33 @@ import Testing
     #expect(life.status.notes.contains { $0.text.contains("not applied: no") })
   }
 
+  @Test("names that two tunnels want are the other's before the one that has them lets them go") func heir() throws {
+    var other = tunnel
+    other.name = "lab"
+    other.precedence = .enterprise
+    let agent = WatchedAgent(tunnel, other, on: cafe)
+    agent.machine.state.keepResolver(resolved(.value(true)), file: .untouchable(reason: "a link"))
+    agent.start()
+    let shared = Sample.domain("corp.example")
+    func have() -> [String] {
+      agent.machine.state.observed.resolver.links.filter { $0.value.domains.contains { $0.name == shared } }.keys.sorted()
+    }
+    #expect(have() == ["lab"], "\(have())")
+    var isFree = false
+    agent.machine.whenApplied = { _ in if have().isEmpty { isFree = true } }
+    try agent.agent.override("lab", OverrideRequest(wantsUp: false))
+    agent.machine.run(for: .seconds(5))
+    #expect(try agent.tunnel("lab").state == "disconnected" && have() == ["corp"] && !isFree)
+    // One that cannot be set does not keep the link.
+    try agent.agent.resume("lab")
+    agent.machine.run(for: .seconds(5))
+    #expect(have() == ["lab"] && !isFree, "\(have())")
+    agent.machine.failingSteps = { if case .setLinkResolver(_, "corp") = $0 { "no" } else { nil } }
+    try agent.agent.override("lab", OverrideRequest(wantsUp: false))
+    agent.machine.run(for: .seconds(60))
+    #expect(try agent.tunnel("lab").state == "disconnected" && have() == [])
+  }
+
   @Test("the echo of our own write of the file makes no observation; another text does") func echo() throws {
     let life = WatchedAgent(tunnel, on: cafe)
     life.start()

@@ -117,7 +117,7 @@ import Testing
       "cd \(folder.path); \(program) user lock 2>missing; \(program) user lock x y 2>extra; \(program) user lock --help >help;"
         + " \(program) user lock --version >version; \(program) user lock alice --state \(folder.path) 2>store; :")
     func text(_ name: String) throws -> String { String(decoding: try TextFile.read("\(folder.path)/\(name)"), as: UTF8.self) }
-    let form = "roamward-gateway user lock <name> [--state <folder>]"
+    let form = "roamward-gateway user lock <name> [--reason <text>] [--state <folder>]"
     #expect(try text("missing").hasPrefix("Error: Missing expected argument '<name>'\n") && text("missing").contains("\nUsage: \(form)\n"))
     #expect(try text("extra").hasPrefix("Error: Unexpected argument 'y'\nUsage: \(form)\n"))
     #expect(try text("help").contains("\nUSAGE: \(form)\n"))

@@ -2,6 +2,7 @@ import Glibc
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SystemdIO
 import TestSupport
 import Testing
 
@@ -47,6 +48,30 @@ import Testing
         let socket = try NameServerSockets.listener(Self.own, port: 5399, isStream: false)
         #expect(PortOwner(of: Self.own, port: 5399) == nil)
         withExtendedLifetime(socket) {}
+      }
+    }
+  }
+
+  @Test(
+    "a command says who has the port of our name server, at the address where it listens with this DNS backend",
+    .enabled(if: canMakeNamespaces, "namespaces cannot be made"), arguments: [false, true])
+  func takenFromOutside(isResolved: Bool) throws {
+    try inNamespaces {
+      try shell("ip link set lo up; ip address add 192.0.0.8/32 dev lo")
+      let host = try ResolvConfHost()
+      try host.put("nameserver 192.0.2.1\n")
+      if isResolved { try shell("ln -sf ../run/systemd/resolve/stub-resolv.conf \(host.path)") }
+      let resolver = HostResolver(
+        path: host.path, stateDirectory: host.state, on: try EventLoop(), busAddress: "unix:path=/none", isAgent: false)
+      func reason() -> String? {
+        if case .unavailable(let reason) = resolver.observe([:], by: resolver.read()).facts.nameServer { reason } else { nil }
+      }
+      #expect(reason() == nil)
+      let (own, others) = isResolved ? ("192.0.0.8", "127.82.0.53") : ("127.82.0.53", "192.0.0.8")
+      try withDnsmasq("--bind-interfaces --listen-address=\(others)", port: 53) { _ in #expect(reason() == nil) }
+      usleep(100_000)
+      try withDnsmasq("--bind-interfaces --listen-address=\(own)", port: 53) { process in
+        #expect(reason() == "dnsmasq (process \(process)) has taken port 53, at \(own); cure: end process \(process)")
       }
     }
   }

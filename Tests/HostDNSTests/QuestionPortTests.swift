@@ -23,6 +23,33 @@ struct QuestionPortTests {
     #expect(others.allSatisfy { (5...90).contains($0) })
   }
 
+  @Test("fewer sockets than there should be are told, with the reason; no sockets of a family that is not there are not")
+  func shortage() throws {
+    final class Maker { var left = [IPAddress.Family.v4: 1000, .v6: 1000] }
+    let maker = Maker()
+    var code = EMFILE
+    var sockets = QuestionSockets { family, _ throws(SystemError) in
+      guard maker.left[family, default: 0] > 0 else { throw SystemError(code: code, operation: "make a socket") }
+      maker.left[family, default: 0] -= 1
+      return FileDescriptor(owning: dup(0))
+    }
+    func orders(on place: String) throws(SystemError) -> Int {
+      let orders = try sockets.renew(for: NameServerSettings(place: place))
+      return orders.count
+    }
+    #expect(try orders(on: "home") == 2 * (2 * 64 + 1) && sockets.shortage == nil)
+    maker.left = [.v4: 1000, .v6: 0]
+    code = EAFNOSUPPORT
+    #expect(try orders(on: "cafe") == 2 * (64 + 1) && sockets.shortage == nil)
+    maker.left = [.v4: 64 + 12, .v6: 1000]
+    code = EMFILE
+    #expect(try orders(on: "mobile") == 2 * (2 * 64 + 1) - 52)
+    #expect(sockets.shortage?.hasPrefix("roamward-names asks name servers by 12 sockets of IPv4 instead of 64") == true)
+    #expect(sockets.shortage?.contains("Too many open files") == true, "\(sockets.shortage ?? "")")
+    maker.left = [.v4: 1000, .v6: 1000]
+    #expect(try orders(on: "home") > 0 && sockets.shortage == nil, "it is over on the next network")
+  }
+
   @Test("a taken port for captured questions is an error in each family", .enabled(if: canMakeNamespaces, "no namespaces here"))
   func taken() throws {
     for taken in ["0.0.0.0", "::"] {

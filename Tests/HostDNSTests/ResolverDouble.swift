@@ -14,6 +14,8 @@ final class ResolverDouble {
   /// Of org.freedesktop.resolve1.Manager, in the order in which they came.
   private(set) var calls: [String] = []
   var isDeaf = false
+  /// How long it takes for its next change; it answers nothing meanwhile.
+  var pause: Duration?
   /// The error's name; `nil`: it obeys.
   var refusal: String?
   /// Links that claim every name.
@@ -29,6 +31,8 @@ final class ResolverDouble {
   private func answer(_ call: BusDouble.Call) -> BusDouble.Answer {
     let isManagers = call.interface.hasSuffix(".Manager")
     if isManagers { calls.append(call.member) }
+    if isManagers, let pause { usleep(useconds_t(pause / .microseconds(1))) }
+    if isManagers { pause = nil }
     if isDeaf { return .nothing }
     if isManagers, let refusal { return .error(name: refusal, text: "Link is managed.") }
     obey(call.member, BusMessageReader(call.message).values())

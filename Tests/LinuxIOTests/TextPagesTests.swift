@@ -4,7 +4,7 @@ import Testing
 
 /// Code that is unmapped is mapped again when it runs.
 @Suite struct TextPagesTests {
-  @Test("pages of code are given back, and everything still runs") func release() throws {
+  @Test("pages of code and constants are given back, and everything still runs") func release() throws {
     _ = try resident()
     let before = try resident()
     let released = ctextpages_release()

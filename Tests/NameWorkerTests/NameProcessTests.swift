@@ -140,6 +140,56 @@ struct NameProcessTests {
     }
   }
 
+  /// A server that takes a connection and answers as its word says: `silent`, `half` of an answer, `drip` (a byte at a time), a `long` one
+  /// of which nothing but its length comes, `closed`.
+  private static let slowServer = #"""
+    use strict; use warnings; use Socket; use Time::HiRes qw(sleep);
+    socket(my $server, PF_INET, SOCK_STREAM, 0) or die; setsockopt($server, SOL_SOCKET, SO_REUSEADDR, 1);
+    bind($server, pack_sockaddr_in(5300, inet_aton("127.3.0.1"))) or die; listen($server, 5) or die;
+    $| = 1; print "ready\n";
+    while (accept(my $client, $server)) {
+      my ($head, $message) = ("", "");
+      sysread($client, $head, 2); sysread($client, $message, unpack("n", $head));
+      my $question = substr($message, 12, index($message, "\0", 12) - 12 + 5);
+      my $answer = pack("nnnnnn", unpack("n", $message), 0x8180, 1, 1, 0, 0) . $question . pack("nnnNnCa4", 0xc00c, 16, 1, 300, 5, 4, "slow");
+      $answer = pack("n", length $answer) . $answer;
+      my $kind = $ARGV[0];
+      if ($kind eq "half") { syswrite($client, substr($answer, 0, length($answer) / 2)) }
+      if ($kind eq "drip") { for (split //, $answer) { syswrite($client, $_); sleep(0.01) } }
+      if ($kind eq "long") { syswrite($client, "\xff\xff") }
+      if ($kind eq "closed") { close($client) } else { sleep(20) }
+    }
+    """#
+
+  @Test(
+    "a server that is slow over TCP: a byte at a time is an answer; without one the client has a response in five seconds, and others do not wait",
+    arguments: ["silent", "half", "drip", "long", "closed"])
+  func slowServer(kind: String) throws {
+    try Self.onStage { stage in
+      let folder = try TemporaryFolder()
+      try TextFile.replace("\(folder.path)/server", with: Array(Self.slowServer.utf8), mode: 0o644)
+      let server = try Background("exec perl \(folder.path)/server \(kind)")
+      let end = Moment.now + .seconds(20)
+      while (try? server.written())?.contains("ready") != true, Moment.now < end { usleep(10_000) }
+      let start = Moment.now
+      let big = try Background(Self.dig("+bufsize=4096 +ignore big.example TXT"))
+      guard case .stream(let number, 0, _, 53) = try stage.driver.next(where: { if case .stream = $0 { true } else { false } }) else {
+        throw NameDriver.Trouble(description: "another report")
+      }
+      try stage.driver.send(.stream(number: number, trouble: nil), try connectedSocket("127.3.0.1", port: 5300))
+      for _ in 0..<3 { #expect(try shell(Self.dig("+short www.example")) == "198.51.100.7\n") }
+      let others = Moment.now - start
+      let answer = try big.output()
+      let waited = Moment.now - start
+      #expect(answer.contains("slow") == (kind == "drip"), "\(answer)")
+      // The client is told that there is more, or that there is nothing; `dig` waits for six seconds.
+      #expect(kind == "drip" || answer.contains(" tc ") || answer.contains("SERVFAIL"), "\(answer)")
+      #expect(kind == "drip" || kind == "closed" || others < waited, "others were answered meanwhile")
+      #expect(try stage.driver.counters().open == 0)
+      print("A server that is slow over TCP, \(kind): \(waited)")
+    }
+  }
+
   @Test("a client that sends half a message, and one that reads nothing, are cut off; others are answered meanwhile") func slowClients()
     throws
   {
@@ -206,6 +256,12 @@ struct NameProcessTests {
     }
   }
 
+  /// Kilobytes of files in a process's memory.
+  private func mappedFiles(_ folder: String) throws -> Int {
+    let status = String(decoding: try TextFile.read("\(folder)/status"), as: UTF8.self).split(separator: "\n")
+    return status.first { $0.hasPrefix("RssFile:") }?.split { " \t".contains($0) }.dropFirst().first.flatMap { Int($0) } ?? 0
+  }
+
   private func send(toPort port: UInt16) throws {
     _ = try run(["/bin/bash", "-c", "echo x >/dev/udp/127.0.0.1/\(port)"], limit: .seconds(10))
   }
@@ -218,6 +274,7 @@ struct NameProcessTests {
       func words(_ name: String) -> [Substring] {
         status.first { $0.hasPrefix(name) }?.split { " \t".contains($0) }.dropFirst().map { $0 } ?? []
       }
+      let busy = try mappedFiles(folder)
       if geteuid() == 0 { #expect(words("Uid:").count == 4 && !words("Uid:").contains("0") && !words("Gid:").contains("0")) }
       for set in ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"] { #expect(words(set) == ["0000000000000000"], "\(set)") }
       #expect(words("NoNewPrivs:") == ["1"] && words("Seccomp:") == ["2"] && words("Threads:") == ["1"])
@@ -231,8 +288,11 @@ struct NameProcessTests {
         return status.split(separator: "\n").filter { $0.hasPrefix("voluntary_ctxt_switches") }
       }
       sleep(2)
+      // A second after orders, it gives back the pages of what only orders and the start run.
+      let idle = try mappedFiles(folder)
+      #expect(idle < busy * 3 / 4, "\(busy) kB of files before, \(idle) kB after")
       let before = try switches()
-      sleep(3)
+      sleep(10)
       #expect(try switches() == before)
     }
   }

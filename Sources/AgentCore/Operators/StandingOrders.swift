@@ -81,7 +81,7 @@ extension DesiredTunnels {
         observed.kernel.links.contains { $0.name == policy.linkName && Ownership.tunnel(ofAlias: $0.alias) == policy.name }
         && policy.linkName.flatMap { observed.wireGuard[$0] }?.peers.isEmpty != true
       let setup = TunnelSetup(
-        policy: policy, level: orders.levels[policy.name] ?? .nothing, slot: slot ?? TunnelSetup.slots(for: policy.precedence).lowerBound,
+        policy: policy, level: orders.levels[policy.name] ?? .nothing, slot: slot ?? policy.slots.lowerBound,
         link: policy.linkName,
         device: DesiredLink.Device(of: policy, engine, in: observed))
       return Standing(setup, isWanted: orders.wanted.map { $0[policy.name] ?? false } ?? isThere, isRunning: slot != nil)

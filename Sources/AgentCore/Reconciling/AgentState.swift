@@ -22,6 +22,8 @@ final class AgentState {
   var leftTunnels: HandOver?
   /// Whether the next observation includes our objects in tables of no tunnel.
   var looksEverywhere = false
+  /// Whether another network has been observed since the last decisions.
+  var isDecisionDue = false
   /// Whether a request needs the network's name servers now.
   var awaitsNameServers = false
   let tunnels: TunnelSet

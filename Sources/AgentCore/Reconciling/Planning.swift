@@ -27,14 +27,14 @@ extension AgentState {
     }
     let possible = plan.steps.filter {
       scope($0) && !inProgress.block($0) && !isHeldBack($0, at: now) && !isAwaitingRefusal($0, in: plan, at: now)
-        && !isAwaitingNameServer($0, observed)
+        && !isAwaitingHeir($0, in: plan, observed, at: now) && !isAwaitingNameServer($0, observed) && !isAwaitingDecision($0, observed)
     }
     repairs.follow(observed, towards: desired)
     let (steps, repaired) = repairs.admit(possible, at: now)
     agenda.counters.repairs += repaired
     if plan.isEmpty { repairs.settled = desired }
     let conflicts = (repairs.text(at: now) + seen.others.collisions + pushedClaims()).map { Remark(.conflict, $0) }
-    let limits = [resolver.note].compactMap { $0 }.map { Remark(.dnsLimited, $0) }
+    let limits = [resolver.note, observed.resolver.shortage].compactMap { $0 }.map { Remark(.dnsLimited, $0) }
     var work = PlannedWork(
       steps: steps, problems: desired.notes + plan.conflicts + conflicts + limits + troubles.map { Remark(.trouble, $0) })
     if let settings = desired.nameServer { work.completed = completed(settings, by: steps, of: plan) }
@@ -82,6 +82,28 @@ extension AgentState {
     return inProgress.resolver != nil || !isHeldBack(refusal, at: now)
   }
 
+  /// Whether the step takes names from a link in systemd-resolved before another one of ours that is to have them has got them: meanwhile
+  /// the network's servers would be asked. It does not wait if that fails.
+  private func isAwaitingHeir(_ step: Step, in plan: Plan, _ observed: ObservedState, at now: Moment) -> Bool {
+    let (from, kept): (String, Set<DomainName>)
+    switch step {
+    case .deleteLink(let link, _), .revertLinkResolver(let link): (from, kept) = (link, [])
+    case .setLinkResolver(let resolver, let link): (from, kept) = (link, Set(resolver.domains.compactMap(\.name)))
+    default: return false
+    }
+    let lost = Set(observed.resolver.links[from]?.domains.compactMap(\.name) ?? []).subtracting(kept)
+    if lost.isEmpty { return false }
+    var others = plan.steps[...]
+    // Links that take names from each other in a circle do not wait for each other: the last of them waits for none.
+    if case .setLinkResolver = step { others = others[((others.firstIndex(of: step) ?? -1) + 1)...] }
+    let heir = others.first { other in
+      guard case .setLinkResolver(let resolver, let link) = other, link != from else { return false }
+      return resolver.domains.contains { $0.name.map(lost.contains) ?? false }
+    }
+    guard let heir else { return false }
+    return inProgress.resolver != nil || !isHeldBack(heir, at: now)
+  }
+
   /// Whether the step leads programs to our own name server, which does not run yet, or ends it while they are led to it.
   private func isAwaitingNameServer(_ step: Step, _ observed: ObservedState) -> Bool {
     switch step {
@@ -92,6 +114,14 @@ extension AgentState {
     case .stopNameServer: observed.leadsToNameServer
     default: false
     }
+  }
+
+  /// Whether the step has our name server ask another network's servers, by decisions of the last network: names that are watched here
+  /// would be asked outside. The pass that follows decides.
+  private func isAwaitingDecision(_ step: Step, _ observed: ObservedState) -> Bool {
+    guard isDecisionDue, !stop.isStopping, case .setNameServer(let settings) = step else { return false }
+    if case .running(let present) = observed.resolver.nameServer { return present.place != settings.place }
+    return true
   }
 
   /// Routes of the network that would bypass a tunnel.

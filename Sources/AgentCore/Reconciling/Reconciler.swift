@@ -150,7 +150,8 @@ final class Reconciler {
     // The kernel need not report it again.
     if news.isSnapshot || !news.paths.isEmpty { passes.demandAnotherRound() }
     guard !news.paths.isEmpty else { return }
-    state.decisions.restartWaits()
+    state.decisions.restartWaits(hasNetwork: state.seen.snapshot.primaryLink != nil)
+    state.isDecisionDue = true
     if state.agenda.counters.observations > 1 { state.resolver.networkChanged(at: now) }
     state.seen.pathNews.pathChanged(news.paths, hasNetwork: state.seen.snapshot.primaryLink != nil)
   }
@@ -167,7 +168,9 @@ final class Reconciler {
     if state.decisions.overrides != overrides { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
     state.tunnels.follow(state.set)
     takeOver()
-    for order in state.decide(at: now, wallClock: wallClock, record: announcer.publishPass) {
+    let orders = state.decide(at: now, wallClock: wallClock, record: announcer.publishPass)
+    state.isDecisionDue = false
+    for order in orders {
       if order.isNews { announcer.publish(.decision(order)) }
       guard let tunnel = state.tunnels[order.tunnel] else { continue }
       drive(tunnel) { tunnel, underlay in

@@ -37,7 +37,7 @@ final class TunnelSupervisor {
     self.policy = policy
     self.surroundings = surroundings
     machine = policy.provider.machine
-    slot = TunnelSetup.slots(for: policy.precedence).lowerBound
+    slot = policy.slots.lowerBound
     self.platform = platform
     stateSince = platform.clock.wallClock()
     connectedSince = stateSince
@@ -119,10 +119,10 @@ final class TunnelSupervisor {
     }
     let intent = lookup.take(intent == .unchanged ? comeBack ?? intent : intent, isWanted: machine.wish == .up, at: platform.clock.now())
     comeBack = nil
-    // Another precedence class needs another slot among the rules.
-    let isMisplaced = !TunnelSetup.slots(for: policy.precedence).contains(slot)
+    // Another class needs another slot among the rules at once. Other prefixes may need one from the next start on.
+    let isMisplaced = !policy.slotsOfClass.contains(slot)
     if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) || intent == .down && rest == .ready {
-      slot = TunnelSetup.freeSlot(for: policy.precedence, used: used())
+      slot = TunnelSetup.freeSlot(for: policy, used: used())
     }
     let isDue = intent == .up || intent == .unchanged && awaitsOuter
     if !machine.isRunning { wasOuterOpen = surroundings.outerWay(policy).isOpen }
@@ -213,7 +213,7 @@ final class TunnelSupervisor {
   func takeOver(_ noted: HandOver.Tunnel, _ left: LeftTunnel, isOuterSame: Bool, on underlay: LinkFacts?) {
     var left = left
     left.isFitting =
-      machine.state == .disconnected && policy.isEnabled && TunnelSetup.slots(for: policy.precedence).contains(noted.slot)
+      machine.state == .disconnected && policy.isEnabled && policy.slotsOfClass.contains(noted.slot)
       && policy.through?.name == noted.outer && isOuterSame && linkName == noted.link
     guard driver?.takeOver(left, on: underlay) == true else { return }
     self.underlay = underlay

@@ -48,8 +48,8 @@ struct TunnelText {
     let rule = tunnel.override == nil ? tunnel.rule.map { "  (\(place($0)))" } ?? "" : ""
     var lines = [line("because", tunnel.reason + rule)]
     if let lookup = tunnel.lookup {
-      let asker = lookup.user.map { " by user \($0)" + (lookup.controlGroup.map { " in \($0)" } ?? "") } ?? ""
-      lines.append(line("look-up", "a look-up of \(lookup.name)\(asker)"))
+      let asker = lookup.user.map { NameLookup.Asker(user: UInt32(clamping: $0), controlGroup: lookup.controlGroup) }
+      lines.append(line("look-up", "\(NameLookup(tunnel: tunnel.name, name: lookup.name, asker: asker))"))
     }
     if let override = tunnel.override {
       let reason = tunnel.overrideReason.map { " (\($0))" } ?? ""

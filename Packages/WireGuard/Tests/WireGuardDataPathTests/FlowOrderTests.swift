@@ -11,7 +11,10 @@ private let lives = getenv("FLOW_ORDER").flatMap { Int(String(cString: $0)) } ??
 struct FlowOrderTests {
   private static let peers = 4
   private static let flowsPerPeer = 4
-  private static let packetsPerFlow: UInt32 = 1_000
+  /// So many packets of each flow are to arrive. Most are lost: full sockets have room for few of the large ones.
+  private static let wanted = 100
+  /// So many of each flow are sent at most.
+  private static let limit: UInt32 = 50_000
 
   @Test("packets of a flow do not overtake each other while threads take over queues") func order() throws {
     for life in 0..<lives {
@@ -38,9 +41,9 @@ struct FlowOrderTests {
       #expect(arrives, "\(what)")
     }
     var (outward, inward) = (Flows(), Flows())
-    let limit = Self.packetsPerFlow
+    let limit = Self.limit
     // When threads take over: at so many packets.
-    var growth = [outward, inward].map { _ in (0..<2).map { _ in UInt32(random.next() % UInt64(limit)) }.sorted() }
+    var growth = [outward, inward].map { _ in (0..<2).map { _ in UInt32(random.next() % 1_000) }.sorted() }
     /// Puts a few packets of each flow into the queues.
     func put() {
       for flow in 0..<Self.peers * Self.flowsPerPeer {
@@ -54,7 +57,7 @@ struct FlowOrderTests {
         }
       }
     }
-    while outward.least < limit || inward.least < limit || growth != [[], []] {
+    while [outward, inward].contains(where: { $0.fewestArrived < Self.wanted && $0.least < limit }) || growth != [[], []] {
       put()
       if let next = growth[0].first, outward.least >= next {
         growth[0].removeFirst()
@@ -79,7 +82,7 @@ struct FlowOrderTests {
     #expect(outward.late == 0 && inward.late == 0, "\(what): \(outward.late) and \(inward.late) packets were overtaken")
     #expect(inward.strayed == 0, "\(what): \(inward.strayed) packets came to another queue than those of their flow before")
     for flows in [outward, inward] {
-      #expect(flows.arrived.allSatisfy { $0 > Int(limit) / 20 }, "\(what): \(flows.arrived) packets arrived")
+      #expect(flows.fewestArrived >= Self.wanted, "\(what): \(flows.arrived) packets arrived")
     }
     for duties in [hub.path.outboundDuties, hub.path.inboundDuties] {
       #expect(!duties.canGrow, "\(what)")
@@ -92,24 +95,31 @@ struct FlowOrderTests {
     private static let count = FlowOrderTests.peers * FlowOrderTests.flowsPerPeer
     /// So many packets of a flow may be on their way.
     private static let window: UInt32 = 100
+    /// Those that have not arrived after this time are taken as lost.
+    private static let patience = Duration.milliseconds(5)
     private var sent = [UInt32](repeating: 0, count: count)
     private var last = [UInt32](repeating: 0, count: count)
     private var open = [UInt32](repeating: Self.window, count: count)
-    private var turns = [Int](repeating: 0, count: count)
+    private var opened = [ContinuousClock.Instant](repeating: .now, count: count)
     private var queue = [Int?](repeating: nil, count: count)
     private(set) var arrived = [Int](repeating: 0, count: count)
     private(set) var (late, strayed) = (0, 0)
 
     var least: UInt32 { sent.min() ?? 0 }
+    var fewestArrived: Int { arrived.min() ?? 0 }
 
     mutating func put(_ count: UInt64, of flow: Int, upTo limit: UInt32, _ body: (UInt32) -> Bool) {
       // Some are lost: those that wait for a session, and those that a full socket has no room for.
-      turns[flow] += 1
-      if turns[flow] % 64 == 0 { open[flow] = sent[flow] + Self.window }
+      if sent[flow] == open[flow], opened[flow].duration(to: .now) > Self.patience { reopen(flow, at: sent[flow]) }
       for _ in 0..<count where sent[flow] < min(limit, open[flow]) {
         guard body(sent[flow] + 1) else { return }
         sent[flow] += 1
       }
+    }
+
+    private mutating func reopen(_ flow: Int, at number: UInt32) {
+      open[flow] = number + Self.window
+      opened[flow] = .now
     }
 
     mutating func take(_ packet: [UInt8], from queue: Int) {
@@ -117,7 +127,7 @@ struct FlowOrderTests {
       let number = packet[29..<33].reduce(0) { $0 << 8 | UInt32($1) }
       if number <= last[flow] { late += 1 }
       last[flow] = number
-      open[flow] = max(open[flow], number + Self.window)
+      if number + Self.window > open[flow] { reopen(flow, at: number) }
       arrived[flow] += 1
       if let before = self.queue[flow], before != queue { strayed += 1 }
       self.queue[flow] = queue
