@@ -150,4 +150,38 @@ struct ArmedTests {
       """)
     #expect(seen == ["[not answered, armed]", "[answered]"])
   }
+
+  /// The kernel's times of the first packet into the tunnel's link and of the handshake that leaves because of it. The least of ten,
+  /// because on a busy machine any of them can be late.
+  @Test("begins its handshake within a millisecond of the first packet") func handshake() throws {
+    let seen = try armed(
+      after: "",
+      """
+      perl "$tests/stamps" wlan0 203.0.113.10:51820 outside & outside=$!
+      within 5 grep -q listening outside
+      for i in {1..10}; do
+        perl "$tests/stamps" corp 10.77.0.9 inside-$i & inside=$!
+        within 5 grep -q listening inside-$i
+        before=$(wc -l <outside)
+        busybox ping -c 1 -W 1 10.77.0.9 >/dev/null || true
+        within 5 eval '(($(wc -l <outside) > before))'
+        say "$(sed -n 2p inside-$i) $(sed -n $((before + 1))p outside)"
+        kill $inside
+        roamward down corp --wait 20 >/dev/null
+        roamward resume corp >/dev/null
+        tunnel_is corp armed
+      done
+      kill $outside
+      """)
+    let delays = seen.compactMap { line -> Double? in
+      let times = line.split { "[] ".contains($0) }.compactMap { word -> (Int, Double)? in
+        let parts = word.split(separator: ".")
+        return parts.count == 2 ? (Int(parts[0]) ?? 0, (Double(parts[1]) ?? 0) / 1e6) : nil
+      }
+      return times.count == 2 ? Double(times[1].0 - times[0].0) * 1000 + times[1].1 - times[0].1 : nil
+    }
+    #expect(delays.count == 10 && delays.allSatisfy { $0 > 0 }, "\(seen)")
+    #expect((delays.min() ?? 9) < 1, "\(delays) ms")
+    print("Handshake of an armed tunnel: \(delays.sorted()) ms after the first packet")
+  }
 }

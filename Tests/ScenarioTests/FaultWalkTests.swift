@@ -210,7 +210,7 @@ struct FaultWalkTests {
         (( $(clear) == before )) && say 'nothing in clear' || say "$(clear) - $before in clear"
         # F38: a bad file, and killed while it reads it.
         echo 'nonsense: [' >$policies/zz.yaml
-        within 5 eval "roamward status | grep -q 'error'"
+        within 5 eval "roamward status | found 'error'"
         field corp state
         kill_agent
         start_agent
@@ -237,7 +237,7 @@ struct FaultWalkTests {
       on gateway nft 'table inet deaf { chain c { type filter hook input priority 0; udp dport 51820 drop; }; }'
       kill -KILL $(engine_pid corp)
       within 1 eval '[[ $(field corp state) == reasserting ]]'
-      roamward status | grep -q 'link is gone' && say told
+      roamward status | found 'link is gone' && say told
       on gateway nft delete table inet deaf
       tunnel_is corp connected 20s
       within 5 intranet_loads

@@ -153,7 +153,7 @@ struct FullTunnelTests {
       start_agent
       tunnel_is corp connected
       say "$(seen_by 203.0.113.80)"
-      past() { ip route show table 21500 type throw | grep 203.0.113.10 >/dev/null; }
+      past() { ip route show table 21750 type throw | grep 203.0.113.10 >/dev/null; }
       past && say "the gateway's address is outside"
       # Somebody sets it while the tunnel is up: no link, address or route tells of that.
       for file in all wlan0; do echo 2 >/proc/sys/net/ipv4/conf/$file/rp_filter; done

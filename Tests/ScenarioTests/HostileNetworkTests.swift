@@ -88,7 +88,7 @@ struct HostileNetworkTests {
         while (1) { send($s, "leak", 0); select(undef, undef, undef, 0.01) }' &
       on cafe ip address add 10.50.0.5/24 dev lan0
       ip address add 10.50.0.23/24 dev wlan0
-      within 10 eval 'ip route show table 21500 | grep -F "throw 10.50.0.0/24"' >/dev/null
+      within 10 eval 'ip route show table 21750 | grep -F "throw 10.50.0.0/24"' >/dev/null
       busybox ping -c 1 -W 5 10.50.0.5 >/dev/null && say "a neighbour"
       sleep 0.5; heard
       kill -STOP $(agent_pid)

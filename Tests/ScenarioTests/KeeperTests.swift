@@ -94,10 +94,10 @@ struct KeeperTests {
         start_agent
         tunnel_is corp connected
         within 10 grep -qE 'nameserver 10.(77|88).0.1' "$file"
-        within 5 eval "roamward status | grep -q 'dnsmasq (process $taker.*) has taken port 53, at 0.0.0.0'"
+        within 5 eval "roamward status | found 'dnsmasq (process $taker.*) has taken port 53, at 0.0.0.0'"
         roamward status | grep -o "(dnsmasq (process.*), so its" | sed -e "s/process $taker/process N/g" | head -n 1
         say "journal $(($(count_in_log "dnsmasq (process $taker.*) has taken port 53") > 0))"
-        dry plan | grep -q "dnsmasq (process $taker.*) has taken port 53" && say plan
+        dry plan | found "dnsmasq (process $taker.*) has taken port 53" && say plan
         { dry doctor || true; } | grep -A 1 "dnsmasq (process $taker.*) has taken port 53" | grep -o 'cure: configure it.*' |
           sed -e "s/process $taker/process N/" | head -n 1
         say "$(answer wiki.corp.example) $(answer box.lab.example)"

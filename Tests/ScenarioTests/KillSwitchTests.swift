@@ -26,7 +26,7 @@ struct KillSwitchTests {
       for _ in 1 2 3; do try_web; done
       "$lab" on laptop curl --silent --max-time 1 --interface wlan0 http://203.0.113.80/ >/dev/null 2>&1 || true
       (( $(clear) == before )) && say held
-      roamward status | head -n 1 | cut -d ' ' -f 1
+      roamward status | sed -n 1p | cut -d ' ' -f 1
       # What pam_motd shows, through the agent's death too, until something flows again.
       grep -q 'because corp is not up' /run/motd.d/* && say 'told at login'
       kill_agent

@@ -22,7 +22,7 @@ struct LastGoodTests {
       babble &
       babbling=$!
       echo 'nonsense: [' >>$policies/corp.yaml
-      within 5 eval "roamward status | head -n 1 | grep -q '^policy: 1 error; the last known good stays active'"
+      within 5 eval "roamward status | sed -n 1p | found '^policy: 1 error; the last known good stays active'"
       roamward status | grep -o 'corp.yaml: broken at line [0-9]*; its last known good version of 20' || true
       roamward check $policies 2>&1 | grep -c 'note: .*its last known good version of' || true
       kill_agent
@@ -106,7 +106,7 @@ struct LastGoodTests {
       # Torn, as by a power cut: nothing is in force, the firewall stays as it is, and status says both.
       head -c 300 whole >state/policies
       start_agent
-      roamward status | head -n 1
+      roamward status | sed -n 1p
       roamward status | grep -o 'state/policies is damaged and is ignored' | sort -u
       nft list table inet roamward >/dev/null && say 'still locked'
       ls state | grep damaged
@@ -151,7 +151,7 @@ struct LastGoodTests {
           # The first one had nothing to keep yet: that is the only way to none.
           echo 'nonsense: [' >>$policies/corp.yaml
           start_agent
-          within 5 eval 'roamward status | grep -q "error"'
+          within 5 eval 'roamward status | found "error"'
           say "$(roamward status --json | jq -r '[.policy.generation, (.tunnels | length)] | join(" ")')"
           stop_agent >/dev/null
           ls state | grep -v -e '^lock$' -e '^policies$' -e '^history$' || true

@@ -34,7 +34,7 @@ struct LeakTests {
       sleep 0.2; tunnel_is corp connected
       say "engine killed $(leaked)"
       sed -i 's/include: .default./include: [default], exclude: [192.0.2.77]/' $policies/corp.yaml
-      within 5 eval 'ip route show table 21500 | grep -F "throw 192.0.2.77"'
+      within 5 eval 'ip route show table 21750 | grep -F "throw 192.0.2.77"'
       sed -i 's/^PersistentKeepalive.*/PersistentKeepalive = 10/' $policies/corp.conf
       within 10 eval 'wg show corp persistent-keepalive | grep "[[:space:]]10$"'; tunnel_is corp connected
       say "reconfigured $(leaked)"

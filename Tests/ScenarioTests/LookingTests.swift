@@ -28,7 +28,7 @@ struct LookingTests {
       terminal "$bin/roamward status" >terminal.txt
       grep -q $'\\e\\[32mconnected' terminal.txt && say colour
       sed 's/\\x1b\\[[0-9;]*m//g; s/\\r$//' terminal.txt | awk 'length > 80' | wc -l
-      terminal "NO_COLOR=1 $bin/roamward status" | grep -q $'\\e' || say 'no colour'
+      terminal "NO_COLOR=1 $bin/roamward status" | found $'\\e' || say 'no colour'
       # A watch is redrawn by events, and asks nothing at rest.
       terminal "$bin/roamward status --watch & echo \\$! >watch.pid; wait" >watch.txt &
       within 5 grep -q 'corp.*connected' watch.txt
@@ -70,7 +70,7 @@ struct LookingTests {
       grep -E '^roamward_(up|tunnel_state.*corp.*"connected"|tunnel_changes_total.*corp.*"connected")' metrics.prom
       ls metrics.prom*
       roamward metrics | tail -n 1
-      roamward metrics --socket nosuch.socket 2>/dev/null | head -n 3 | tail -n 1 || true
+      roamward metrics --socket nosuch.socket 2>/dev/null | sed -n 1,3p | tail -n 1 || true
       report() { roamward bugreport --policies $policies "${inputs[@]}" --state-dir $scene/state "$@"; }
       report --list | grep -c 'policies-corp.conf: .* 2 secrets left out'
       ls *.tar.gz 2>/dev/null || say 'nothing written'

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// `names: capture`: programs with name servers of their own get the tunnel's answers for its names, and others those of the server that
@@ -81,7 +82,7 @@ struct NameCaptureTests {
         before=$(outside)
         write_policy 's/10.77.0.0\\/16/default/; s/class: enterprise/kill-switch: "on"/; s/when-down: refuse, //; s/, match-domains: .corp.example.//'
         sed -i 's|^AllowedIPs.*|AllowedIPs = 0.0.0.0/0, ::/0|' $policies/corp.conf
-        within 10 eval 'nft list table inet roamward | grep -q 20953'
+        within 10 eval 'nft list table inet roamward | found 20953'
         tunnel_is corp connected
         within 10 eval '[[ $(ask $stranger x.corp.example) == 10.77.0.77 && $(ask $stranger x.corp.example tcp) == 10.77.0.77 ]]'
         within 10 eval '[[ $(guest_asks y.corp.example) == 10.77.0.77 ]]' && say "under a kill switch"
@@ -94,6 +95,34 @@ struct NameCaptureTests {
         "[another bridge of that name]", "[a container's server answers by itself]", "[from outside: 1 no answer]", "[a guest: 10.77.0.77]",
         "[under a kill switch]",
         "[outside: 0]",
+      ])
+  }
+
+  private static let nspawn = "\(Lab.unpacked)/systemd-container/usr/bin/systemd-nspawn"
+
+  @Test(
+    "a container that systemd-nspawn starts on a bridge",
+    .enabled(if: geteuid() == 0 && access(nspawn, X_OK) == 0, "no root, or systemd-nspawn is not unpacked (scripts/setup --vm)"))
+  func nspawnContainer() throws {
+    let seen = try scene(capturing.with(", names: capture", "")).run(
+      "unpacked='\(Lab.unpacked)'\n" + Self.begin + """
+        start_guest
+        start_agent
+        tunnel_is corp connected
+        say "without: $(container_asks wiki.corp.example); outside $(($(outside) > 0))"
+        write_policy 's/when-down: refuse/when-down: refuse, names: capture/'
+        within 5 eval '[[ $(guest_asks wiki.corp.example) == 10.77.0.77 ]]'
+        before=$(outside)
+        say "container: $(container_asks wiki.corp.example) $(container_asks www.public.example)"
+        roamward down corp --wait 20 >/dev/null
+        within 5 eval '[[ $(ask $stranger wiki.corp.example) == SERVFAIL ]]'
+        say "down: $(container_asks wiki.corp.example) $(container_asks www.public.example)"
+        say "outside: $(($(outside) - before))"
+        stop_agent >/dev/null
+        """, limit: 120)
+    #expect(
+      seen.lines == [
+        "[without: 203.0.113.199; outside 1]", "[container: 10.77.0.77 203.0.113.199]", "[down: SERVFAIL 203.0.113.199]", "[outside: 0]",
       ])
   }
 
@@ -111,7 +140,7 @@ struct NameCaptureTests {
         for change in 'delete table inet roamward-names' 'flush chain inet roamward-names output' \\
           'insert rule inet roamward-names output udp dport 53 return'; do
           nft "$change"
-          within 2 eval '[[ $(ask $stranger wiki.corp.example) == 10.77.0.77 ]] && ! nft list table inet roamward-names | grep -q "udp dport 53 return"'
+          within 2 eval '[[ $(ask $stranger wiki.corp.example) == 10.77.0.77 ]] && ! nft list table inet roamward-names | found "udp dport 53 return"'
         done
         say "repaired"
         # While the table was gone, a question could leave.

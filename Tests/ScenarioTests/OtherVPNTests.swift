@@ -72,7 +72,7 @@ struct OtherVPNTests {
         start_agent
         tunnel_is corp connected
         wg-quick up $scene/theirs.conf >/dev/null 2>&1
-        within 10 eval 'roamward status | grep -o "by rule 21498: goes outside"'
+        within 10 eval 'roamward status | grep -o "by rule 21748: goes outside"'
         way_to 203.0.113.80
         wg-quick down $scene/theirs.conf >/dev/null 2>&1
         within 5 way_is 203.0.113.80 corp
@@ -97,7 +97,7 @@ struct OtherVPNTests {
         ip rule add priority 5250 fwmark 0x80000/0xff0000 unreachable
         ip rule add priority 5270 lookup 52
         # Somebody has taken our first place.
-        ip rule add priority 21500 to 192.0.2.99 lookup main
+        ip rule add priority 21750 to 192.0.2.99 lookup main
         theirs >before
         start_agent
         tunnel_is corp connected
@@ -110,8 +110,8 @@ struct OtherVPNTests {
         """)
     #expect(
       seen.lines == [
-        "21501:\tnot from all fwmark 0x52000000/0xff000000 lookup 21501 proto 82",
-        "note: the rule \"priority 21500 lookup 254 protocol 0\" is not Roamward's, and uses a number from 21000 to 23000; its place is left to it",
+        "21751:\tnot from all fwmark 0x52000000/0xff000000 lookup 21751 proto 82",
+        "note: the rule \"priority 21750 lookup 254 protocol 0\" is not Roamward's, and uses a number from 21000 to 23000; its place is left to it",
         "other: Tailscale (tailscale0) routes 100.64.0.0/10 by rule 5270; not touched", "dev tailscale0", "dev corp", "dev wlan0",
         "[untouched]",
       ])

@@ -36,7 +36,7 @@ struct PortalTests {
         for time in first second; do
           close_portal
           start_agent
-          within 10 eval 'roamward status | head -n 1 | grep ^blocked:' >/dev/null
+          within 10 eval 'roamward status | sed -n 1p | grep ^blocked:' >/dev/null
           say "$time: $(browser_page)"
           roamward release --portal --only $browser --reason hotel >/dev/null
           forget_leaks; start_strays; sleep 1; stop_strays
@@ -44,7 +44,7 @@ struct PortalTests {
           say "others: $(page)"
           say "browser: $(browser_page)"
           in_browser busybox nslookup www.example 198.51.100.1 2>&1 | grep -o '203.0.113.80'
-          roamward status | head -n 1
+          roamward status | sed -n 1p
           sign_in
           tunnel_is corp connected
           within 30 situation_is guarded
@@ -75,10 +75,10 @@ struct PortalTests {
         go cafe
         close_portal
         start_agent
-        within 10 eval 'roamward status | head -n 1 | grep ^blocked:' >/dev/null
-        roamward release --portal --only $$ 2>&1 | head -n 1 | sed 's/[0-9][0-9]*/N/' || true
-        roamward release --portal --only 999999 2>&1 | head -n 1 || true
-        roamward release --only 1 2>&1 | head -n 1 || true
+        within 10 eval 'roamward status | sed -n 1p | grep ^blocked:' >/dev/null
+        roamward release --portal --only $$ 2>&1 | sed -n 1p | sed 's/[0-9][0-9]*/N/' || true
+        roamward release --portal --only 999999 2>&1 | sed -n 1p || true
+        roamward release --only 1 2>&1 | sed -n 1p || true
         situation_is guarded && say guarded
         open_browser
         roamward release --portal --only $browser >/dev/null

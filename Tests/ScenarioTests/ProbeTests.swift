@@ -167,7 +167,7 @@ struct ProbeTests {
       bin=$scene/bin
       go cafe
       start_agent --connectivity-check http://www.example/ --connectivity-content Hello
-      told() { roamward network | grep -e '^internet'; roamward network | grep -q 'cannot be sent: roamward-probe cannot be started'; }
+      told() { roamward network | grep -e '^internet'; roamward network | found 'cannot be sent: roamward-probe cannot be started'; }
       within 5 told
       roamward network | grep '^internet'
       say "$(field corp state)"

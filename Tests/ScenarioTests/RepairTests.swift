@@ -84,9 +84,9 @@ struct RepairTests {
     arguments: [
       "nft flush ruleset; nft -f theirs.nft", "nft delete table inet roamward", "nft flush table inet roamward",
       "nft delete table arp roamward",
-      "ip rule del priority 21500", "ip -6 rule flush protocol 82", "ip route flush table 21500", "ip address flush dev corp",
+      "ip rule del priority 21750", "ip -6 rule flush protocol 82", "ip route flush table 21750", "ip address flush dev corp",
       "ip link set corp down",
-      "ip route replace unreachable default table 21500 proto 82", "ip link del corp",
+      "ip route replace unreachable default table 21750 proto 82", "ip link del corp",
     ])
   func guardedRepair(_ breakage: String) throws {
     let scene = try leakScene(guarded.with("include: [default]", "include: [default], enforce: true"))
@@ -104,7 +104,7 @@ struct RepairTests {
       ip route add 192.0.2.9 via 198.51.100.1 dev wlan0 table 99 proto 7
       ip route add 192.0.2.10 via 198.51.100.1 dev wlan0 proto 7
       theirs() { nft list table inet theirs; ip rule show protocol 7; ip route show table 99; ip route show proto 7; ip rule show priority 32766; }
-      ours() { nft list table inet roamward; nft list table arp roamward; ip rule show protocol 82; ip -6 rule show protocol 82; ip route show table 21500; ip -6 route show table 21500; ip -o -4 address show dev corp | cut -d ' ' -f 2-; ip -o link show corp | grep -o 'UP,LOWER_UP'; }
+      ours() { nft list table inet roamward; nft list table arp roamward; ip rule show protocol 82; ip -6 rule show protocol 82; ip route show table 21750; ip -6 route show table 21750; ip -o -4 address show dev corp | cut -d ' ' -f 2-; ip -o link show corp | grep -o 'UP,LOWER_UP'; }
       start_agent
       tunnel_is corp connected
       theirs >theirs.before; ours | sed 's/packets [0-9]* bytes [0-9]*//' >ours.before
@@ -132,11 +132,11 @@ struct RepairTests {
       nft flush ruleset
       ip rule flush; ip -6 rule flush
       for family in -4 -6; do ip $family rule add priority 32766 lookup main; done
-      ip route flush table 21500; ip -6 route flush table 21500
+      ip route flush table 21750; ip -6 route flush table 21750
       ip address flush dev corp
       before=$(wc -l <$scene/places)
       kill -CONT $(agent_pid)
-      again() { nft list table inet roamward && ip rule show priority 21500 | grep 21500 && ip -6 rule show priority 21500 | grep 21500 && intranet_loads; }
+      again() { nft list table inet roamward && ip rule show priority 21750 | grep 21750 && ip -6 rule show priority 21750 | grep 21750 && intranet_loads; }
       within 10 again >/dev/null
       tail -n +$((before + 1)) $scene/places | grep ' before ' | cut -d ' ' -f 3-4 | uniq >made
       head -n 1 made

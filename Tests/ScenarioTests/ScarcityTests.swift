@@ -132,16 +132,16 @@ struct ScarcityTests {
         # Somebody waits for an answer all the while, and something of ours is removed.
         roamward status >status.txt &
         asking=$!
-        ip rule del priority 21500
+        ip rule del priority 21750
         locked && say locked
         before=$(ticks)
         sleep 2
         (($(ticks) - before < 60)) && say calm || say "busy: $(($(ticks) - before))"
         [[ $(link_index corp) == "$index" ]] && say 'still up'
-        ip rule | grep -q '^21500:' || say 'not repaired yet'
+        ip rule | grep -q '^21750:' || say 'not repaired yet'
         limit 1024
         wait $asking && grep -q connected status.txt && say answered
-        within 10 eval 'ip rule | grep -q "^21500:"'
+        within 10 eval 'ip rule | grep -q "^21750:"'
         within 10 intranet_loads
         [[ $(agent_pid) == "$process" && $(link_index corp) == "$index" && $(field corp state) == connected ]] && say 'the same'
         stop_agent
@@ -161,7 +161,7 @@ struct ScarcityTests {
       limited true 2>/dev/null || { say 'no user namespaces'; exit 0; }
       limited timeout 60 "$bin/roamwardd" --policies "$policies" --state-dir "$scene/state" --socket "$ROAMWARD_SOCKET" "${inputs[@]}" \\
         2>>"$scene/agent.log" &
-      within 5 eval 'roamward status | grep -q "changes of policies, .*resolv.conf are not detected: .*max_user_instances"'
+      within 5 eval 'roamward status | found "changes of policies, .*resolv.conf are not detected: .*max_user_instances"'
       say told
       printf 'version: 1\\ntunnels: { corp: { provider: { wireguard: { config: corp.conf } } } }\\n' >$policies/corp.yaml
       process=$(roamward status --json | jq .pid)
@@ -185,10 +185,10 @@ struct ScarcityTests {
         start_agent
         tunnel_is corp connected
         locked && say locked
-        roamward status | grep -q 'state cannot be written: No space left on device; make room there' && say told
+        roamward status | found 'state cannot be written: No space left on device; make room there' && say told
         ls "$scene/state" | grep -q '^link-' || say 'not noted'
         rm "$scene/state/ballast"
-        within 10 eval '! roamward status | grep -q "cannot be written"'
+        within 10 eval '! roamward status | found "cannot be written"'
         within 10 test -s "$scene/state/link-corp"
         say noted
         stop_agent

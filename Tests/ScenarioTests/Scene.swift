@@ -54,10 +54,11 @@ final class Scene {
   func run(_ script: String, limit: Int = 240) throws -> String {
     let (status, output) = try finish(script, limit: limit)
     guard status == 0 else {
-      // The reason first: a summary shows the beginning.
-      let end = output.lines.suffix(6).map { $0.prefix(300) }.joined(separator: "\n")
-      throw SceneFailure(
-        "status \(status) after:\n\(end)\nof:\n\(script)\n\(output)\nthe end of the agent's log:\n\(read("agent.log").suffix(16_000))")
+      // The reasons first: a summary shows the beginning.
+      let log = read("agent.log")
+      let end = (output.lines.suffix(6) + log.lines.filter { $0.contains(" warning ") || $0.contains(" error ") }.suffix(3))
+        .map { $0.prefix(300) }.joined(separator: "\n")
+      throw SceneFailure("status \(status) after:\n\(end)\nof:\n\(script)\n\(output)\nthe end of the agent's log:\n\(log.suffix(16_000))")
     }
     return output
   }

@@ -31,7 +31,7 @@ struct UntouchedTests {
       roamward down corp >/dev/null; tunnel_is corp disconnected
       settings | diff settings.before - && say "settings while it is held back"
       roamward resume corp >/dev/null; tunnel_is corp connected
-      ip rule del priority 21500; within 10 eval 'ip rule show priority 21500 | grep 21500' >/dev/null
+      ip rule del priority 21750; within 10 eval 'ip rule show priority 21750 | grep 21750' >/dev/null
       stop_agent >/dev/null
       "$bin/roamwardd" --release 2>>$scene/agent.log
       sleep 0.5; kill $monitor; wait $monitor 2>/dev/null || true

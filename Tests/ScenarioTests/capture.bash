@@ -60,6 +60,26 @@ start_guest() {
   nft 'table inet guests { chain out { type nat hook postrouting priority 100; oifname "wlan0" ip saddr 172.31.0.0/24 masquerade; oifname "wlan0" ip6 saddr fd00:31::/64 masquerade; }; }'
 }
 guest() { nsenter --net=/run/netns/guest -- "$@"; }
+# The same by a container of systemd-nspawn, with processes and files of its own, which comes for the question and goes. $unpacked: as for
+# keepers.bash.
+container_asks() {
+  local root=$scene/container folder
+  mkdir -p "$root"/{usr,etc,proc,sys,dev,run,tmp,var,root}
+  for folder in bin lib lib64 sbin; do ln -sfn "usr/$folder" "$root/$folder"; done
+  echo ID=test >"$root/etc/os-release"
+  # It wants to see control groups, which the lab has not mounted.
+  # shellcheck disable=SC2016 # expanded there
+  unshare --mount bash -c '[[ $(stat --file-system --format=%T /sys/fs/cgroup) != sysfs ]] || mount -t cgroup2 cgroup2 /sys/fs/cgroup; exec "$@"' - \
+    "$unpacked/systemd-container/usr/bin/systemd-nspawn" --quiet --register=no --keep-unit --console=pipe --as-pid2 --machine=container \
+    --directory="$root" --bind-ro=/usr --bind-ro="$tests:/tests" --network-bridge=guests -- /bin/bash -c '
+      ip link set host0 up
+      ip address add 172.31.0.3/24 dev host0
+      ip address add fd00:31::3/64 dev host0 nodad
+      ip route add default via 172.31.0.1
+      ip route add default via fd00:31::1
+      for server in "${@:2}"; do for way in udp tcp; do perl /tests/question "$server" "$1" $way; done; done' - "$1" $stranger $stranger6 \
+    </dev/null | sort -u | xargs
+}
 guest_asks() {
   local server way
   for server in $stranger $stranger6; do for way in udp tcp; do guest perl "$tests/question" "$server" "$1" "$way"; done; done | sort -u | xargs

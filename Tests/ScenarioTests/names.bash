@@ -15,7 +15,8 @@ witness_names() {
     within 5 eval "! on $place ss -Hlun 'sport = :53' | grep -q ."
     on "$place" dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --listen-address="${server[$place]}" --pid-file= \
       --log-queries --log-facility="$scene/names-$place" --local-ttl=300 "--address=/#/${answers[$place]}" --local=/#/ \
-      "--address=/com/$([[ $place != "${1:-}" ]] || echo "${answers[$place]}")"
+      "--address=/com/$([[ $place != "${1:-}" ]] || echo "${answers[$place]}")" \
+      "--address=/${unknown:-unknown.invalid}/$([[ $place != gateway ]] || echo "${answers[$place]}")"
     within 5 test -e "$scene/names-$place"
     [[ $place == gateway ]] || on "$place" nft 'table inet own { chain in { type filter hook input priority 0; ip saddr 10.77.0.2 udp dport 53 drop; }; }'
   done
@@ -24,10 +25,11 @@ witness_names() {
 # In which stage names are asked from now on; its name is in theirs.
 stage() { echo "$1" >"$scene/stage.new" && mv "$scene/stage.new" "$scene/stage"; }
 
+# STAGE [KIND ...]
 start_asking() {
   stage "$1"
   rm -f "$scene/lookups.open"
-  perl "$tests/asker" "$laptop/resolv.conf" 200 "$scene/stage" "$scene/lookups" &
+  perl "$tests/asker" "$laptop/resolv.conf" 200 "$scene/stage" "$scene/lookups" "${@:2}" &
   asker=$!
   within 5 test -e "$scene/lookups.open"
 }

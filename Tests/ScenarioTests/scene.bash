@@ -41,6 +41,9 @@ not() { ! "$@"; }
 
 say() { echo "[$1]"; }
 
+# As `grep -q`, but it reads to the end: a program that still writes would end by SIGPIPE, which fails the pipe. So would `head`.
+found() { grep -c "$@" >/dev/null; }
+
 # --- the agent ---------------------------------------------------------------------------------------------------
 
 # Starts it, with options; its end is written to agent.exit.

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# The gateway as it is shipped, under all that its unit takes away: a chapter of Tests/VM/unit.
+# Chapters of Tests/VM/unit: the gateway as it is shipped, under all that its unit takes away, and with the kernel's WireGuard.
 
 gateway_unit() {
   # Continuous integration has no room for it; Tests/Packages holds the unit's score there.
@@ -38,6 +38,20 @@ gateway_unit() {
   check 'and is removed' roamward_gateway cleanup
   rm -rf /var/lib/roamward-gateway
   sysctl --quiet --write net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
+}
+
+# Scenes of GatewayServeTests, which have the userspace engine where a kernel has no WireGuard: stock clients and our own one connect, get
+# changed settings, are locked out, and go on across restarts.
+gateway_kernel() {
+  # Continuous integration has no room for it.
+  [[ -z ${BRIEF:-} ]] || return 0
+  local root=$here/../.. scene
+  root=$(realpath "$root")
+  for scene in first kick gateway; do
+    check "with the kernel's WireGuard: $scene" env ENGINE=wireguard ROAMWARD_BIN="$bin" EXAMPLES="$root/examples" \
+      DOCUMENT="$root/docs/how-to/gateway-client.md" unshare --net --mount --pid --fork --kill-child --mount-proc \
+      bash "$root/Packages/Gateway/Tests/GatewayServeTests/$scene.bash"
+  done
 }
 
 roamward_gateway() { /usr/sbin/roamward-gateway "$@"; }
