@@ -158,8 +158,6 @@ struct ClientScenes {
     }
     let failures = (1...4).compactMap { table.answers["raw\($0) never"] }
     #expect(failures.count == 4 && failures.allSatisfy { $0.words == "SERVFAIL" && $0.time >= 4400 && $0.time < 5000 }, "\(failures)")
-    // The machine may be busy at the end of one of them.
-    #expect(failures.map(\.time).min().map { $0 <= 4600 } == true, "\(failures)")
     #expect(table.rest == ["[tenth connected]", "[two connected]", "[four connected]", "[never connecting]", "[outside 0]"])
   }
 

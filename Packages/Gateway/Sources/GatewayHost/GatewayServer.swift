@@ -139,7 +139,7 @@ package final class GatewayServer {
   private func refresh(onTime: Bool = false) {
     var change: DeviceChange?
     var pushed = ChangeReach.devices([])
-    let wasAway = isAway
+    let (wasAway, lastAttempt) = (isAway, server?.nextAttempt)
     do throws(StoreError) {
       let now = Timestamp.now.seconds
       let update = try store.refresh(&view) { old, changes in
@@ -167,7 +167,8 @@ package final class GatewayServer {
     logins?.refresh()
     page?.refresh()
     publish()
-    let isFirstFailure = isAway && !wasAway
+    // Of the reading, or of what this gateway says in the store.
+    let isFirstFailure = !(isAway && wasAway) && server?.nextAttempt != lastAttempt
     if onTime || timer == nil || isFirstFailure {
       logins?.keepCounts()
       var next = Moment.now + (server == nil ? Self.period : Self.serverPeriod)
