@@ -422,25 +422,31 @@ let package = Package(
         "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO", "TunnelProviders",
       ], optimized: unnamed),
     rim(
+      "LinuxAgent",
+      uses: [
+        "AgentCore", "ControlProtocol", "HostDNS", "HostServices", "KernelModel", "KernelNetwork", "LinuxIO", "LinuxPlatform",
+        "NetworkTypes", "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
+      ], optimized: unnamed),
+    rim(
       "AgentDaemon",
       uses: [
-        "AgentCore", "CTextPages", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxIO",
-        "LinuxPlatform", "NetworkTypes",
-        "PolicySource", "ProviderGroups", "RoamwardCore", "SystemdIO", "TunnelProviders", logging,
+        "AgentCore", "CTextPages", "ControlProtocol", "HostDNS", "HostServices", "JSON", "KernelModel", "KernelNetwork", "LinuxAgent",
+        "LinuxIO",
+        "LinuxPlatform", "NetworkTypes", "RoamwardCore", "SystemdIO", logging,
       ], optimized: unnamed),
     rim("ControlClient", uses: ["ControlProtocol", "JSON", "LinuxIO", "NetworkTypes"], optimized: unnamed),
     .executableTarget(
       name: "roamwardd",
       dependencies: [
-        "AgentCore", "AgentDaemon", "ControlProtocol", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes", "RoamwardCore",
-        logging,
+        "AgentCore", "AgentDaemon", "ControlProtocol", "LinuxAgent", "LinuxPlatform", "CWipingHeap", "LinuxIO", "NetworkTypes",
+        "RoamwardCore", logging,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "roamward",
       dependencies: [
         "NetworkTypes", "JSON", "KernelModel", "RoamwardCore", "PolicySource", "ControlProtocol", "ControlClient", "FlightRecord",
-        "History", "KernelNetwork", "PolicyFiles", "AgentCore", "AgentDaemon", "LinuxPlatform", argumentParser, "Doctor",
+        "History", "KernelNetwork", "PolicyFiles", "AgentCore", "LinuxAgent", "LinuxPlatform", argumentParser, "Doctor",
         "PolicyAuthoring", "PolicyImport", "PolicyLint", "ProviderProtocol", "KeyMemory", "LinuxIO", "Simulation", "CWipingHeap",
         "BugReport", "Metrics", "StatusDisplay",
       ], swiftSettings: strict),
@@ -519,8 +525,8 @@ let package = Package(
     tests(
       "AgentTests",
       uses: [
-        "Doctor", "AgentCore", "AgentDaemon", "LinuxPlatform", "ControlProtocol", "FlightRecord", "History", "KeyMemory", "HostServices",
-        "JSON", "LinuxIO", "NetworkTypes",
+        "Doctor", "AgentCore", "AgentDaemon", "LinuxAgent", "LinuxPlatform", "ControlProtocol", "FlightRecord", "History", "KeyMemory",
+        "HostServices", "JSON", "LinuxIO", "NetworkTypes",
         "PolicySource", "KernelModel", "ProviderProtocol", "RoamwardCore", "Simulation", "TestKit", "SystemdIO", "SystemdTestSupport",
         "TestSupport", logging,
         "SeededRandom",

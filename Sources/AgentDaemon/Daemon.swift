@@ -4,40 +4,24 @@ internal import ControlProtocol
 internal import Glibc
 internal import HostDNS
 internal import HostServices
-internal import JSON
 import KernelModel
 internal import KernelNetwork
+package import LinuxAgent
 internal import LinuxIO
 import LinuxPlatform
 package import Logging
 internal import NetworkTypes
-internal import ProviderGroups
-package import RoamwardCore
+internal import RoamwardCore
 internal import SystemdIO
-internal import TunnelProviders
-
-/// The agent's paths and options.
-package struct AgentSettings: Sendable {
-  package var policyLayers = PolicyLayers.standard
-  package var stateDirectory = "/var/lib/roamward"
-  package var socket = ControlSocket.standard
-  package var ssidFile: String?
-  package var resolvConf = "/etc/resolv.conf"
-  /// The delay between a network change and its observation.
-  package var settle = Duration.milliseconds(500)
-  /// The check for internet access or a captive portal; `nil`: none.
-  package var connectivityCheck: ConnectivityCheck?
-
-  package init() {}
-}
 
 /// The agent as a process: wires the agent to the kernel's events, files, signals and the local socket.
 package final class Daemon {
-  let settings: AgentSettings
-  let logger: Logger
-  let loop: EventLoop
-  private let machine: LinuxMachine
-  let agent: Agent
+  private let local: LocalAgent
+  var settings: AgentSettings { local.settings }
+  var logger: Logger { local.logger }
+  var loop: EventLoop { local.loop }
+  private var machine: LinuxMachine { local.machine }
+  var agent: Agent { local.agent }
   private(set) var watch: KernelWatch?
   var server: ControlServer?
   /// The connection over which polkit is asked and the agent's objects are on D-Bus.
@@ -50,29 +34,14 @@ package final class Daemon {
   private static let startTime = Duration.seconds(5)
   private var files: WatchedFiles?
   private var hostWatch: HostWatch?
-  private let state: StateFolder
-  private let recorder: FlightRecorder
-  private let namespaceLock: GuardedLock
+  private var recorder: FlightRecorder { local.recorder }
 
   /// Takes the locks of the state folder and of the network namespace, and opens the kernel's sockets. Changes nothing yet.
   package init(_ settings: AgentSettings, logger: Logger) throws(PlatformError) {
-    self.settings = settings
-    self.logger = logger
-    do {
-      loop = try EventLoop()
-      state = try StateFolder(path: settings.stateDirectory)
-      namespaceLock = GuardedLock(try NamespaceLock())
-    } catch {
-      throw PlatformError("\(error)")
-    }
-    machine = try LinuxMachine(
-      ssidFile: settings.ssidFile, resolvConf: settings.resolvConf, stateDirectory: settings.stateDirectory, loop: loop)
+    local = try LocalAgent(settings, logger: logger)
     // As its clients' requests, after all work of higher priority.
-    bus = SystemBus(on: loop, priority: .client)
+    bus = SystemBus(on: local.loop, priority: .client)
     gatekeeper = Gatekeeper(PolkitAuthority(bus))
-    recorder = FlightRecorder(folder: HistoryFolder(path: HistoryFolder.path(in: settings.stateDirectory)))
-    let platform = Platform.linux(machine, loop: loop, state: state, recorder: recorder, policyLayers: settings.policyLayers)
-    agent = Agent(platform: platform, settle: settings.settle, connectivityCheck: settings.connectivityCheck)
   }
 
   /// Runs until SIGTERM or SIGINT, takes everything down, and returns the exit status. A second signal ends it at once.
@@ -80,7 +49,7 @@ package final class Daemon {
     do throws(SystemError) {
       try listen()
       try connectBus()
-      try namespaceLock.watch(on: loop)
+      try local.watchLock()
       try watchKernel()
       try watchFirewall()
       watchFiles()
@@ -105,17 +74,19 @@ package final class Daemon {
         "awake", metadata: tunnel.map { ["for": "\(reason.rawValue)", "tunnel": "\($0)"] } ?? ["for": "\(reason.rawValue)"])
     }
     agent.announcer.receive = { [weak self] in self?.happened($0) }
-    recover(except: Set(state.handedOver))
+    local.recover(except: Set(local.state.handedOver))
     logger.notice("roamwardd starts", metadata: ["pid": "\(getpid())", "policies": "\(settings.policyLayers.joined(separator: ":"))"])
     loop.enableWatchdog()
     agent.start()
     ServiceManager.ready(status: summary)
-    let code = try runLoop()
+    let code = try local.runLoop()
     recorder.end(at: .now)
-    machine.providerGroups.removeUnused()
-    recoverResolvConf()
+    local.leave()
     return code
   }
+
+  /// Removes leftover state of a killed agent, and returns.
+  package func cleanUp(unlessHandedOver: Bool) throws(PlatformError) -> Int32 { try local.cleanUp(unlessHandedOver: unlessHandedOver) }
 
   /// Keeps the record. What there is to write is written in the turn that made it: the machine does not wake for it.
   private func record() throws(SystemError) {
@@ -128,52 +99,6 @@ package final class Daemon {
     turns.record = turn
     recorder.entriesWait = { turn.isEnabled = true }
     agent.announcer.publishPass = { [weak self] in self?.recorder.add($0) }
-  }
-
-  /// Removes leftover state of a killed agent, and returns. `unlessHandedOver`: does nothing if an agent has left tunnels for the next one.
-  package func cleanUp(unlessHandedOver: Bool = false) throws(PlatformError) -> Int32 {
-    if unlessHandedOver, !state.handedOver.isEmpty {
-      logger.notice("tunnels stay up for the next agent", metadata: ["tunnels": "\(state.handedOver.joined(separator: ", "))"])
-      return 0
-    }
-    recover()
-    agent.announcer.receive = { [weak self] in self?.logger.log($0) }
-    agent.cleanUp { [loop] in loop.stop() }
-    let code = try runLoop()
-    machine.providerGroups.removeUnused()
-    recoverResolvConf()
-    for path in ControlSocket.paths(of: settings.socket) { FileDescriptor.removeDeadSocket(path) }
-    return code
-  }
-
-  /// Finishes a killed agent's change of resolv.conf, and ends the programs that it started: they would undo the following steps.
-  /// `kept`: the tunnels that it has handed over.
-  private func recover(except kept: Set<String> = []) {
-    let notes = state.recoveryLog
-    // A unit in a slice of ours whose note is lost is to be stopped as any other.
-    let known = notes.startedCommands()
-    for (tunnel, unit) in UnitDropIn.units() where known[tunnel] == nil && !kept.contains(tunnel) {
-      notes.noteCommand(tunnel, unit.stopCommand)
-    }
-    let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands().filter { !kept.contains($0.key) })
-    if !links.isEmpty || !commands.isEmpty {
-      let known = (try? machine.observe(ObservationRequest(facts: [])).state.kernel) ?? KernelState()
-      MarkedProcess.end { $0.isLeftOver(by: links, commands, known) }
-    }
-    _ = machine.providerGroups.find()
-    // What a `down` is still due for ends with it.
-    for tunnel in machine.providerGroups.tunnels where commands[tunnel] == nil && !kept.contains(tunnel) {
-      machine.providerGroups.end(tunnel)
-    }
-    recoverResolvConf()
-  }
-
-  private func recoverResolvConf() {
-    do { try machine.resolvConf.recover() } catch { logger.error("resolv.conf", metadata: ["what": "\(error)"]) }
-  }
-
-  private func runLoop() throws(PlatformError) -> Int32 {
-    do throws(SystemError) { return try loop.run() } catch { throw PlatformError("\(error)") }
   }
 
   // MARK: Events

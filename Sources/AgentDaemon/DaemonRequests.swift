@@ -2,6 +2,7 @@ internal import AgentCore
 internal import ControlProtocol
 internal import Glibc
 internal import JSON
+internal import LinuxAgent
 internal import LinuxIO
 internal import LinuxPlatform
 internal import Logging

@@ -1,5 +1,4 @@
 import AgentCore
-import AgentDaemon
 import ControlClient
 import ControlProtocol
 import JSON

@@ -1,5 +1,4 @@
 import AgentCore
-import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import JSON

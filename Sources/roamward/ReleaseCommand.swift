@@ -1,9 +1,9 @@
 import AgentCore
-import AgentDaemon
 import ArgumentParser
 import ControlProtocol
 import Glibc
 import JSON
+import LinuxAgent
 import LinuxIO
 import LinuxPlatform
 

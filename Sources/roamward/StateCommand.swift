@@ -1,10 +1,10 @@
 import AgentCore
-import AgentDaemon
 import ArgumentParser
 import ControlClient
 import ControlProtocol
 import Glibc
 import JSON
+import LinuxAgent
 import LinuxIO
 import LinuxPlatform
 internal import NetworkTypes

@@ -2,6 +2,7 @@ import AgentCore
 import AgentDaemon
 import ControlProtocol
 import Glibc
+import LinuxAgent
 import LinuxIO
 import LinuxPlatform
 import Logging

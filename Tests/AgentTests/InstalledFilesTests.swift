@@ -1,5 +1,4 @@
 import AgentCore
-import AgentDaemon
 import Doctor
 import KernelModel
 import LinuxIO

@@ -1,5 +1,4 @@
 import AgentCore
-import AgentDaemon
 import Glibc
 import LinuxIO
 import LinuxPlatform

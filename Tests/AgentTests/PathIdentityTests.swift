@@ -1,5 +1,4 @@
 import AgentCore
-import AgentDaemon
 import LinuxPlatform
 import NetworkTypes
 import RoamwardCore

@@ -1,5 +1,4 @@
 import AgentCore
-import AgentDaemon
 import ControlProtocol
 import Glibc
 import KernelModel

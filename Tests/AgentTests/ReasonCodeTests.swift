@@ -1,7 +1,7 @@
 import AgentCore
-import AgentDaemon
 import ControlProtocol
 import KernelModel
+import LinuxAgent
 import LinuxPlatform
 import Logging
 import NetworkTypes
