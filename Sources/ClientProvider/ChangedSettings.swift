@@ -8,7 +8,11 @@ extension GatewayClient {
   func listen(_ grant: LoginGrant) {
     guard let address = grant.addresses.first else { return }
     let trouble = engine.listen(at: address) { [weak self] in
-      if SealedDatagram.kind(of: $0) == PacketAnswer.kind { self?.takeAnswer($0) } else { self?.takeSettings($0) }
+      switch SealedDatagram.kind(of: $0) {
+      case PacketAnswer.kind: self?.takeAnswer($0)
+      case SessionEnd.kind: self?.takeEnd($0)
+      default: self?.takeSettings($0)
+      }
     }
     if let trouble { host.log(.notice, "settings", "changed settings come only with the next login: \(trouble.text)") }
   }
@@ -17,9 +21,10 @@ extension GatewayClient {
   private func takeSettings(_ datagram: [UInt8]) {
     guard isRunning, let memory, let login = memory.login,
       let push = SettingsPush(datagram, { memory.key.seal($0, of: login.grant.gatewayKey) }),
-      live.accept(push, from: login.grant.gatewayKey),
-      push.grant != login.grant
+      live.accept(push, from: login.grant.gatewayKey)
     else { return }
+    live.disregard(datagram)
+    if push.grant == login.grant { return }
     host.log(.notice, "settings", "the gateway has changed them")
     self.memory?.login?.grant = push.grant
     keep()
@@ -27,6 +32,17 @@ extension GatewayClient {
     updateSites()
     if isReady, !isReasserting, sites.text != before { host.transport(transportReason) }
     update()
+  }
+
+  /// The gateway takes the key no more: the next start has to log in.
+  private func takeEnd(_ datagram: [UInt8]) {
+    guard isRunning, let memory, let grant = memory.login?.grant,
+      let end = SessionEnd(datagram, { memory.key.seal($0, of: grant.gatewayKey, SessionEnd.label) }),
+      live.accept(end.number, from: grant.gatewayKey)
+    else { return }
+    self.memory?.login = nil
+    keep()
+    fail("session-ended", "the gateway \(grant.endpoint) has ended the session; it needs another login", .time)
   }
 
   /// Has the agent apply what has changed. The engine goes on, and so do flows that the change does not touch.

@@ -127,6 +127,7 @@ extension GatewayClient {
       memory?.login = login
       keep()
     }
+    live.greetAgain()
     greet(reading)
     watch = PeerWatch(reading, at: host.now)
     siteAnswered()

@@ -16,20 +16,36 @@ struct LiveSettings {
 
   /// More bytes than a handshake and the keepalives of a session without data: those are no reason to greet, or greetings would never end.
   private static let quiet: UInt64 = 256
-  /// Without data, the gateway is greeted so often.
+  /// The gateway is greeted so often without data, and at most so often with it.
   static let idlePause = Duration.seconds(600)
+  private static let pause = Duration.seconds(15)
+  /// What WireGuard, IP, UDP and padding add to a datagram.
+  private static let overhead: UInt64 = 96
 
   /// Whether a push with the right seal is newer than those before, and can be used: without an address or an endpoint there is no tunnel.
   mutating func accept(_ push: SettingsPush, from gateway: [UInt8]) -> Bool {
-    guard push.number > lastNumbers[gateway] ?? 0 else { return false }
-    lastNumbers[gateway] = push.number
-    return push.grant.gatewayKey == gateway && Endpoint(push.grant.endpoint) != nil && !push.grant.addresses.isEmpty
+    accept(push.number, from: gateway)
+      && push.grant.gatewayKey == gateway && Endpoint(push.grant.endpoint) != nil && !push.grant.addresses.isEmpty
   }
+
+  /// Whether a number is above those before.
+  mutating func accept(_ number: UInt64, from gateway: [UInt8]) -> Bool {
+    guard number > lastNumbers[gateway] ?? 0 else { return false }
+    lastNumbers[gateway] = number
+    return true
+  }
+
+  /// A gateway that has just answered may have changed something meanwhile. (The engine counts anew then.)
+  mutating func greetAgain() { greeting = nil }
+
+  /// What the gateway itself has sent is no reason to greet it.
+  mutating func disregard(_ datagram: [UInt8]) { greeting?.received += UInt64(datagram.count) + Self.overhead }
 
   /// Whether the gateway is to be greeted now.
   mutating func isGreetingDue(_ reading: EngineReading, at now: Moment) -> Bool {
-    if let greeting, greeting.received...(greeting.received + Self.quiet) ~= reading.received, now - greeting.at < Self.idlePause {
-      return false
+    if let greeting {
+      let pause = reading.received > greeting.received + Self.quiet ? Self.pause : Self.idlePause
+      guard now - greeting.at >= pause else { return false }
     }
     greeting = (reading.received, now)
     return true

@@ -302,6 +302,34 @@ struct ClientTests {
     }
   }
 
+  @Test("the gateway's word that the session has ended fails the run, and the next start logs in; a forged or old one does nothing")
+  func endedSession() throws {
+    let (host, engine) = try host()
+    let gateway = try #require(SecretKey(bytes: 1...32))
+    engine.answering = ["203.0.113.10:51820"]
+    var first = grant
+    first.gatewayKey = try #require(gateway.publicBytes)
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(first))
+    host.advance(by: .milliseconds(100))
+    #expect(host.state == .connected)
+    engine.push(10, first, from: gateway)
+    engine.end(10, from: gateway)
+    engine.end(11, from: try #require(SecretKey(bytes: 2...33)))
+    engine.end(12, from: gateway, label: SettingsPush.label)
+    host.advance(by: .zero)
+    #expect(host.state == .connected && host.ends.isEmpty)
+    engine.end(13, from: gateway)
+    host.advance(by: .zero)
+    let failure = try #require(self.failure(host))
+    #expect(failure.code == "session-ended" && failure.help == .time && failure.text.contains("203.0.113.10:51820 has ended the session"))
+    let logins = host.sockets.count
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(first))
+    host.advance(by: .milliseconds(100))
+    #expect(host.sockets.count == logins + 1 && host.state == .connected && host.violations.isEmpty)
+  }
+
   @Test("settings that the gateway changes are applied at once, without another session; forged, old and useless ones are not")
   func changedSettings() throws {
     let (host, engine) = try host()

@@ -118,6 +118,14 @@ final class MemoryEngine: ClientEngine {
     guard let datagram = SettingsPush(number: number, grant).datagram({ gateway.seal($0, with: device, label: label) }) else { return }
     listening?.take(datagram)
   }
+
+  /// The word that the session has ended, in the same way; `label`: of a seal of another use.
+  func end(_ number: UInt64, from gateway: SecretKey, label: ([UInt8], [UInt8]) -> [UInt8] = SessionEnd.label) {
+    let key = field("private_key").flatMap { SecretKey(hexadecimal: $0) }
+    guard let device = key?.publicBytes, let own = gateway.publicBytes else { return }
+    let datagram = SessionEnd(number: number).datagram { gateway.seal($0, with: device, label: label(own, device)) }
+    if let datagram { listening?.take(datagram) }
+  }
   func stop() { interface = nil }
   func crash() { ended() }
 }

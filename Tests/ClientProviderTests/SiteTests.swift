@@ -52,6 +52,37 @@ extension ClientTests {
 
     private func addresses(_ host: Host) -> [String] { host.settings?.addresses.map(\.address.description) ?? [] }
 
+    @Test("the gateway is greeted each 15 s at most, however close the looks are; what it sends itself is no reason") func greetings()
+      throws
+    {
+      let (host, engine) = try connected()
+      func greeted(_ body: () -> Void) -> Int {
+        let before = engine.greeted.count
+        body()
+        return engine.greeted.count - before
+      }
+      let withData = greeted {
+        for _ in 0..<120 {
+          engine.reading?.received += 1_000
+          engine.reading?.sent += 1_000
+          host.advance(by: .seconds(1))
+        }
+      }
+      #expect((6...8).contains(withData), "\(withData)")
+      host.advance(by: .seconds(60))
+      let withPushes = greeted {
+        for number in 1...40 {
+          var pushed = grants[0]
+          pushed.mtu = 1_300 + UInt16(number % 2)
+          engine.push(UInt64(number), pushed, from: keys[0])
+          engine.reading?.received += 300
+          host.advance(by: .seconds(10))
+        }
+      }
+      #expect(withPushes <= 1 && host.settings?.mtu == 1_300, "\(withPushes)")
+      #expect(greeted { host.advance(by: .seconds(700)) } == 1)
+    }
+
     @Test("it changes to a nearer gateway, with its addresses and key, and without a login") func nearer() throws {
       let (host, engine) = try connected(delays: [Self.paris: .milliseconds(40), Self.lyon: .milliseconds(12)])
       #expect(host.state == .connected && addresses(host) == ["10.77.0.2"])

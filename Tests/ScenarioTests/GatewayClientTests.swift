@@ -175,18 +175,24 @@ struct GatewayClientScenes {
       say "$(company session list | grep -o 'alice/laptop  10.95.0.2, .*  session ended')"
       kill $flow
       trap - EXIT
-      # The kept key is refused: a person is asked again, and the address is the same.
-      roamward down office >/dev/null
-      within 15 field_is office state disconnected
-      roamward up office >/dev/null
+      # It is told by a word of the gateway: a person is asked again, without another start, and the address is the same.
+      within 10 field_is office 'questions[0].kind' password
+      say "$(grep -o 'the gateway 203.0.113.10:51821 has ended the session; it needs another login' "$scene/agent.log" | sort -u)"
       log_in
       is_peer 10.95.0.2
+      # A lock that is taken back costs no other one.
+      company user lock alice
+      within 5 not is_peer 10.95.0.2
+      company user unlock alice
+      within 5 is_peer 10.95.0.2
+      within 40 office_answers
       say "$(logins) logins"
       stop_agent
       """)
     #expect(
       seen.lines.map { $0.replacing(/, .*session/, with: " session") } == [
-        "[answers after that: 0]", "[alice/laptop  10.95.0.2 session ended]", "[2 logins]", "0",
+        "[answers after that: 0]", "[alice/laptop  10.95.0.2 session ended]",
+        "[the gateway 203.0.113.10:51821 has ended the session; it needs another login]", "[2 logins]", "0",
       ], "\(seen)")
   }
 
@@ -264,10 +270,10 @@ struct GatewayClientScenes {
       say "$(logins) login"
       roamward down office >/dev/null
       within 15 field_is office state disconnected
-      # What has changed meanwhile comes with the next handshake.
+      # What has changed meanwhile comes with the first packet.
       company settings set --route 10.95.0.0/24 --route 10.98.0.0/24 --user alice
       roamward up office >/dev/null
-      within 30 leads 10.98.0.9 office
+      within 5 leads 10.98.0.9 office
       say "$(logins) login"
       stop_agent
       """)

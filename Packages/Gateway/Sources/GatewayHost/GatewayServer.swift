@@ -126,6 +126,7 @@ package final class GatewayServer {
   }
 
   private func answer(_ question: [UInt8], from source: IPAddress) {
+    if question.isEmpty { return sender?.greet(from: source) ?? () }
     guard let answer = questions.answer(question, from: source, view.directory) else { return }
     port?[source.family]?.send(answer, to: source, port: SettingsPush.port)
   }
@@ -149,6 +150,8 @@ package final class GatewayServer {
       isAway = false
       if server != nil { folder.noteReading() }
       change?.complete(view.directory, at: now)
+      // While the kernel still sends to them.
+      if let ended = change?.ended, !ended.isEmpty { sender?.end(ended) }
       if !update.isEmpty { desired.follow(change, at: now) }
       if case .rows(let changes) = update {
         pushed = pushed.union(ChangeReach(ofSettings: changes, in: view.directory))
@@ -168,7 +171,7 @@ package final class GatewayServer {
     page?.refresh()
     publish()
     // Of the reading, or of what this gateway says in the store.
-    let isFirstFailure = !(isAway && wasAway) && server?.nextAttempt != lastAttempt
+    let isFirstFailure = isAway ? !wasAway : server?.nextAttempt != lastAttempt
     if onTime || timer == nil || isFirstFailure {
       logins?.keepCounts()
       var next = Moment.now + (server == nil ? Self.period : Self.serverPeriod)

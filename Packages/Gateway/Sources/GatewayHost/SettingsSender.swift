@@ -6,7 +6,8 @@ internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
 
-/// Sends devices their settings through the tunnel: after a change, and after each handshake.
+/// Sends devices their settings through the tunnel: after a change, after each handshake, and when they come back. Tells them the end of
+/// their sessions.
 final class SettingsSender {
   private let loop: EventLoop
   private let key: SecretKey
@@ -20,6 +21,8 @@ final class SettingsSender {
   /// So many at once, then a pause in which the loop does other work.
   private static let batch = 32
   private static let pause = Duration.milliseconds(20)
+  /// So many devices are told the end of their sessions at once: each costs a multiplication on the curve, and the loop does nothing else.
+  private static let mostEnds = 64
 
   init(
     on loop: EventLoop, _ key: SecretKey, by port: TunnelPort, relayPort: @escaping () -> UInt16?, directory: @escaping () -> Directory
@@ -42,6 +45,33 @@ final class SettingsSender {
   func note(_ reach: ChangeReach) {
     ledger.note(reach, directory(), at: Timestamp.now.seconds)
     begin(.zero)
+  }
+
+  /// After an empty datagram from an address.
+  func greet(from address: IPAddress) {
+    let directory = directory()
+    guard let device = directory.lease(of: address)?.device.flatMap({ directory.devices[$0] }) else { return }
+    ledger.greet(device, directory, at: Timestamp.now.seconds)
+    begin(.zero)
+  }
+
+  /// Tells devices that the gateway takes their keys no more, while it still does. Those without a session now would have to be reached
+  /// first: they notice at their next packet.
+  func end(_ peers: [WireGuardPeer]) {
+    let (directory, now) = (directory(), Timestamp.now.seconds)
+    guard let gateway = directory.site?.publicKey.bytes else { return }
+    for peer in peers.lazy.filter({ self.ledger.isConnected($0.publicKey, directory, at: now) }).prefix(Self.mostEnds) {
+      guard let address = peer.allowedIPs.first?.address else { continue }
+      let label = SessionEnd.label(gateway: gateway, device: peer.publicKey.bytes)
+      let datagram = SessionEnd(number: nextNumber()).datagram { key.seal($0, with: peer.publicKey.bytes, label: label) }
+      if let datagram { port[address.family]?.send(datagram, to: address, port: SettingsPush.port) }
+    }
+  }
+
+  /// Rising, whatever the clock does meanwhile.
+  private func nextNumber() -> UInt64 {
+    lastNumber = max(lastNumber + 1, UInt64(clamping: Timestamp.now.milliseconds) &* 1000)
+    return lastNumber
   }
 
   private func begin(_ pause: Duration) {
@@ -67,9 +97,7 @@ final class SettingsSender {
           ?? (try? DatagramPort(nil, family, port: 0))
       }
       let label = SettingsPush.label(gateway: grant.gatewayKey, device: device.publicKey.bytes)
-      // Rising, whatever the clock does meanwhile.
-      lastNumber = max(lastNumber + 1, UInt64(clamping: Timestamp.now.milliseconds) &* 1000)
-      let datagram = SettingsPush(number: lastNumber, grant).datagram { key.seal($0, with: device.publicKey.bytes, label: label) }
+      let datagram = SettingsPush(number: nextNumber(), grant).datagram { key.seal($0, with: device.publicKey.bytes, label: label) }
       if let datagram, grant.isSendable { sockets[family]?.send(datagram, to: address, port: SettingsPush.port) }
     }
     begin(Self.pause)

@@ -92,6 +92,69 @@ import Testing
     #expect(ledger.isEmpty)
   }
 
+  @Test("a greeting is a reason once, of a device that comes back, or that was sent a change since the last sign of it")
+  func greetings() throws {
+    let work = try sample()
+    let directory = work.directory
+    let (laptop, phone) = (try work.device(path("alice/laptop")), try work.device(path("alice/phone")))
+    let login = try #require(directory.logins.values.map(\.proven).max())
+    var ledger = PushLedger()
+    func greeted(_ device: Device, at seconds: Int64) -> [String] {
+      ledger.greet(device, directory, at: login + seconds)
+      return names(ledger.take(9), directory)
+    }
+    ledger.look(at: try peers([login + 100]), directory)
+    _ = ledger.take(9)
+    // In its session: it has what the handshake brought.
+    #expect(greeted(laptop, at: 279).isEmpty)
+    #expect(greeted(laptop, at: 280) == ["alice/laptop"] && greeted(laptop, at: 281).isEmpty)
+    #expect(greeted(phone, at: 281) == ["alice/phone"])
+    // Each look at the link makes it possible again; a handshake is a reason by itself.
+    ledger.look(at: try peers([login + 282]), directory)
+    #expect(names(ledger.take(9), directory) == ["alice/laptop"])
+    #expect(greeted(laptop, at: 283).isEmpty && greeted(phone, at: 283) == ["alice/phone"])
+    ledger.note(.devices([laptop.id]), directory, at: login + 284)
+    #expect(names(ledger.take(9), directory) == ["alice/laptop"])
+    #expect(greeted(laptop, at: 290) == ["alice/laptop"] && greeted(laptop, at: 291).isEmpty)
+    ledger.note(.devices([laptop.id]), directory, at: login + 292)
+    ledger.look(at: try peers([login + 293]), directory)
+    #expect(names(ledger.take(9), directory) == ["alice/laptop"] && greeted(laptop, at: 294).isEmpty)
+    // A stock client takes none.
+    #expect(greeted(try work.device(path("bob/phone")), at: 300).isEmpty)
+    func connected(_ device: Device, at seconds: Int64) -> Bool { ledger.isConnected(device.publicKey, directory, at: login + seconds) }
+    #expect(connected(laptop, at: 472) && !connected(laptop, at: 473))
+    #expect(connected(phone, at: 59) && !connected(phone, at: 60))
+  }
+
+  @Test("the logins that a change ends are those of sessions and devices, not those of locked users or of a newer key") func ends() throws {
+    let work = try sample()
+    func ended(_ work: Administration, _ body: (inout Administration) throws -> Void) throws -> [String] {
+      var next = work.later(by: 1)
+      try body(&next)
+      var change = DeviceChange(of: next.changes, from: work.directory, at: next.now)
+      change?.complete(next.directory, at: next.now)
+      let ended = change?.ended ?? []
+      return ended.compactMap { work.directory.device(of: $0.publicKey) }.compactMap { work.directory.path(of: $0)?.description }
+    }
+    var site = work
+    site.setSite(try #require(Endpoint("192.0.2.1:51820")), publicKey: try key(99), link: try #require(InterfaceName("wg-gateway")))
+    let phone = try work.device(path("alice/phone"))
+    #expect(try ended(site) { try $0.endSession(of: path("alice/phone")) } == ["alice/phone"])
+    #expect(try ended(site) { try $0.removeUser(name("alice")) } == ["alice/laptop", "alice/phone"])
+    #expect(try ended(site) { try $0.removeDevice(path("bob/laptop")) } == ["bob/laptop"])
+    #expect(try ended(site) { try $0.setLocked(true, name("bob")) }.isEmpty)
+    let again = Administration.Binding(
+      user: phone.user, device: try name("phone"), publicKey: try key(50), factors: "password", source: "192.0.2.1")
+    #expect(try ended(site) { _ = try $0.bind(again) }.isEmpty)
+    #expect(try ended(site) { try $0.removeDevice(path("bob/phone")) }.isEmpty)
+    #expect(try ended(site) { try $0.change(PushedSettings(mtu: 1300), for: .everybody, named: "x") }.isEmpty)
+    // What could not connect before is told nothing.
+    var locked = site.later(by: 1)
+    try locked.setLocked(true, name("bob"))
+    #expect(try ended(locked) { try $0.removeUser(name("bob")) }.isEmpty)
+    #expect(try ended(locked) { try $0.setLocked(false, name("bob")) }.isEmpty)
+  }
+
   @Test("no change of a device's settings is missed", arguments: 1...20) func nothingMissed(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     var work = try sample()

@@ -69,6 +69,25 @@ import Testing
     for count in 0..<80 { #expect(SettingsPush(Array(datagram.prefix(count)), seal) == nil) }
   }
 
+  @Test("the end of a session is read as it was written; with any other byte, or another seal, it is none") func end() throws {
+    let seal: SealedDatagram.Seal = { bytes in (0..<32).map { i in bytes.reduce(UInt8(i)) { $0 &* 31 &+ $1 } } }
+    let end = SessionEnd(number: 0x0102_0304_0506_0708)
+    let datagram = try #require(end.datagram(seal))
+    #expect(datagram.dropLast(32) == [0, 12, 0x88, 1, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8])
+    #expect(SessionEnd(datagram, seal) == end)
+    #expect(SessionEnd(datagram) { seal($0 + [0]) } == nil && SessionEnd(datagram) { _ in nil } == nil)
+    for i in datagram.indices {
+      var other = datagram
+      other[i] ^= 1
+      #expect(SessionEnd(other, seal) == nil)
+    }
+    for count in 0..<datagram.count { #expect(SessionEnd(Array(datagram.prefix(count)), seal) == nil) }
+    // A right seal makes no message of what is none.
+    for body in [[0, 1, 0x88], [0, 11, 0x88, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0], [0, 12, 0x86, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1]] as [[UInt8]] {
+      #expect(SessionEnd(body + (seal(body) ?? []), seal) == nil)
+    }
+  }
+
   @Test("the two processes of a gateway read what the other writes") func processes() throws {
     let name = try #require(GatewayName("alice"))
     let from = try address("192.0.2.7")

@@ -140,12 +140,15 @@ extension GatewayTable {
         "oifname \"\(link)\" tcp flags & (syn | rst) == syn tcp option maxseg size set rt mtu",
       ] + beginnings + ["iifname \"\(link)\" jump judge", "oifname \"\(link)\" jump judge"])
     // The gateway's own connections to devices have replies.
+    let toPort = "iifname \"\(link)\" udp dport \(Self.questions.port)"
     lines += block(
       "chain input",
       [
         "type filter hook input priority filter; policy accept;",
-        // Questions of devices about their packets: no other lengths, and no flood.
-        "iifname \"\(link)\" udp dport \(Self.questions.port) udp length { \(Self.questions.lengths) } limit rate 100/second burst 100 packets accept",
+        // Greetings of devices, which are empty, and questions about their packets: no other lengths, and no flood.
+        "\(toPort) udp sport \(Self.questions.port) udp length 8 limit rate 1000/second burst 1000 packets accept",
+        "\(toPort) udp length { \(Self.questions.lengths) } limit rate 100/second burst 100 packets accept",
+        "\(toPort) drop",
         "iifname \"\(link)\" ct direction original jump judge",
         "iifname \"\(link)\" ct state invalid,untracked drop",
       ])

@@ -2,13 +2,17 @@ package import KernelModel
 
 /// Which devices are due to be sent their settings, in their order: only those that have logged in, stock clients take none.
 ///
-/// Nothing confirms a push. So each new handshake is a reason as well as each change: a device that was away gets what has changed
-/// meanwhile, and a lost datagram is sent again with the next handshake.
+/// Nothing confirms a push. So each new handshake is a reason as well as each change, and so is a greeting of a device that has come back,
+/// or whose last push may be lost: a device that was away gets what has changed meanwhile.
 package struct PushLedger: Equatable, Sendable {
   /// The last handshake of each peer at the last look at the link.
   private var handshakes: [WireGuardKey: Int64] = [:]
   private var queue: [Int64] = []
   private var queued: Set<Int64> = []
+  /// Devices that were sent a change, and of which nothing has come since.
+  private var unconfirmed: Set<Int64> = []
+  /// Devices without a session at the last look at the link, that have greeted since.
+  private var returned: Set<Int64> = []
 
   /// A device without a handshake for this long, in seconds, is not sent a change: a day. WireGuard tries to reach it, though its session
   /// is over, which costs handshakes without an answer where the device is away.
@@ -16,6 +20,8 @@ package struct PushLedger: Equatable, Sendable {
   /// The seconds after a login in which a device is sent changes although no look at the link has shown a handshake. Not longer: it may
   /// have logged in at another gateway of the store, and this one would try to reach it.
   static let newcomer: Int64 = 60
+  /// WireGuard's sessions carry packets for so many seconds after their handshake.
+  static let session: Int64 = 180
 
   package init() {}
 
@@ -26,9 +32,32 @@ package struct PushLedger: Equatable, Sendable {
     var seen: [WireGuardKey: Int64] = [:]
     for peer in peers where peer.lastHandshake > 0 {
       seen[peer.publicKey] = peer.lastHandshake
-      if handshakes[peer.publicKey] != peer.lastHandshake, let device = directory.device(of: peer.publicKey) { add(device, directory) }
+      if handshakes[peer.publicKey] != peer.lastHandshake, let device = directory.device(of: peer.publicKey) {
+        unconfirmed.remove(device.id)
+        add(device, directory)
+      }
     }
     handshakes = seen
+    returned = []
+    if unconfirmed.count > directory.devices.count { unconfirmed.formIntersection(directory.devices.keys) }
+  }
+
+  /// Notes that something has come from a device: a packet to the gateway itself.
+  package mutating func greet(_ device: Device, _ directory: Directory, at now: Int64) {
+    let isBack = age(of: device.publicKey, at: now) >= Self.session && returned.insert(device.id).inserted
+    if unconfirmed.remove(device.id) != nil || isBack { add(device, directory) }
+  }
+
+  /// Whether a device has a session, as far as the last look at the link and its login show.
+  package func isConnected(_ key: WireGuardKey, _ directory: Directory, at now: Int64) -> Bool {
+    age(of: key, at: now) < Self.session || directory.device(of: key).map { hasJustLoggedIn($0, directory, at: now) } ?? false
+  }
+
+  /// The seconds since a peer's handshake.
+  private func age(of key: WireGuardKey, at now: Int64) -> Int64 { now - (handshakes[key] ?? Int64.min / 2) }
+
+  private func hasJustLoggedIn(_ device: Device, _ directory: Directory, at now: Int64) -> Bool {
+    directory.login(of: device.id).map { now - $0.proven < Self.newcomer } ?? false
   }
 
   /// Notes that settings of these devices may have changed.
@@ -40,8 +69,9 @@ package struct PushLedger: Equatable, Sendable {
       }
     for device in devices {
       // Its first handshake may be later than the last look.
-      let hasJustLoggedIn = directory.login(of: device.id).map { now - $0.proven < Self.newcomer } ?? false
-      if hasJustLoggedIn || now - (handshakes[device.publicKey] ?? Int64.min / 2) < Self.reach { add(device, directory) }
+      guard age(of: device.publicKey, at: now) < Self.reach || hasJustLoggedIn(device, directory, at: now) else { continue }
+      unconfirmed.insert(device.id)
+      add(device, directory)
     }
   }
 

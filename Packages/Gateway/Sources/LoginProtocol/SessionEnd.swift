@@ -1,0 +1,32 @@
+/// The word of the gateway that it takes the device's key no more: one datagram of UDP inside the tunnel, before the gateway forgets the
+/// key. The reason is not told: a user who is locked sees no other end than one whose session was ended. docs/wire-format.md describes each
+/// byte.
+package struct SessionEnd: Hashable, Sendable {
+  package static let kind: UInt8 = 0x88
+
+  /// Of the same order as the numbers of pushes (`SettingsPush.number`).
+  package let number: UInt64
+
+  package init(number: UInt64) { self.number = number }
+
+  package var frame: LoginFrame {
+    var frame = LoginFrame(Self.kind)
+    frame.add(1, number.bigEndianBytes)
+    return frame
+  }
+
+  package func datagram(_ seal: SealedDatagram.Seal) -> [UInt8]? { SealedDatagram.bytes(frame, seal) }
+
+  /// Reads a datagram. Nothing of it is parsed before its seal is the right one.
+  package init?(_ datagram: [UInt8], _ seal: SealedDatagram.Seal) {
+    guard let body = SealedDatagram.body(of: datagram, seal) else { return nil }
+    do throws(LoginFrameError) {
+      let frame = try LoginFrame(body: body.dropFirst(2))
+      guard frame.kind == Self.kind else { return nil }
+      number = UInt64(bigEndianBytes: try frame.value(1, 8...8))
+    } catch { return nil }
+  }
+
+  /// What the key of the seal is made of besides the shared secret.
+  package static func label(gateway: [UInt8], device: [UInt8]) -> [UInt8] { Array("roamward ended 1".utf8) + gateway + device }
+}
