@@ -27,6 +27,11 @@ import Testing
   }
 
   @Test(
+    "a device is told its settings at its first packet, and the end of its login, but no lock: by another implementation of the port",
+    .needs("python3"), .timeLimit(.minutes(5)))
+  func told() throws { try GatewayScene.play("told", with: GatewayScene.loginClient) }
+
+  @Test(
     "a login binds a device's key once; what is wrong looks the same; the process that reads clients' bytes has no power",
     .needs("python3", "ip", "unshare", "pgrep", "setpriv"),
     .timeLimit(.minutes(5)))
