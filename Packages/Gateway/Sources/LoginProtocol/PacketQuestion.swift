@@ -122,10 +122,8 @@ package struct PacketAnswer: Hashable, Sendable {
 
   /// Reads a datagram. Nothing of it is parsed before its seal is the right one.
   package init?(_ datagram: [UInt8], _ seal: SealedDatagram.Seal) {
-    guard let body = SealedDatagram.body(of: datagram, seal) else { return nil }
+    guard let frame = SealedDatagram.frame(Self.kind, of: datagram, seal) else { return nil }
     do throws(LoginFrameError) {
-      let frame = try LoginFrame(body: body.dropFirst(2))
-      guard frame.kind == Self.kind else { return nil }
       func text(_ tag: UInt8) throws(LoginFrameError) -> String? { frame[tag] == nil ? nil : try frame.text(tag, 1...64) }
       func address(_ tag: UInt8) throws(LoginFrameError) -> IPAddress? {
         guard let value = frame[tag] else { return nil }

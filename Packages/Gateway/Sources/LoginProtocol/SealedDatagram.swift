@@ -26,6 +26,12 @@ package enum SealedDatagram {
     else { return nil }
     return body
   }
+
+  /// The frame of a datagram; `nil`: the seal or the length is wrong, it is none, or one of another kind.
+  static func frame(_ kind: UInt8, of datagram: [UInt8], _ seal: Seal) -> LoginFrame? {
+    guard let body = body(of: datagram, seal), let frame = try? LoginFrame(body: body.dropFirst(2)), frame.kind == kind else { return nil }
+    return frame
+  }
 }
 
 extension UInt64 {

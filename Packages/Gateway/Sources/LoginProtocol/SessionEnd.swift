@@ -19,12 +19,8 @@ package struct SessionEnd: Hashable, Sendable {
 
   /// Reads a datagram. Nothing of it is parsed before its seal is the right one.
   package init?(_ datagram: [UInt8], _ seal: SealedDatagram.Seal) {
-    guard let body = SealedDatagram.body(of: datagram, seal) else { return nil }
-    do throws(LoginFrameError) {
-      let frame = try LoginFrame(body: body.dropFirst(2))
-      guard frame.kind == Self.kind else { return nil }
-      number = UInt64(bigEndianBytes: try frame.value(1, 8...8))
-    } catch { return nil }
+    guard let frame = SealedDatagram.frame(Self.kind, of: datagram, seal), let number = try? frame.value(1, 8...8) else { return nil }
+    self.number = UInt64(bigEndianBytes: number)
   }
 
   /// What the key of the seal is made of besides the shared secret.

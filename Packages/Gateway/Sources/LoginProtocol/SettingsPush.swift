@@ -27,10 +27,8 @@ package struct SettingsPush: Hashable, Sendable {
 
   /// Reads a datagram. Nothing of it is parsed before its seal is the right one.
   package init?(_ datagram: [UInt8], _ seal: Seal) {
-    guard let body = SealedDatagram.body(of: datagram, seal) else { return nil }
+    guard let frame = SealedDatagram.frame(Self.kind, of: datagram, seal) else { return nil }
     do throws(LoginFrameError) {
-      let frame = try LoginFrame(body: body.dropFirst(2))
-      guard frame.kind == Self.kind else { return nil }
       number = UInt64(bigEndianBytes: try frame.value(13, 8...8))
       grant = try LoginGrant(frame)
     } catch { return nil }
