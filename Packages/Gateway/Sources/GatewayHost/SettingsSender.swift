@@ -57,14 +57,14 @@ final class SettingsSender {
 
   /// Tells devices that the gateway takes their keys no more, while it still does. Those without a session now would have to be reached
   /// first: they notice at their next packet.
-  func end(_ peers: [WireGuardPeer]) {
-    let (directory, now) = (directory(), Timestamp.now.seconds)
-    guard let gateway = directory.site?.publicKey.bytes else { return }
-    for peer in peers.lazy.filter({ self.ledger.isConnected($0.publicKey, directory, at: now) }).prefix(Self.mostEnds) {
-      guard let address = peer.allowedIPs.first?.address else { continue }
-      let label = SessionEnd.label(gateway: gateway, device: peer.publicKey.bytes)
-      let datagram = SessionEnd(number: nextNumber()).datagram { key.seal($0, with: peer.publicKey.bytes, label: label) }
-      if let datagram { port[address.family]?.send(datagram, to: address, port: SettingsPush.port) }
+  func end(_ logins: [EndedLogin]) {
+    guard let gateway = directory().site?.publicKey.bytes else { return }
+    let now = Timestamp.now.seconds
+    var sockets = Sockets(port)
+    for login in logins.lazy.filter({ self.ledger.isConnected($0, at: now) }).prefix(Self.mostEnds) {
+      let label = SessionEnd.label(gateway: gateway, device: login.publicKey.bytes)
+      let datagram = SessionEnd(number: nextNumber()).datagram { key.seal($0, with: login.publicKey.bytes, label: label) }
+      if let datagram { sockets.send(datagram, to: login.address) }
     }
   }
 
@@ -82,24 +82,33 @@ final class SettingsSender {
   private func send() {
     timer = nil
     let (directory, relayPort) = (directory(), relayPort())
-    // A device behind a firewall takes what comes from this port alone; if another program has it, those without one still get theirs, by
-    // sockets of a moment.
-    var sockets: [IPAddress.Family: DatagramPort] = [:]
+    var sockets = Sockets(port)
     for id in ledger.take(Self.batch) {
       guard let device = directory.devices[id], var grant = LoginGrant(directory, device), let address = grant.addresses.first else {
         continue
       }
       grant.relayPort = relayPort
-      let family = address.family
-      if sockets[family] == nil {
-        sockets[family] =
-          port[family] ?? (try? DatagramPort(nil, family, port: SettingsPush.port))
-          ?? (try? DatagramPort(nil, family, port: 0))
-      }
       let label = SettingsPush.label(gateway: grant.gatewayKey, device: device.publicKey.bytes)
       let datagram = SettingsPush(number: nextNumber(), grant).datagram { key.seal($0, with: device.publicKey.bytes, label: label) }
-      if let datagram, grant.isSendable { sockets[family]?.send(datagram, to: address, port: SettingsPush.port) }
+      if let datagram, grant.isSendable { sockets.send(datagram, to: address) }
     }
     begin(Self.pause)
+  }
+}
+
+/// What datagrams to devices are sent by. A device behind a firewall takes what comes from the port of settings alone; if another program
+/// has it, those without one still get theirs, by sockets of a moment.
+private struct Sockets {
+  private let port: TunnelPort
+  private var others: [IPAddress.Family: DatagramPort] = [:]
+
+  init(_ port: TunnelPort) { self.port = port }
+
+  mutating func send(_ datagram: [UInt8], to address: IPAddress) {
+    let family = address.family
+    if port[family] == nil, others[family] == nil {
+      others[family] = (try? DatagramPort(nil, family, port: SettingsPush.port)) ?? (try? DatagramPort(nil, family, port: 0))
+    }
+    (port[family] ?? others[family])?.send(datagram, to: address, port: SettingsPush.port)
   }
 }

@@ -1,6 +1,5 @@
 /// The word of the gateway that it takes the device's key no more: one datagram of UDP inside the tunnel, before the gateway forgets the
-/// key. The reason is not told: a user who is locked sees no other end than one whose session was ended. docs/wire-format.md describes each
-/// byte.
+/// key. A lock is no such end, and is not told. docs/wire-format.md describes each byte.
 package struct SessionEnd: Hashable, Sendable {
   package static let kind: UInt8 = 0x88
 

@@ -121,9 +121,17 @@ import Testing
     #expect(names(ledger.take(9), directory) == ["alice/laptop"] && greeted(laptop, at: 294).isEmpty)
     // A stock client takes none.
     #expect(greeted(try work.device(path("bob/phone")), at: 300).isEmpty)
-    func connected(_ device: Device, at seconds: Int64) -> Bool { ledger.isConnected(device.publicKey, directory, at: login + seconds) }
-    #expect(connected(laptop, at: 472) && !connected(laptop, at: 473))
-    #expect(connected(phone, at: 59) && !connected(phone, at: 60))
+    func connected(_ device: Device, at seconds: Int64) throws -> Bool {
+      let address = try #require(directory.addresses(of: device.id).first)
+      let ended = EndedLogin(device: device.id, publicKey: device.publicKey, address: address, proven: login)
+      return ledger.isConnected(ended, at: login + seconds)
+    }
+    #expect(try connected(laptop, at: 472) && !connected(laptop, at: 473))
+    // By its greeting, and later by its login alone.
+    #expect(greeted(phone, at: 309) == ["alice/phone"])
+    #expect(try connected(phone, at: 310))
+    ledger.look(at: [], directory)
+    #expect(try connected(phone, at: 59) && !connected(phone, at: 60))
   }
 
   @Test("the logins that a change ends are those of sessions and devices, not those of locked users or of a newer key") func ends() throws {
@@ -131,10 +139,13 @@ import Testing
     func ended(_ work: Administration, _ body: (inout Administration) throws -> Void) throws -> [String] {
       var next = work.later(by: 1)
       try body(&next)
-      var change = DeviceChange(of: next.changes, from: work.directory, at: next.now)
-      change?.complete(next.directory, at: next.now)
-      let ended = change?.ended ?? []
-      return ended.compactMap { work.directory.device(of: $0.publicKey) }.compactMap { work.directory.path(of: $0)?.description }
+      let ended = EndedLogin.all(in: next.changes, from: work.directory, at: next.now)
+      #expect(ended == DeviceChange(of: next.changes, from: work.directory, at: next.now)?.ended)
+      for login in ended {
+        #expect(work.directory.device(of: login.publicKey)?.id == login.device)
+        #expect(work.directory.addresses(of: login.device).first == login.address)
+      }
+      return names(ended.map(\.device), work.directory)
     }
     var site = work
     site.setSite(try #require(Endpoint("192.0.2.1:51820")), publicKey: try key(99), link: try #require(InterfaceName("wg-gateway")))
@@ -148,6 +159,13 @@ import Testing
     #expect(try ended(site) { _ = try $0.bind(again) }.isEmpty)
     #expect(try ended(site) { try $0.removeDevice(path("bob/phone")) }.isEmpty)
     #expect(try ended(site) { try $0.change(PushedSettings(mtu: 1300), for: .everybody, named: "x") }.isEmpty)
+    // Also where the change reaches everything.
+    var ruled = site.later(by: 1)
+    try ruled.addRule(
+      AccessRule(
+        id: 0, name: try name("office"), position: 0, source: .user(try site.user(name("alice")).id), destination: .everything,
+        transport: .any, ports: [], isAllowing: true))
+    #expect(try ended(ruled.later(by: 1)) { try $0.removeUser(name("alice")) } == ["alice/laptop", "alice/phone"])
     // What could not connect before is told nothing.
     var locked = site.later(by: 1)
     try locked.setLocked(true, name("bob"))

@@ -1,5 +1,4 @@
-package import KernelModel
-internal import NetworkTypes
+import NetworkTypes
 
 /// What changes of rows change of a few devices.
 package struct DeviceChange: Sendable {
@@ -11,11 +10,8 @@ package struct DeviceChange: Sendable {
   package let before: DevicePart
   /// Their part after the changes; `nil`: `complete` has not been called.
   package private(set) var after: DevicePart?
-  /// Those of them that may connect by a login, with their peers; the others are stock clients.
-  private let signedIn: [Int64: WireGuardPeer]
-  /// The peers of devices whose login does not hold any more: their sessions were ended, or they were removed. A device of a locked user
-  /// keeps its login, and one with another key has a newer one.
-  package private(set) var ended: [WireGuardPeer] = []
+  /// The logins that hold no more, of all devices.
+  package let ended: [EndedLogin]
 
   /// More devices than these are compared with all others.
   private static let most = 100
@@ -27,12 +23,7 @@ package struct DeviceChange: Sendable {
     self.link = link
     reach = ChangeReach(of: changes, in: old)
     before = DevicePart(old, reach.few, link: link, at: now)
-    let peers = Dictionary(before.peers.map { ($0.publicKey, $0) }) { first, _ in first }
-    signedIn = Dictionary(
-      uniqueKeysWithValues: reach.few.compactMap { id in
-        guard old.login(of: id) != nil, let key = old.devices[id]?.publicKey, let peer = peers[key] else { return nil }
-        return (id, peer)
-      })
+    ended = EndedLogin.all(in: changes, from: old, at: now)
   }
 
   /// With the directory that has the changes.
@@ -40,7 +31,6 @@ package struct DeviceChange: Sendable {
     reach = reach.union(ChangeReach(of: changes, in: new))
     if reach.few.count > Self.most { reach = .everything }
     after = DevicePart(new, reach.few, link: link, at: now)
-    ended = signedIn.sorted { $0.key < $1.key }.filter { new.devices[$0.key].map(new.hasEnded) ?? true }.map(\.value)
   }
 
   /// The first end of an account among the changes, in seconds since 1970.

@@ -48,9 +48,9 @@ package struct PushLedger: Equatable, Sendable {
     if unconfirmed.remove(device.id) != nil || isBack { add(device, directory) }
   }
 
-  /// Whether a device has a session, as far as the last look at the link and its login show.
-  package func isConnected(_ key: WireGuardKey, _ directory: Directory, at now: Int64) -> Bool {
-    age(of: key, at: now) < Self.session || directory.device(of: key).map { hasJustLoggedIn($0, directory, at: now) } ?? false
+  /// Whether the device of a login has a session, as far as the last look at the link, a greeting since, and the login show.
+  package func isConnected(_ login: EndedLogin, at now: Int64) -> Bool {
+    age(of: login.publicKey, at: now) < Self.session || returned.contains(login.device) || now - login.proven < Self.newcomer
   }
 
   /// The seconds since a peer's handshake.

@@ -54,16 +54,20 @@ package struct PacketEvaluation: Hashable, Sendable {
       judge(.user, user.isActive(at: now), user.isLocked ? "\(user.name) is locked" : user.isActive(at: now) ? "active" : "expired")
     }
     if directory.hasEnded(device) { judge(.session, false, "it was ended; the device has to log in again") }
-    let decision = AccessDecision(
-      AccessQuestion(user: device.user, destination: destination, transport: transport, port: port), in: directory)
-    rule = decision.rule?.name
-    judge(.access, decision.isAllowed, directory.text(of: decision))
+    self.path = source.flatMap(path)
+    if let port, port == GatewayTable.questions.port, transport == .udp, self.path == .local {
+      judge(.access, false, "UDP port \(GatewayTable.questions.port) of the gateway's machine is for the gateway's own datagrams")
+    } else {
+      let decision = AccessDecision(
+        AccessQuestion(user: device.user, destination: destination, transport: transport, port: port), in: directory)
+      rule = decision.rule?.name
+      judge(.access, decision.isAllowed, directory.text(of: decision))
+    }
     let pool = directory.sortedPools.first { $0.prefix.contains(destination) }
     if let pool, pool.gateway?.address != destination {
       let isLeased = directory.lease(of: destination)?.device != nil
       judge(.device, isLeased, isLeased ? "a device has \(destination)" : "no device has \(destination)")
     }
-    self.path = source.flatMap(path)
     if let path = self.path { judge(path, to: destination) }
     guard pool == nil, self.path?.isLocal != true else { return }
     isTranslated = directory.sortedPools.contains { pool in pool.isTranslated && own.contains { pool.prefix.contains($0) } }
