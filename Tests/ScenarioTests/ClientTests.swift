@@ -112,7 +112,7 @@ private struct Table: CustomStringConvertible {
       \(Client.chromium.isPresent ? "let_down; passes held 2; ask_by_each two chromium" : "")
       let_down
       passes never
-      (for i in 1 2 3 4; do sleep 0.2; ask_by raw$i never >"$scene/said-$i" & done; wait) & asking=$!
+      (for i in 1 2 3 4; do sleep 0.2; TIMED=yes ask_by raw$i never >"$scene/said-$i" & done; wait) & asking=$!
       ask_by_each never \(atOnce)
       wait $asking
       \(Client.chromium.isPresent ? "patience=8 ask_by_each never chromium" : "")
@@ -158,6 +158,8 @@ struct ClientScenes {
     }
     let failures = (1...4).compactMap { table.answers["raw\($0) never"] }
     #expect(failures.count == 4 && failures.allSatisfy { $0.words == "SERVFAIL" && $0.time >= 4400 && $0.time < 5000 }, "\(failures)")
+    // The machine may be busy at the end of one of them.
+    #expect(failures.map(\.time).min().map { $0 <= 4600 } == true, "\(failures)")
     #expect(table.rest == ["[tenth connected]", "[two connected]", "[four connected]", "[never connecting]", "[outside 0]"])
   }
 

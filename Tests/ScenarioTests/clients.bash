@@ -38,11 +38,13 @@ by() {
   esac 2>&1 || true
 }
 
-# The same with the milliseconds that it took: `CLIENT STAGE MS WORDS`.
+# The same with the milliseconds that it took: `CLIENT STAGE MS WORDS`. With $TIMED, raw questions are timed by themselves, without the
+# start of their program.
 ask_by() {
   local client=$1 stage=$2 began=${EPOCHREALTIME/./} words
   words=$(by "$client" "$client-$stage.corp.example" | tr '\n' ' ')
-  echo "$client $stage $(((${EPOCHREALTIME/./} - began) / 1000)) ${words% }"
+  [[ $client == raw* && -n ${TIMED:-} ]] || words="$(((${EPOCHREALTIME/./} - began) / 1000)) $words"
+  echo "$client $stage ${words% }"
 }
 
 # All of them at once.

@@ -10,7 +10,7 @@ package struct DeviceChange: Sendable {
   package let before: DevicePart
   /// Their part after the changes; `nil`: `complete` has not been called.
   package private(set) var after: DevicePart?
-  /// The logins that hold no more, of all devices.
+  /// The logins that are no longer valid, of all devices.
   package let ended: [EndedLogin]
 
   /// More devices than these are compared with all others.

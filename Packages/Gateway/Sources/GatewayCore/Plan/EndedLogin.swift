@@ -1,7 +1,7 @@
 package import KernelModel
 package import NetworkTypes
 
-/// A login that holds no more, with where and how its device can be told so.
+/// A login that is no longer valid, and what a message to its device needs.
 package struct EndedLogin: Equatable, Sendable {
   package var device: Int64
   package var publicKey: WireGuardKey
