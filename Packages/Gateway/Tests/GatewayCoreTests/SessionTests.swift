@@ -95,6 +95,27 @@ import Testing
     #expect(packet.firstStop == .session)
   }
 
+  @Test("no rule opens the gateway's port of its own datagrams, in the firewall and in an evaluation; it opens all others") func ownPort()
+    throws
+  {
+    var work = try sample()
+    try work.addRule(AccessRule(id: 0, name: try name("all"), position: 0, source: .everybody, destination: .everything, isAllowing: true))
+    let device = try #require(work.directory.device(at: try path("bob/laptop")))
+    func stop(_ transport: Transport, _ port: UInt16, _ path: HostPath) throws -> (PacketEvaluation.Place?, String?) {
+      let packet = PacketEvaluation(
+        work.directory, device, to: try #require(IPAddress("10.77.0.1")), transport, port: port, at: Self.now, path: { _ in path })
+      return (packet.firstStop, packet.rule?.description)
+    }
+    #expect(try stop(.udp, 20_900, .local) == (.access, nil))
+    #expect(try stop(.udp, 20_901, .local) == (nil, "all") && stop(.tcp, 20_900, .local) == (nil, "all"))
+    #expect(try stop(.udp, 20_900, .leaves(link: "eth0", nextHop: nil)) == (nil, "all"))
+    let lines = GatewayTable(work.directory, link: "wg-gateway", at: Self.now).transaction.split(separator: "\n").map {
+      $0.drop { $0 == " " || $0 == "\t" }
+    }
+    let own = try #require(lines.firstIndex { $0 == "iifname \"wg-gateway\" udp dport 20900 drop" })
+    #expect(lines[..<own].filter { $0.contains("dport 20900") }.count == 2 && lines[own + 1].hasSuffix("jump judge"))
+  }
+
   @Test("`user show` has everything that decides on a user's access, each setting with its origin") func report() throws {
     var work = try sample()
     for (group, precedence) in [("staff", 100), ("admins", 50)] { try work.addGroup(try name(group), precedence: Int64(precedence)) }
