@@ -324,8 +324,8 @@ let package = Package(
     gatewayTests(
       "GatewayServeTests",
       uses: [
-        "GatewayCore", "GatewayHost", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "SeededRandom", "TestSupport",
-        "roamward-gateway", "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-pam", "roamward-gateway-store",
+        "GatewayCore", "GatewayHost", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "ProviderGroups", "SeededRandom",
+        "TestSupport", "roamward-gateway", "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-pam", "roamward-gateway-store",
         "roamward-gateway-web", "roamward-wireguard",
       ],
       resources: [

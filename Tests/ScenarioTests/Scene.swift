@@ -40,11 +40,13 @@ final class Scene {
   }
 
   deinit {
-    // The groups of an agent that was not stopped: they have the number of the box's network namespace.
+    // The groups of an agent that was not stopped: they have the number of the box's network namespace, which stays open until they are
+    // gone, or else the kernel gives that number to the next scene.
     var status = stat()
-    let namespace = stat("/proc/\(process)/ns/net", &status) == 0 ? status.st_ino : 0
+    let namespace = open("/proc/\(process)/ns/net", O_RDONLY | O_CLOEXEC)
     pclose(box)
-    removeGroups("roamward-\(namespace)")
+    if namespace >= 0, fstat(namespace, &status) == 0 { removeGroups("roamward-\(status.st_ino)") }
+    close(namespace)
     // What is left is files alone; their names are ours.
     _ = popen("exec rm -rf '\(folder)'", "re").map { pclose($0) }
   }
@@ -96,8 +98,8 @@ final class Scene {
 private func removeGroups(_ name: String) {
   guard let own = controlGroup(of: getpid()), let parent = try? OpenControlGroup.root().descendant(own), let left = try? parent.child(name)
   else { return }
-  for _ in 0..<100 where left.isPopulated { usleep(20_000) }
-  try? parent.removeChild(name)
+  for _ in 0..<200 where left.isPopulated { usleep(20_000) }
+  do throws(SystemError) { try parent.removeChild(name) } catch { Issue.record(error) }
 }
 
 /// popen(3) with no signal blocked: the threads of tests block most, and what is started would inherit that.

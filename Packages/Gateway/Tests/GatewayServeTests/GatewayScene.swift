@@ -1,4 +1,7 @@
 import Glibc
+import LinuxIO
+import ProviderGroups
+import Synchronization
 import TestSupport
 import Testing
 
@@ -29,9 +32,13 @@ enum GatewayScene {
     at place: SourceLocation = #_sourceLocation
   ) throws {
     let own = ["ROAMWARD_BIN": programs, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
-    let outcome = try run(
-      ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash", "\(folder)/\(scene).bash"]
-        + arguments, environment: environments.reduce(own) { $0.merging($1) { $1 } }, limit: limit)
+    let box = ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash"]
+    let group = SceneGroup()
+    let outcome = try withExtendedLifetime(group) {
+      try run(
+        group.entrance + box + ["\(folder)/\(scene).bash"] + arguments, environment: environments.reduce(own) { $0.merging($1) { $1 } },
+        limit: limit)
+    }
     print(outcome.output)
     #expect(outcome.code == 0, "\(outcome.output)", sourceLocation: place)
   }
@@ -42,6 +49,34 @@ enum GatewayScene {
     let count = readlink("/proc/self/exe", &buffer, buffer.count)
     let path = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     return path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+  }
+}
+
+/// The control group of a scene, with those that its agents make and leave there when they are killed with it. Their names are numbers of
+/// network namespaces, which the kernel gives again: in a group of all, an agent of another scene would find them.
+private final class SceneGroup {
+  private static let count = Atomic(0)
+  private let name = "roamward-scene-\(getpid())-\(count.add(1, ordering: .relaxed).newValue)"
+  private let parent: OpenControlGroup?
+  private let group: OpenControlGroup?
+
+  /// Without a version 2 hierarchy there is none, and agents make none.
+  init() {
+    parent = controlGroup(of: getpid()).flatMap { try? OpenControlGroup.root().descendant($0) }
+    group = try? parent?.makeChild(name)
+  }
+
+  /// Goes before the arguments of a program, to start it there. By the descriptor: the hierarchy may be mounted in no folder.
+  var entrance: [String] {
+    guard let group else { return [] }
+    return ["/bin/sh", "-c", "echo $$ >/proc/\(getpid())/fd/\(group.folder.number)/cgroup.procs && exec \"$@\"", "sh"]
+  }
+
+  deinit {
+    guard let group, let parent else { return }
+    group.kill()
+    for _ in 0..<200 where group.isPopulated { usleep(20_000) }
+    do throws(SystemError) { try parent.removeChild(name) } catch { Issue.record(error) }
   }
 }
 
