@@ -93,15 +93,17 @@ struct HotplugTests {
     let seen = try scene.run(
       connected + """
 
+        is_back() { intranet_loads && ip link show corp >/dev/null && not ip link show mine >/dev/null 2>&1; }
         ip link del corp
         within 15 intranet_loads && say deleted
         ip link set corp netns home
         within 15 intranet_loads && say moved
         ip link set corp down && ip link set corp name mine
-        within 15 intranet_loads && ip link show corp >/dev/null && not ip link show mine 2>/dev/null && say renamed
-        field corp state
+        # Between the two commands the agent may have repaired the link, which works on under the other name for a moment.
+        within 15 is_back && say renamed
+        within 5 field_is corp state connected
         """, limit: 400)
-    #expect(seen.lines == ["[deleted]", "[moved]", "[renamed]", "connected"])
+    #expect(seen.lines == ["[deleted]", "[moved]", "[renamed]"])
   }
 
   @Test(
