@@ -152,8 +152,8 @@ struct KernelReaderTests {
         ip address add 192.0.2.5/24 dev lan0; ip route add default via 192.0.2.1; ip link set far0 down
         """)
       let reader = try KernelReader()
-      // The kernel takes up to a second to mark what a lost carrier means.
-      for _ in 1...50 where try reader.read().routes.contains(where: { !$0.isDead }) { usleep(100_000) }
+      // The kernel takes up to a second to mark what a lost carrier means, on a loaded machine longer.
+      for _ in 1...200 where try reader.read().routes.contains(where: { !$0.isDead }) { usleep(100_000) }
       return try reader.read()
     }
     #expect(state.routes.first { $0.destination.length == 0 }?.isDead == true)
@@ -256,6 +256,8 @@ struct KernelReaderTests {
         set -e
         for i in 1 2 3 4; do ip link add lan$i type veth peer name far$i; ip link set lan$i up; ip address add 192.0.2.$i/24 dev lan$i; done
         for i in $(seq 0 499); do echo route add 10.1.$((i / 256)).$((i % 256)) dev lan1; done | ip -batch -
+        # Their flags change when the kernel has looked after the carriers, up to a second late.
+        for i in 1 2 3 4; do until ip link show lan$i | grep -Eq 'state (LOWERLAYER)?DOWN'; do sleep 0.01; done; done
         """)
       let tampered = try Tampered()
       let truth = try KernelReader().read()
