@@ -16,7 +16,7 @@ struct ProbeHelperTests {
 
   /// Probes a server of this namespace that answers so, at 127.0.0.1.
   private func probe(
-    _ server: TinyHTTPServer, by helper: ProbeHelper, on loop: EventLoop, timeout: Duration = .seconds(5),
+    _ server: TinyHTTPServer, by helper: ProbeHelper, on loop: EventLoop, timeout: Duration = .seconds(20),
     then: @escaping (ProbeReply) -> Void
   ) -> ProbeRun {
     let runner = ProbeRunner(on: loop, helper, resolver: EndpointResolver(on: loop, helper))
@@ -28,7 +28,7 @@ struct ProbeHelperTests {
   private func reply(of script: String, patience: ProbeHelper.Patience = ProbeHelper.Patience()) throws -> ProbeReply {
     let folder = try TemporaryFolder()
     let path = "\(folder.path)/helper"
-    try TextFile.replace(path, with: Array("#!/bin/bash\n\(script)\n".utf8), mode: 0o755)
+    try makeProgram(path, "#!/bin/bash\n\(script)\n")
     return try inNamespaces {
       try onLoop { loop, done in
         let server = try TinyHTTPServer(on: loop) { _ in .text(fine) }
@@ -84,8 +84,14 @@ struct ProbeHelperTests {
     let replies: [ProbeReply] = try inNamespaces {
       try onLoop { loop, done in
         var answers = [TinyHTTPServer.Answer.stay(""), .text(fine)]
-        let server = try TinyHTTPServer(on: loop) { _ in answers.count > 1 ? answers.removeFirst() : answers[0] }
         let helper = ProbeHelper(on: loop)
+        // Killed when the server has its request, however long the start takes.
+        var killing: EventSource?
+        let server = try TinyHTTPServer(on: loop) { _ in
+          guard answers.count > 1 else { return answers[0] }
+          killing = try? loop.at(.now) { if let process = helper.process { kill(process, SIGKILL) } }
+          return answers.removeFirst()
+        }
         var replies: [ProbeReply] = []
         var kept: [Any?] = [server, helper]
         let first = helper.process
@@ -106,8 +112,7 @@ struct ProbeHelperTests {
                   })
               })
           })
-        kept.append(try loop.at(.now + .milliseconds(700)) { if let process = helper.process { kill(process, SIGKILL) } })
-        return (kept, { kept })
+        return (kept, { (kept, killing) })
       }
     }
     #expect(replies.first == .unsent(reason: "roamward-probe has ended by signal 9"))
@@ -121,23 +126,30 @@ struct ProbeHelperTests {
     patience.parting = .milliseconds(200)
     let (replies, isGone): ([ProbeReply], Bool) = try inNamespaces {
       try onLoop { loop, done in
-        let server = try TinyHTTPServer(on: loop) { _ in .stay("") }
         let helper = ProbeHelper(on: loop, patience: patience)
         var replies: [ProbeReply] = []
         var process: Int32 = 0
-        let long = probe(server, by: helper, on: loop, timeout: .seconds(20)) { reply in
+        // Stopped when the server has both requests, however long the start takes.
+        var (count, stop): (Int, EventSource?) = (0, nil)
+        let server = try TinyHTTPServer(on: loop) { _ in
+          count += 1
+          if count == 2 {
+            stop = try? loop.at(.now) {
+              process = helper.process ?? 0
+              kill(process, SIGSTOP)
+            }
+          }
+          return .stay("")
+        }
+        let long = probe(server, by: helper, on: loop, timeout: .seconds(40)) { reply in
           replies.append(reply)
           done((replies, !exists(process)))
         }
-        let short = probe(server, by: helper, on: loop, timeout: .seconds(1)) { replies.append($0) }
-        let stop = try loop.at(.now + .milliseconds(600)) {
-          process = helper.process ?? 0
-          kill(process, SIGSTOP)
-        }
-        return (server, helper, long, short, stop)
+        let short = probe(server, by: helper, on: loop, timeout: .seconds(4)) { replies.append($0) }
+        return (server, helper, long, short, { stop })
       }
     }
-    #expect(replies == [.unanswered(reason: "no answer within 1.0 seconds"), .unsent(reason: "roamward-probe hangs")])
+    #expect(replies == [.unanswered(reason: "no answer within 4.0 seconds"), .unsent(reason: "roamward-probe hangs")])
     #expect(isGone)
   }
 
@@ -146,7 +158,13 @@ struct ProbeHelperTests {
     let seen: [String] = try inNamespaces {
       try onLoop { loop, done in
         var answers = [TinyHTTPServer.Answer.stay(""), .stay(""), .text(fine)]
-        let server = try TinyHTTPServer(on: loop) { _ in answers.count > 1 ? answers.removeFirst() : answers[0] }
+        // When the server has both requests, however long the start takes.
+        var bothAreThere: () -> Void = {}
+        let server = try TinyHTTPServer(on: loop) { _ in
+          guard answers.count > 1 else { return answers[0] }
+          if answers.count == 2 { bothAreThere() }
+          return answers.removeFirst()
+        }
         let helper = ProbeHelper(on: loop)
         helper.renew()
         #expect(helper.process == nil, "nothing is started for a network without tasks")
@@ -161,13 +179,16 @@ struct ProbeHelperTests {
             helper.renew()
             done(["\(reply)", "gone \(first.map(exists) == false)", "another \(process != first)", "idle \(helper.process == nil)"])
           })
-        kept.append(
-          try loop.at(.now + .milliseconds(700)) {
-            first = helper.process
-            withExtendedLifetime(obsolete) {}
-            obsolete = nil
-            helper.renew()
-          })
+        bothAreThere = {
+          bothAreThere = {}
+          kept.append(
+            try? loop.at(.now) {
+              first = helper.process
+              withExtendedLifetime(obsolete) {}
+              obsolete = nil
+              helper.renew()
+            })
+        }
         return (kept, { kept })
       }
     }
@@ -190,11 +211,16 @@ struct ProbeHelperTests {
           probe(silent, by: helper, on: loop, timeout: .seconds(1)) { _ in
             let process = helper.process ?? 0
             seen.append("after a second with an errand: \(exists(process))")
-            kept.append(
-              try? loop.at(.now + .milliseconds(400)) {
-                seen.append("after a while without: \(exists(process)), \(helper.process == nil)")
-                kept.append(probe(server, by: helper, on: loop) { done(seen + ["\($0)"]) })
-              })
+            let end = Moment.now + .seconds(20)
+            func look() {
+              if helper.process != nil, Moment.now < end {
+                kept.append(try? loop.at(.now + .milliseconds(50)) { look() })
+                return
+              }
+              seen.append("after a while without: \(exists(process)), \(helper.process == nil)")
+              kept.append(probe(server, by: helper, on: loop) { done(seen + ["\($0)"]) })
+            }
+            kept.append(try? loop.at(.now + .milliseconds(400)) { look() })
           })
         return (kept, { kept })
       }

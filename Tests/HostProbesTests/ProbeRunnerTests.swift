@@ -13,7 +13,7 @@ private let fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 @Suite("A probe", .enabled(if: canMakeNamespaces, "no namespaces here"))
 struct ProbeRunnerTests {
   private func probe(
-    _ url: String = "http://beacon.example:PORT/a?b=c", timeout: Duration = .seconds(5), bodyLimit: Int = 0, accept: String? = nil,
+    _ url: String = "http://beacon.example:PORT/a?b=c", timeout: Duration = .seconds(20), bodyLimit: Int = 0, accept: String? = nil,
     names: [String] = ["127.0.0.1"], address: String = "127.0.0.1", change: (inout ProbePassage) -> Void = { _ in },
     answer: @escaping (String) -> TinyHTTPServer.Answer
   ) throws -> (reply: ProbeReply, requests: [String], sent: Int, questions: [String]) {
@@ -89,17 +89,27 @@ struct ProbeRunnerTests {
 
   @Test("gives up in its own time, wherever it stands", arguments: ["", "HTTP/1.1 200 OK\r\nContent-Le"])
   func timesOut(beginning: String) throws {
-    let begin = Moment.now
-    let (reply, requests, _, _) = try probe(timeout: .milliseconds(300)) { _ in .stay(beginning) }
-    #expect(reply == .unanswered(reason: "no answer within 0.3 seconds"))
-    #expect(requests.count == 1 && Moment.now - begin >= .milliseconds(300))
-    let silent = try inNamespaces {
-      try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example/", timeout: .milliseconds(300)), names: [], serve: { _ in nil }) {
-        // Nobody is there: 192.0.2.1 has no route, so it is a name server that never answers on loopback that is wanted.
-        $0.nameServers = .known([IPAddress("127.0.0.77")].compactMap { $0 })
-      }
+    // Its time includes the start of the program, which takes longer than that on a busy machine.
+    let times: [(Duration, String)] = [(.milliseconds(300), "0.3"), (.seconds(3), "3.0"), (.seconds(20), "20.0")]
+    for (time, words) in times {
+      let begin = Moment.now
+      let (reply, requests, _, _) = try probe(timeout: time) { _ in .stay(beginning) }
+      if requests.isEmpty, time != .seconds(20) { continue }
+      #expect(reply == .unanswered(reason: "no answer within \(words) seconds"))
+      #expect(requests.count == 1 && Moment.now - begin >= time)
+      break
     }
-    guard case .unanswered = silent.reply else { return #expect(Bool(false), "\(silent.reply)") }
+    for (time, _) in times {
+      let silent = try inNamespaces {
+        try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example/", timeout: time), names: [], serve: { _ in nil }) {
+          // Nobody is there: 192.0.2.1 has no route, so it is a name server that never answers on loopback that is wanted.
+          $0.nameServers = .known([IPAddress("127.0.0.77")].compactMap { $0 })
+        }
+      }
+      if case .unsent(let reason) = silent.reply, reason.contains("was not ready within"), time != .seconds(20) { continue }
+      guard case .unanswered = silent.reply else { return #expect(Bool(false), "\(silent.reply)") }
+      break
+    }
   }
 
   @Test("knows the answer once the headers are there, and reads nothing more: a body without end costs nothing")
@@ -108,7 +118,7 @@ struct ProbeRunnerTests {
     let (reply, _, sent, _) = try probe { _ in .flood("HTTP/1.1 200 OK\r\nContent-Length: \(many)\r\n\r\n", bytes: many) }
     #expect(reply == .response(status: 200))
     #expect(sent < many / 10, "\(sent) bytes were taken")
-    let stays = try probe(timeout: .seconds(5)) { _ in .stay("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n") }
+    let stays = try probe { _ in .stay("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n") }
     #expect(stays.reply == .response(status: 200))
     let limited = try probe(bodyLimit: 100) { _ in .flood("HTTP/1.1 200 OK\r\n\r\n", bytes: many) }
     #expect(limited.reply == .response(status: 200, body: Array(repeating: 0x78, count: 100)))
@@ -165,7 +175,9 @@ struct ProbeRunnerTests {
   @Test("a hundred of them leave no descriptor and cost no spinning")
   func noLeak() throws {
     try inNamespaces {
-      _ = try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example:PORT/")) { try TinyHTTPServer(on: $0) { _ in .text(fine) } }
+      _ = try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example:PORT/", timeout: .seconds(20))) {
+        try TinyHTTPServer(on: $0) { _ in .text(fine) }
+      }
       let before = openDescriptors()
       for _ in 0..<100 {
         let seen = try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example:PORT/", timeout: .seconds(20))) {
@@ -178,6 +190,8 @@ struct ProbeRunnerTests {
       let _: ProbeReply = try ProbeBench.reply(to: ProbeRequest(url: "http://beacon.example:PORT/", timeout: .seconds(4))) {
         try TinyHTTPServer(on: $0) { _ in .stay("") }
       }.reply
+      // A child that another test is just starting may share some until it runs its program.
+      for _ in 0..<1000 where openDescriptors() > before + 2 { usleep(10_000) }
       #expect(openDescriptors() <= before + 2)
       #expect(processorTime() - processor < .seconds(2))
     }

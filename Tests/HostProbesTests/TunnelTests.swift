@@ -1,3 +1,4 @@
+import Glibc
 import HostProbes
 import LinuxIO
 import NetworkTypes
@@ -32,7 +33,7 @@ struct PastTheTunnelTests {
     try shell("mkdir -p /run/www && echo outside >/run/www/index.html")
     return try ["there", "inside"].map { node in
       try ChildProcess(
-        ["ip", "netns", "exec", node, "busybox", "httpd", "-f", "-p", "80", "-h", "/run/www"], timeout: .seconds(20), on: loop
+        ["ip", "netns", "exec", node, "busybox", "httpd", "-f", "-p", "80", "-h", "/run/www"], timeout: .seconds(60), on: loop
       ) { _ in }
     }
   }
@@ -45,7 +46,9 @@ struct PastTheTunnelTests {
   }
 
   /// Sends a probe; gives the reply and how many packets left by the link and by the tunnel.
-  private func probe(_ url: String, by passage: ProbePassage) throws -> (ProbeReply, outside: Int, inside: Int) {
+  private func probe(
+    _ url: String, by passage: ProbePassage, within limit: Duration = .seconds(20)
+  ) throws -> (ProbeReply, outside: Int, inside: Int) {
     let before = (try sent(by: "wlan0"), try sent(by: "corp"))
     let reply: ProbeReply = try onLoop { loop, done in
       let children = try servers(on: loop)
@@ -54,7 +57,12 @@ struct PastTheTunnelTests {
       )
       let helper = ProbeHelper(on: loop)
       let runner = ProbeRunner(on: loop, helper, resolver: EndpointResolver(on: loop, helper))
-      return (children, runner.run(ProbeRequest(url: url, timeout: .seconds(2)), by: passage, then: done))
+      return (children, runner.run(ProbeRequest(url: url, timeout: limit), by: passage, then: done))
+    }
+    // The connection ends after the reply has come.
+    for _ in 0..<500 where passage.link != nil && reply == .response(status: 200) {
+      if try sent(by: "wlan0") - before.0 >= 4 { break }
+      usleep(20_000)
     }
     return (reply, try sent(by: "wlan0") - before.0, try sent(by: "corp") - before.1)
   }
@@ -69,7 +77,10 @@ struct PastTheTunnelTests {
       let counters = try shell("nft list chain inet watch out")
       #expect(inside == 0, "\(counters)")
       // The same without the mark and the link goes into the tunnel: the test can tell.
-      let (_, _, within) = try probe(url, by: ProbePassage(link: nil, mark: 0, nameServers: .known([])))
+      let elsewhere = ProbePassage(link: nil, mark: 0, nameServers: .known([]))
+      var within = try probe(url, by: elsewhere, within: .seconds(2)).inside
+      // The time includes the start of the program.
+      if within == 0 { within = try probe(url, by: elsewhere).inside }
       #expect(within > 0)
     }
   }

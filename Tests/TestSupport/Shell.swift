@@ -22,9 +22,9 @@ package func run(_ arguments: [String], environment: [String: String] = [:], lim
   let (reading, writing) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
   let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
   let variables = ["PATH": path].merging(environment) { _, new in new }.map { "\($0.key)=\($0.value)" }
+  // Its umask is this process's, which a change for a moment could leave changed: another test may change it at the same time.
   let process = try SpawnedProgram(
-    arguments.first ?? "", arguments, environment: variables, descriptors: [.nothing, .open(writing), .open(writing)], company: .group,
-    umask: 0o022
+    arguments.first ?? "", arguments, environment: variables, descriptors: [.nothing, .open(writing), .open(writing)], company: .group
   ).start()
   var output: [UInt8] = []
   var source: DescriptorLoop.Source?
@@ -50,10 +50,17 @@ package func run(_ arguments: [String], environment: [String: String] = [:], lim
   return ProgramOutcome(code: code, output: String(decoding: output, as: UTF8.self))
 }
 
+/// Makes a file that can be executed at once. A process of its own writes it: a file that this one has open for writing is shared with a
+/// child that another test is just starting, and cannot be executed (ETXTBSY) until that child runs its program.
+package func makeProgram(_ path: String, _ text: String) throws {
+  try TextFile.replace(path + ".text", with: Array(text.utf8), mode: 0o644)
+  try shell("cat '\(path).text' >'\(path)' && chmod 755 '\(path)' && rm '\(path).text'")
+}
+
 /// Runs a line of sh(1) on this thread's namespaces; gives what it wrote. A status other than 0 throws.
 @discardableResult
 package func shell(_ line: String) throws -> String {
-  let outcome = try run(["/bin/sh", "-c", line], limit: .seconds(60))
+  let outcome = try run(["/bin/sh", "-c", "umask 022\n\(line)"], limit: .seconds(60))
   guard outcome.code == 0 else { throw SystemError(code: outcome.code, operation: "\(line): \(outcome.output)") }
   return outcome.output
 }

@@ -34,7 +34,7 @@ struct LeftProgramTests {
       var template = Array("/tmp/left-program-XXXXXX".utf8CString)
       folder = String(cString: mkdtemp(&template))
       chmod(folder, 0o755)
-      try TextFile.replace(folder + "/program", with: Array(LeftProgramTests.program.utf8), mode: 0o755)
+      try makeProgram(folder + "/program", LeftProgramTests.program)
       let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
       manager = MessageChannel(FileDescriptor(owning: number))
       #expect(clinux_unix_bind(number, folder + "/notify") == 0)

@@ -147,6 +147,8 @@ struct UserspaceWireGuardTests {
         #expect(try waiting(0).isEmpty)
         wireGuard.keepReady(true)
         try shell("kill -KILL \(try waiting().joined(separator: " "))")
+        // It goes some time after that.
+        #expect(try waiting(0).isEmpty)
         let look = try loop.at(.now + .milliseconds(300)) {
           #expect(!wireGuard.startAtOnce(link: "rw0"))
           wireGuard.keepReady(true)

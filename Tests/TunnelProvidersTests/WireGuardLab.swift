@@ -52,7 +52,7 @@ func startPair(_ near: KeyPair, _ far: KeyPair) throws {
           try configure("rw0", near, port: 51001, far, at: "127.0.0.1:51002")
           try configure("rw1", far, port: 51002, near, at: "127.0.0.1:51001")
           sources = [
-            try ChildProcess(["/bin/sh", "-c", "ip link set rw0 up; ip link set rw1 up"], timeout: .seconds(5), on: loop) { _ in look() }
+            try ChildProcess(["/bin/sh", "-c", "ip link set rw0 up; ip link set rw1 up"], timeout: .seconds(50), on: loop) { _ in look() }
           ]
         } catch {
           done(.failure(ProviderError("\(error)")))
@@ -78,7 +78,7 @@ func engine(_ body: (UserspaceWireGuard) throws -> Void) throws { try body(Users
 /// Links, sockets and engines of this network namespace.
 func remains() throws -> [String] {
   // A process that has been told to end needs a moment.
-  for _ in 0..<100 {
+  for _ in 0..<500 {
     if try lookForRemains().isEmpty { return [] }
     usleep(20_000)
   }
@@ -93,7 +93,7 @@ private func lookForRemains() throws -> [String] {
 /// The processes of this network namespace that wait for a link, once there are that many.
 func waiting(_ count: Int = 1) throws -> [String] {
   let search = "pgrep -f '^roamward-wireguard --stand-by' --runstates RSD --ns $$ --nslist net || true"
-  for _ in 0..<100 {
+  for _ in 0..<500 {
     let found = try shell(search).split(separator: "\n").map(String.init)
     if found.count == count { return found }
     usleep(20_000)
