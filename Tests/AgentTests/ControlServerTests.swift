@@ -114,22 +114,26 @@ struct ControlServerTests {
     var taken = 0
     let answer = JSON.string(String(repeating: "x", count: 300_000))
     try onLoop { loop, done in
-      let server = try ControlServer(path: path, loop: loop) { _, _ in
-        answers += 1
-        return .done(answer)
-      }
-      let client = try FileDescriptor.connect(to: path, nonBlocking: true)
-      _ = try client.write(requests(50)[...])
-      var reader: EventSource?
-      let later = try loop.at(.now + .milliseconds(300)) {
+      var client: FileDescriptor?
+      var (reader, later): (EventSource?, EventSource?) = (nil, nil)
+      func take() {
         whileNotTaken = answers
+        guard let client else { return }
         reader = try? loop.whenReadable(client.number) {
           taken += (try? client.read())?.count { $0 == UInt8(ascii: "\n") } ?? 0
           if taken == 50 { done(()) }
         }
       }
-      _ = reader
-      return [server, client, later] as [AnyObject]
+      let server = try ControlServer(path: path, loop: loop) { _, _ in
+        answers += 1
+        // Some time after the first answer, whenever that is.
+        if answers == 1 { later = try? loop.at(.now + .milliseconds(300)) { take() } }
+        return .done(answer)
+      }
+      let connection = try FileDescriptor.connect(to: path, nonBlocking: true)
+      client = connection
+      _ = try connection.write(requests(50)[...])
+      return (server, connection, { (reader, later) })
     }
     #expect(whileNotTaken == 1)
     #expect((answers, taken) == (50, 50))
@@ -165,13 +169,20 @@ struct ControlServerTests {
       for client in clients { try client.writeAll(requests(300)) }
       let readers = try clients.map { client in try loop.whenReadable(client.number) { _ = try? client.read() } }
       let begin = Moment.now
-      let end = try loop.at(begin + .milliseconds(400)) {
+      var end: EventSource?
+      func look() {
         guard !isOwner else { return }
+        // A busy machine needs longer for them.
+        if answers < 50 {
+          end = try? loop.at(.now + .milliseconds(100)) { look() }
+          return
+        }
         // 100 at once, and 50 a second after that.
-        #expect(answers >= 50 && answers <= 100 + 50 * ((Moment.now - begin).milliseconds + 100) / 1000)
+        #expect(answers <= 100 + 50 * ((Moment.now - begin).milliseconds + 100) / 1000)
         done(())
       }
-      return [server, clients, readers, end] as [Any]
+      end = try loop.at(begin + .milliseconds(400)) { look() }
+      return (server, clients, readers, { end })
     }
     if isOwner { #expect(answers == 3000) }
   }
@@ -232,7 +243,7 @@ struct ControlServerTests {
     var status = stat()
     var answers = 0
     let crowd =
-      "alarm 50; push @all, IO::Socket::UNIX->new(Peer => $ARGV[0]) // die $! for 1..150; $| = 1; print qq(all\\n); sleep 1 while 1"
+      "alarm 50; push @all, IO::Socket::UNIX->new(Peer => $ARGV[0]) // die $! for 1..150; $| = 1; print qq(all\\n); sleep 3"
     try onLoop { loop, done in
       let server = try ControlServer(path: path, loop: loop, isOwner: { $0.process == getpid() }) { _, _ in
         answers += 1
@@ -242,7 +253,7 @@ struct ControlServerTests {
       #expect(status.st_mode & 0o777 == 0o600)
       let owner = try FileDescriptor.connect(to: ControlSocket.ownersPath(of: path), nonBlocking: true)
       let others = try ChildProcess(
-        ["timeout", "5", "perl", "-MIO::Socket::UNIX", "-e", crowd, path], timeout: .seconds(50), on: loop
+        ["perl", "-MIO::Socket::UNIX", "-e", crowd, path], timeout: .seconds(50), on: loop
       ) { outcome in
         #expect(outcome.output == "all\n")
         _ = try? owner.write(requests(1)[...])

@@ -28,7 +28,7 @@ struct RightsTests {
     var polkit: PolkitDouble?
     var carriedOut = 0
     var limits = PolkitAuthority.Limits()
-    limits.alone = behaviour == nil || behaviour == .hangs ? .milliseconds(300) : .seconds(30)
+    limits.alone = behaviour == .hangs ? .milliseconds(300) : .seconds(30)
     limits.interactive = behaviour == .hangsAtPrompt && !disconnects ? .milliseconds(300) : .seconds(30)
     let reply: Reply? = try onLoop { loop, done in
       polkit = try behaviour.map { try PolkitDouble(on: bus.address, loop: loop, $0) }

@@ -141,8 +141,10 @@ struct ResolvedBackendTests {
     var timers: [EventSource] = []
     var answers: [Answer<Bool>] = []
     var known: [LinkResolver?] = []
-    let _: Bool = try Self.run(on: bus) { loop, backend, _ in
-      double = try ResolverDouble(on: bus.address, loop: loop)
+    var loopOfTest: EventLoop?
+    /// A second after it has what it was told.
+    func beginDeafness(_ backend: ResolvedBackend) throws {
+      guard timers.isEmpty, let loop = loopOfTest else { return }
       timers.append(
         try loop.at(.now + .seconds(1)) {
           double?.isDeaf = true
@@ -153,10 +155,16 @@ struct ResolvedBackendTests {
           answers.append(backend.answer)
           known.append(backend.known["lo"])
         })
+    }
+    let _: Bool = try Self.run(on: bus) { loop, _, _ in
+      loopOfTest = loop
+      double = try ResolverDouble(on: bus.address, loop: loop)
       return nil
     } changed: { backend, done in
       if case .unavailable = backend.answer { return done(true) }
-      if backend.known["lo"]?.isEmpty ?? true { backend.set(Self.wanted, link: "lo") { _ in } }
+      if backend.known["lo"]?.isEmpty ?? true {
+        backend.set(Self.wanted, link: "lo") { _ in do { try beginDeafness(backend) } catch { Issue.record(error) } }
+      }
     }
     withExtendedLifetime(timers) { timers = [] }
     #expect(answers == [.value(true)])

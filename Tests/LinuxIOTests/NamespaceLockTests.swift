@@ -6,11 +6,12 @@ import Testing
 
 @Suite("The lock of a network namespace", .enabled(if: canMakeNamespaces))
 struct NamespaceLockTests {
-  /// A process of somebody who takes names of the lock's kind, one for each argument, until its input ends.
+  /// A process of another user that takes names of the lock's kind, one for each argument, until it is killed: the shell that starts it
+  /// ends before.
   private let squatter = """
     use IO::Socket::UNIX; $| = 1;
     push @all, IO::Socket::UNIX->new(Local => "\\0roamwardd-lock-$_", Listen => 1) // die $! for @ARGV;
-    print "taken\\n"; sleep 1 while getppid != 1
+    print "taken\\n"; sleep 60
     """
 
   @Test("keeps a second agent out, tells who holds it, and goes with its holder")
@@ -39,15 +40,20 @@ struct NamespaceLockTests {
   @Test("waits for a holder that is just going")
   func going() throws {
     try inNamespaces {
-      // A child that has not closed its copy of the socket yet.
+      // A child that has not closed its copy of the socket yet, and goes a little after it was told to.
+      var ends: [Int32] = [0, 0]
+      try #require(pipe(&ends) == 0)
+      let (input, order) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
       var child: Int32 = 0
       do {
         let lock = try NamespaceLock()
         child = try SpawnedProgram(
-          "sleep", ["sleep", "0.3"], environment: [], descriptors: [.nothing, .nothing, .nothing, .open(copy(of: lock))], company: .group
+          "/bin/sh", ["sh", "-c", "read x; sleep 0.3"], environment: ["PATH=/usr/bin:/bin"],
+          descriptors: [.open(input), .nothing, .nothing, .open(copy(of: lock))], company: .group
         ).start()
       }
       #expect(NamespaceLock.holder != nil)
+      _ = try order.write([10])
       _ = try NamespaceLock(patience: .seconds(30))
       waitpid(child, nil, 0)
     }

@@ -28,6 +28,7 @@ struct ForgeryTests {
     $| = 1;
     print "ready\n";
     my $sent = 0;
+    my %attacked;
     # A UDP checksum of 0: none.
     sub forge {
       my ($source, $from, $to, $client, $payload) = @_;
@@ -50,6 +51,12 @@ struct ForgeryTests {
       my $kind = substr($question, 1, ord $question);
       my $other = $question;
       my $bad = '203.0.113.66';
+      # On a busy machine the question is repeated while it is attacked; one attack is enough, or else the next question waits too long.
+      if ($attacked{$kind}++) {
+        print "again\n";
+        send($server, reply($id, $question, '198.51.100.7'), 0, $peer);
+        next;
+      }
       $sent = 0;
       if ($kind =~ /^random/) {
         for (1 .. 10_000) {
@@ -102,14 +109,17 @@ struct ForgeryTests {
         try shell("dig @127.82.0.53 +tries=1 +time=6 +short \(name).example").filter { $0 != "\n" }
       }
       #expect(try answer("taken") == "203.0.113.66", "the attacker's datagrams arrive")
+      func repetitions() throws -> UInt64 { UInt64(try attacker.written().split(separator: "\n").count { $0 == "again" }) }
       for kind in ["random", "id", "port", "source", "question"] {
+        let repeated = try repetitions()
         let before = try driver.counters().0
         #expect(try answer(kind) == "198.51.100.7", "\(kind)")
         #expect(try answer(kind) == "198.51.100.7", "\(kind), from the cache")
         let after = try driver.counters().0
         let sent = try #require(try attacker.written().split(separator: "\n").last { $0.hasPrefix("\(kind) ") })
         print("Forged answers: \(sent), \(after.strayAnswers - before.strayAnswers) of them seen")
-        #expect(after.strayAnswers > before.strayAnswers, "\(kind): they arrive")
+        let again = try repetitions() - repeated
+        #expect(after.strayAnswers > before.strayAnswers + again, "\(kind): they arrive")
         #expect(after.answers == before.answers + 1, "one answer is taken")
       }
       let written = try attacker.written()

@@ -204,7 +204,7 @@ struct NameProcessTests {
       // Without a length that a message can have, at once.
       let wrong = try connectedSocket(Self.stub, port: 53)
       _ = try wrong.write([0, 3, 1, 2, 3][...])
-      #expect(try hasEnded(wrong, within: .seconds(2)))
+      #expect(try hasEnded(wrong, within: .seconds(4)))
       withExtendedLifetime(many) {}
     }
   }
@@ -287,11 +287,19 @@ struct NameProcessTests {
         let status = String(decoding: try TextFile.read("\(folder)/status"), as: UTF8.self)
         return status.split(separator: "\n").filter { $0.hasPrefix("voluntary_ctxt_switches") }
       }
-      sleep(2)
       // A second after orders, it gives back the pages of what only orders and the start run.
+      let end = Moment.now + .seconds(20)
+      repeat { sleep(2) } while try mappedFiles(folder) >= busy * 3 / 4 && Moment.now < end
       let idle = try mappedFiles(folder)
       #expect(idle < busy * 3 / 4, "\(busy) kB of files before, \(idle) kB after")
-      let before = try switches()
+      // On a busy machine its last timers may come late.
+      var before = try switches()
+      for _ in 0..<5 {
+        sleep(1)
+        let now = try switches()
+        if now == before { break }
+        before = now
+      }
       sleep(10)
       #expect(try switches() == before)
     }

@@ -10,20 +10,30 @@ import Testing
 struct EventLoopTests {
   @Test("calls timers in order, none early, and a dropped one never")
   func timers() throws {
-    let begin = Moment.now
-    var order: [Int] = []
-    let end: Moment = try onLoop { loop, done in
-      var dropped: EventSource? = try loop.at(begin + .milliseconds(20)) { order.append(0) }
-      _ = dropped
-      dropped = nil
-      return [
-        try loop.at(begin + .milliseconds(60)) { done(.now) },
-        try loop.at(begin + .milliseconds(30)) { order.append(2) },
-        try loop.at(begin) { order.append(1) },
-      ]
+    // Where the loop begins so late that all are due at once, sd-event(3) promises no order.
+    for _ in 0..<50 {
+      let begin = Moment.now
+      var order: [Int] = []
+      var first = begin
+      let end: Moment = try onLoop { loop, done in
+        var dropped: EventSource? = try loop.at(begin + .milliseconds(20)) { order.append(0) }
+        _ = dropped
+        dropped = nil
+        return [
+          try loop.at(begin + .milliseconds(60)) { done(.now) },
+          try loop.at(begin + .milliseconds(30)) { order.append(2) },
+          try loop.at(begin) {
+            order.append(1)
+            first = .now
+          },
+        ]
+      }
+      #expect(end - begin >= .milliseconds(60) && !order.contains(0))
+      guard !order.isEmpty, first - begin < .milliseconds(30) else { continue }
+      #expect(order == [1, 2])
+      return
     }
-    #expect(order == [1, 2])
-    #expect(end - begin >= .milliseconds(60))
+    Issue.record("the loop never begins in time")
   }
 
   @Test("gives the code that it was stopped with")
