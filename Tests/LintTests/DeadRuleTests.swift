@@ -137,6 +137,13 @@ import Testing
       ])
   }
 
+  /// Of this thread, which other processes do not delay.
+  private func processorTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+
   @Test("what takes too long to find out is not told, and does not take long") func bounded() {
     // One in the order of pigeons and holes: as hard as they come.
     let flags: [[Condition]] = (0..<9).map { pigeon in (0..<8).map { .probe(Probe(url: "https://\(pigeon)-\($0).example/")) } }
@@ -145,10 +152,9 @@ import Testing
       for a in 0..<9 { for b in 0..<a { parts.append(.not(.all([flags[a][hole], flags[b][hole]]))) } }
     }
     let rules = [Sample.rule(.all(parts), .connect), Sample.rule(.always, .ignore)]
-    let time = ContinuousClock().measure {
-      #expect(lint(PolicySet(tunnels: [Sample.tunnel(rules: rules)])) == [])
-    }
-    #expect(time < .seconds(60))
+    let begin = processorTime()
+    #expect(lint(PolicySet(tunnels: [Sample.tunnel(rules: rules)])) == [])
+    #expect(processorTime() - begin < .seconds(60))
   }
 
   @Test("tunnels and rules that are switched off are left alone") func disabled() {

@@ -1,3 +1,4 @@
+import Glibc
 import RoamwardCore
 import Testing
 
@@ -133,15 +134,20 @@ import Testing
     }
   }
 
+  /// Of this thread, which other processes do not delay.
+  private func processorTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+
   @Test("a flood of problems is cut off, quickly")
   func flood() {
-    let clock = ContinuousClock()
     let line = "{version: 1, " + (0..<80_000).map { "k\($0): 1" }.joined(separator: ", ") + "}"
-    let time = clock.measure {
-      let loaded = load(line)
-      #expect(loaded.hasErrors && loaded.diagnostics.count == 201 && loaded.report.utf8.count < 200_000)
-    }
-    #expect(time < .seconds(20))
+    let begin = processorTime()
+    let loaded = load(line)
+    #expect(loaded.hasErrors && loaded.diagnostics.count == 201 && loaded.report.utf8.count < 200_000)
+    #expect(processorTime() - begin < .seconds(20))
   }
 
   @Test(

@@ -1,3 +1,4 @@
+import Glibc
 import KernelModel
 import NetworkTypes
 import RoamwardCore
@@ -45,11 +46,17 @@ struct NetlinkRobustnessTests {
     private static let rounds = 1_000_000
   #endif
 
+  /// Of this thread, which other processes do not delay.
+  private func processorTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+
   @Test("changed and cut messages are read without a trap, and quickly", arguments: [1, 2026])
   func mutations(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let clock = ContinuousClock()
-    let start = clock.now
+    let start = processorTime()
     var decoded = 0
     for _ in 0..<Self.rounds / 2 {
       var datagram = Self.corpus.randomElement(using: &random) ?? []
@@ -68,7 +75,7 @@ struct NetlinkRobustnessTests {
       decoded += Self.decodeAll(datagram)
     }
     #expect(decoded > Self.rounds / 20)
-    #expect(clock.now - start < .seconds(60))
+    #expect(processorTime() - start < .seconds(60))
   }
 
   @Test("random bytes and every prefix of real answers")

@@ -7,6 +7,7 @@ a path is what the provider does: https://127.0.0.1:PORT/ok is a good one. At PO
 """
 
 import base64
+import functools
 import hashlib
 import hmac
 import http.server
@@ -43,11 +44,13 @@ def make_keys():
         openssl("genpkey", *extra, "-out", path(name))
 
 
+@functools.cache
 def number(name):
     modulus = openssl("rsa", "-in", path(name), "-noout", "-modulus").decode().strip().split("=")[1]
     return bytes.fromhex(modulus)
 
 
+@functools.cache
 def keys():
     point = openssl("pkey", "-in", path("ec"), "-pubout", "-outform", "DER")[-64:]
     return {"keys": [

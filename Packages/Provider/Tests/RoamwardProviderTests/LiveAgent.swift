@@ -74,9 +74,9 @@ final class LiveAgent {
     throw SystemError(code: ETIMEDOUT, operation: "wait for the provider's end")
   }
 
-  /// Takes messages until the condition holds, for 10 seconds at most.
+  /// Takes messages until the condition holds, for a minute at most.
   func pump(_ what: String, until condition: () throws -> Bool) throws {
-    let end = Moment.now + .seconds(10)
+    let end = Moment.now + .seconds(60)
     while try !condition() {
       guard Moment.now < end else {
         throw SystemError(code: ETIMEDOUT, operation: "wait until \(what) (\(session.state), \(ends), \(violations))")

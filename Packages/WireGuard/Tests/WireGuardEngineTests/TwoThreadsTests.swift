@@ -173,9 +173,10 @@ import Testing
       }
     }
     let answerer = Thread {
-      while true {
-        let round = delivered.number.load(ordering: .acquiring)
-        guard round < rounds else { return }
+      // Once more at the end: it may not run before that.
+      var round = 0
+      while round < rounds {
+        round = delivered.number.load(ordering: .acquiring)
         if round == 0 { continue }
         _ = ends.b.send(at: start + .microseconds(round), mtu: 1420) { batch in
           guard let ticket = batch.ticket(for: answer) else { return }
@@ -249,7 +250,10 @@ import Testing
     }
     let answerer = Thread {
       let slab = Slab()
-      while ended.number.load(ordering: .acquiring) == 0 {
+      // Once more at the end: it may not run before that.
+      var hasEnded = false
+      while !hasEnded {
+        hasEnded = ended.number.load(ordering: .acquiring) != 0
         let round = delivered.number.load(ordering: .acquiring)
         if round == 0 { continue }
         let confirmed = index.number.load(ordering: .relaxed)
