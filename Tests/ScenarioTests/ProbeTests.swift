@@ -41,7 +41,7 @@ struct ProbeTests {
   /// Its pin is nobody's yet.
   private static let office = policy(
     """
-    { match: { probe: { url: "https://beacon.corp.example/", pin: "sha256//\(String(repeating: "A", count: 43))=", timeout: 2s } }, \
+    { match: { probe: { url: "https://beacon.corp.example/", pin: "sha256//\(String(repeating: "A", count: 43))=", timeout: 5s } }, \
     action: disconnect }, { action: connect }
     """)
 
@@ -76,6 +76,7 @@ struct ProbeTests {
         open_beacon evil home
         go home
         tunnel_is corp connected
+        within 5 eval 'roamward status --json | jq -r ".probes[].reason" | found "does not match"'
         roamward status --json | jq -r '.probes[] | "[\\(.answer)] \\(.reason)"'
         say "asked $(grep -c 'query.*beacon' $scene/dns-home.log)"
         """, limit: 400)

@@ -76,7 +76,8 @@ final class Scene {
     try write(file, words + script + "\n")
     // Into a file: a pipe would stay open as long as anything that the script has left running.
     let output = "output-\(scripts)"
-    let bash = "timeout --kill-after=2 \(limit) '\(Lab.script)' enter \(process) bash \(file)"
+    // It ends what hangs. A single wait may take minutes on a busy machine, so none is shorter than the usual one.
+    let bash = "timeout --kill-after=2 \(max(limit, 240)) '\(Lab.script)' enter \(process) bash \(file)"
     let command = "cd '\(folder)'; exec \(bash) >\(output) 2>&1 </dev/null"
     guard let stream = start(command, "re") else { throw SystemError.last("popen") }
     let status = pclose(stream)
