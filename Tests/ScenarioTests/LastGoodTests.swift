@@ -13,8 +13,7 @@ struct LastGoodTests {
       watch_cafe
       routes() { ip route show table all proto 82; ip rule show | grep '^21'; ip -6 rule show | grep '^21'; ip -6 route show table all proto 82; }
       go cafe
-      try_web
-      (( $(clear) > 0 )) && say watched
+      within 5 watch_sees && say watched
       start_agent
       tunnel_is corp connected
       routes >routes.before
@@ -62,8 +61,7 @@ struct LastGoodTests {
       take_everything
       watch_cafe
       go cafe
-      try_web
-      (( $(clear) > 0 )) && say watched
+      within 5 watch_sees && say watched
       start_agent
       tunnel_is corp connected
       before=$(clear)

@@ -137,7 +137,8 @@ struct LeakTests {
         busybox ping -c 1 -W 1 -I wlan0 203.0.113.80 >/dev/null 2>&1 || true
         busybox ping -6 -c 1 -W 1 -I wlan0 2001:db8::80 >/dev/null 2>&1 || true
       }
-      raw; leaked
+      raw_is_seen() { [[ $(leaked) == *" flow4=5 flow6=5 "* ]]; }
+      raw; within 5 raw_is_seen; leaked
       as=("${nobody[@]}"); see_leaks wlan0; say "bound seen"
       as=(nsenter --net=/run/netns/box); see_leaks; say "forwarded seen"
       start_agent
@@ -159,6 +160,7 @@ struct LeakTests {
       NFT
       as=(); start_strays; plain=$strays
       sleep 1; say "rules and tables $(leaked)"
+      within 5 eval 'roamward status | found "rule 100: goes outside"'
       roamward status | grep -c 'rule 100: goes outside, because that rule looks up the main table before corp.s; the kill switch blocks it'
       for strays in $bound $forwarded $plain; do stop_strays; done
       """, limit: 90)
@@ -199,7 +201,8 @@ struct LeakTests {
       # They would pass, if it were not for the table.
       kill -STOP $(agent_pid)
       nft delete table inet roamward
-      reach; seen && say "seen without the firewall"
+      reach_and_see() { reach; seen; }
+      within 5 reach_and_see && say "seen without the firewall"
       kill -CONT $(agent_pid)
       """)
     #expect(seen.lines == ["[a lease]", "0", "[answered]", "[seen without the firewall]"])

@@ -33,14 +33,18 @@ struct LocalNetTests {
     sender=$!
     attach() { ip address add "$1" dev wlan0 $([[ $1 != *:* ]] || echo nodad); }
     detach() { ip address del "$1" dev wlan0; }
+    has_heard() { (($(counter events) > $1)); }
     # Attaches to a prefix and gives where its packets went, as `way`. While a tunnel starts again, as it may on a busy machine,
     # they go outside unless a kill switch stops them: that is no measurement.
     measure() {
-      local since
+      local since events
       within 5 quiet || exit 1
       since=$(field corp since)
+      events=$(counter events)
       forget
       attach "$1"
+      # A busy agent hears of it later.
+      within 10 has_heard "$events" || exit 1
       sleep 1
       tunnel_is corp connected || exit 1
       if seen; then way=outside; else way=inside; fi

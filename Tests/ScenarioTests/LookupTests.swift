@@ -58,6 +58,9 @@ struct LookupScenes {
         within 5 ready corp
         go mobile
         go cafe
+        # Until the agent has written the file anew, programs ask the network itself.
+        within 5 led
+        within 5 eval '[[ $(answer www.example) == 198.51.100.77 ]]'
         within 5 ready corp
         say "$(field corp state), $(on gateway nft list counter inet seen ours | grep -o 'packets [0-9]*')"
         roamward monitor --json >events &
@@ -74,8 +77,10 @@ struct LookupScenes {
         say "$(grep -oP 'sent by .*(?=, because)' <<<"$way"); $(grep -oP 'answered by .*' <<<"$way" | sed 's/, in [^:]*//')"
         say "$(answer git.corp.example)"
         go mobile
+        within 5 led
         tunnel_is corp connected
         within 5 eval '[[ $(answer wiki.corp.example) == 10.77.0.77 ]]'
+        within 5 eval '[[ $(answer www.public.corp.example) == 203.0.113.207 ]]'
         say "mobile $(answer www.public.corp.example)"
         tunnel_is corp disconnected 60s
         within 5 ready corp && say "ready again"
@@ -127,9 +132,8 @@ struct LookupScenes {
         on gateway nft 'table inet dead { chain in { type filter hook input priority 0; udp dport 51820 drop; }; }'
         start_agent
         within 5 led
-        before=${EPOCHREALTIME/./}
-        said=$(answer wiki.corp.example)
-        took=$(((${EPOCHREALTIME/./} - before) / 1000))
+        # From the question to the answer, without the start of programs.
+        read -r took said < <(TIMED=yes PATIENCE=30 "$tests/question" "$(sed -n 's/^nameserver //p' "$file" | head -n 1)" wiki.corp.example)
         say "$said $((took > 4000 && took < 5000))"
         say "$(answer git.corp.example)"
         on gateway nft delete table inet dead

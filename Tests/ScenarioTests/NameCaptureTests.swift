@@ -25,7 +25,9 @@ struct NameCaptureTests {
         cp -a $laptop/resolv.conf was
         start_agent
         tunnel_is corp connected
-        say "without: $(ask_all wiki.corp.example); outside $(($(outside) > 0))"
+        without=$(ask_all wiki.corp.example)
+        within 5 something_outside
+        say "without: $without; outside $(($(outside) > 0))"
         roamward doctor --policies $policies "${inputs[@]}" --state-dir $scene/state --json | jq -r '.findings[] | select(.check == "own-servers") | .message' | cut -d ' ' -f 1-4
         write_policy 's/when-down: refuse/when-down: refuse, names: capture/'
         within 5 captures
@@ -66,7 +68,9 @@ struct NameCaptureTests {
         start_guest
         start_agent
         tunnel_is corp connected
-        say "without: $(guest_asks wiki.corp.example); outside $(($(outside) > 0))"
+        without=$(guest_asks wiki.corp.example)
+        within 5 something_outside
+        say "without: $without; outside $(($(outside) > 0))"
         write_policy 's/when-down: refuse/when-down: refuse, names: capture/'
         within 5 eval '[[ $(guest_asks wiki.corp.example) == 10.77.0.77 ]]'
         before=$(outside)
@@ -109,7 +113,9 @@ struct NameCaptureTests {
         start_guest
         start_agent
         tunnel_is corp connected
-        say "without: $(container_asks wiki.corp.example); outside $(($(outside) > 0))"
+        without=$(container_asks wiki.corp.example)
+        within 5 something_outside
+        say "without: $without; outside $(($(outside) > 0))"
         write_policy 's/when-down: refuse/when-down: refuse, names: capture/'
         within 5 eval '[[ $(guest_asks wiki.corp.example) == 10.77.0.77 ]]'
         before=$(outside)
@@ -149,6 +155,8 @@ struct NameCaptureTests {
         within 10 eval '[[ $(ask_all wiki.corp.example) == "10.77.0.77 10.77.0.77 10.77.0.77 10.77.0.77" ]]' && say "with another process"
         say "outside: $(($(outside) - before))"
         kill_agent
+        # It ends with the agent, by itself.
+        within 5 not pgrep -f '[r]oamward-names --at-work'
         captures && say "killed: $(PATIENCE=1 ask_all wiki.corp.example); outside: $(($(outside) - before))"
         start_agent
         tunnel_is corp connected

@@ -42,6 +42,7 @@ struct NebulaProviderScenes {
       within 40 office_answers
       roamward down office >/dev/null
       within 15 field_is office state disconnected
+      within 5 not pgrep -f 'nebula -config /tmp/roamward'
       say "left: $(pgrep -c -f 'nebula -config /tmp/roamward')"
       stop_agent
       as_before
@@ -118,8 +119,7 @@ struct NebulaProviderScenes {
       go cafe
       nebula_server
       watch_cafe
-      try_web
-      ((0 < $(clear))) && say detected
+      within 5 watch_sees && say detected
       nebula_policy laptop <<<'    kill-switch: "on"'
       printf '    routes: { include: [default] }\\n' >>"$policies/office.yaml"
       start_agent

@@ -37,7 +37,9 @@ struct OpenConnectProviderScenes {
       process=$(pgrep -f 'openconnect --cookie-on-stdin')
       say "$(awk '/^Uid|^CapEff|^CapPrm|^NoNewPrivs/ { print $1 $2 }' /proc/$process/status | xargs)"
       ! tr '\\0' ' ' </proc/$process/cmdline | grep -q 'pass word' && say "no secret in an argument"
-      ls /tmp/roamward-openconnect-* 2>/dev/null || say "no file of a secret"
+      # Those of other scenes have a name for a moment.
+      no_file() { ! ls /tmp/roamward-openconnect-* 2>/dev/null; }
+      within 2 no_file && say "no file of a secret"
       go mobile
       within 30 office_answers
       within 30 field_is office state connected
@@ -51,6 +53,7 @@ struct OpenConnectProviderScenes {
       within 30 office_answers
       roamward down office >/dev/null
       within 15 field_is office state disconnected
+      within 5 not pgrep -f 'openconnect --'
       say "left: $(pgrep -c -f 'openconnect --')"
       stop_agent
       as_before
@@ -117,8 +120,7 @@ struct OpenConnectProviderScenes {
       printf 'pass word\\n' >"$policies/office.password"
       chmod 0600 "$policies/office.password"
       watch_cafe
-      try_web
-      ((0 < $(clear))) && say detected
+      within 5 watch_sees && say detected
       openconnect_policy "username: alice, server-certificate: '$server_pin'" "password: office.password" <<<'    kill-switch: "on"'
       printf '    routes: { include: [default] }\\n' >>"$policies/office.yaml"
       # Of the tunnel itself, to the server: the handshake over TCP.

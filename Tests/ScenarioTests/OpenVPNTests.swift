@@ -19,6 +19,7 @@ struct OpenVPNTests {
       within 10 reached && say reached
       roamward down office >/dev/null
       within 10 field_is office state disconnected
+      within 5 way_is 10.99.0.1 wlan0
       say "$(way_to 10.99.0.1)"
       stop_agent
       as_before
@@ -93,7 +94,7 @@ struct OpenVPNProviderScenes {
       within 10 field_is office state disconnected
       stop_agent
       go cafe
-      as_before
+      within 5 as_before
       """)
     #expect(
       seen.lines == [
@@ -156,8 +157,7 @@ struct OpenVPNProviderScenes {
       go cafe
       openvpn_server --push "redirect-gateway def1" --push "route 203.0.113.80 255.255.255.255 net_gateway"
       watch_cafe
-      try_web
-      ((0 < $(clear))) && say detected
+      within 5 watch_sees && say detected
       openvpn_policy <<<'    kill-switch: "on"'
       printf '    routes: { include: [default] }\n' >>"$policies/office.yaml"
       start_agent

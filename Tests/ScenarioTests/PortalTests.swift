@@ -20,6 +20,7 @@ struct PortalTests {
 
     page() { curl --silent --max-time 2 http://203.0.113.80/ || echo nothing; }
     browser_page() { in_browser curl --silent --max-time 2 http://203.0.113.80/ || echo nothing; }
+    browser_shows_page() { browser_page >shown; not grep -qx nothing shown; }
 
     """
 
@@ -42,7 +43,7 @@ struct PortalTests {
           forget_leaks; start_strays; sleep 1; stop_strays
           say "others: $(leaked)"
           say "others: $(page)"
-          say "browser: $(browser_page)"
+          within 5 browser_shows_page; say "browser: $(<shown)"
           in_browser busybox nslookup www.example 198.51.100.1 2>&1 | grep -o '203.0.113.80'
           roamward status | sed -n 1p
           sign_in
@@ -82,10 +83,10 @@ struct PortalTests {
         situation_is guarded && say guarded
         open_browser
         roamward release --portal --only $browser >/dev/null
-        situation_is portal && browser_page
+        within 5 situation_is portal && within 5 browser_shows_page && cat shown
         kill $browser; wait $browser 2>/dev/null || true
         within 30 situation_is guarded
-        not eval 'nft list table inet roamward | grep cgroup' && say "closed again"
+        within 5 not eval 'nft list table inet roamward | grep cgroup' && say "closed again"
         """, limit: 120)
     #expect(
       seen.lines == [

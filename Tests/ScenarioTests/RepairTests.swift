@@ -113,6 +113,8 @@ struct RepairTests {
       within 10 again
       within 10 field_is corp state connected
       theirs >theirs.after; diff theirs.before theirs.after && say "theirs"
+      # A handshake that was lost is begun again after five seconds.
+      within 10 seen_as 10.77.0.2 203.0.113.80
       say "$(seen_by 203.0.113.80)"
       """)
     #expect(seen.lines.suffix(2) == ["[theirs]", "[10.77.0.2]"])

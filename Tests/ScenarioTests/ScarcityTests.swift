@@ -100,7 +100,8 @@ struct ScarcityTests {
       took=$((${EPOCHREALTIME/./} - begun))
       # Not cut short it would take ten seconds, and end with 1.
       ((took > 3900000 && took < 9000000)) && say "cut short" || say "$took"
-      for file in down.pid child.pid; do kill -0 "$(<$file)" 2>/dev/null || say ended; done
+      # What has ended can be signalled until the first process of the lab has taken note of it.
+      for file in down.pid child.pid; do within 2 not kill -0 "$(<$file)" && say ended; done
       pgrep -f '^sleep 30[1-4]' || say 'no child'
       grep -q 'vpn: its programs did not end within 4 s' agent.log && say told
       as_before

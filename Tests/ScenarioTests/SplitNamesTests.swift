@@ -11,6 +11,7 @@ struct SplitNamesTests {
   private static let words = """
     answers() { local name; for name in wiki.corp.example box.lab.example www.public.example; do echo "$name=$(answer $name)"; done | xargs; }
     all_answered_at() { answers_are wiki.corp.example=10.77.0.77 box.lab.example=10.88.0.77 www.public.example=$1; }
+    led() { grep -q 'nameserver 127.82.0.53' "$file"; }
     keep_by file
     go cafe
     cp -a "$file" was
@@ -27,7 +28,8 @@ struct SplitNamesTests {
       grep -c . "$file"; grep nameserver "$file"
       for name in wiki.corp.example box.lab.example www.public.example; do dry dns $name | sed -n 1,2p | xargs; done
       dry diff >/dev/null && say "no drift"
-      go mobile; both_up
+      # Until the agent has written the file anew, programs ask the network itself.
+      go mobile; within 5 led; both_up
       within 5 all_answered_at 203.0.113.207 && say mobile
       roamward down corp --wait 20 >/dev/null
       within 5 answers_are wiki.corp.example=SERVFAIL
@@ -66,7 +68,7 @@ struct SplitNamesTests {
     let seen = try connected(
       """
       for process in $(on cafe ss -Hlunp 'sport = :53' | grep -o 'pid=[0-9]*' | sort -u); do kill "${process#pid=}"; done
-      within 5 eval "! on cafe ss -Hlun 'sport = :53' | grep -q ."
+      within 5 eval "! on cafe ss -Hltun 'sport = :53' | grep -q ."
       on cafe dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --listen-address=198.51.100.1 --pid-file= \\
         --address=/evil.example/10.77.0.9 --address=/good.example/203.0.113.9
       within 5 answers_are www.good.example=203.0.113.9

@@ -12,7 +12,7 @@ witness_names() {
   local place process
   for place in "${!answers[@]}"; do
     for process in $(on "$place" ss -Hlunp 'sport = :53' | grep -o 'pid=[0-9]*' | sort -u); do kill "${process#pid=}"; done
-    within 5 eval "! on $place ss -Hlun 'sport = :53' | grep -q ."
+    within 5 eval "! on $place ss -Hltun 'sport = :53' | grep -q ."
     on "$place" dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --listen-address="${server[$place]}" --pid-file= \
       --log-queries --log-facility="$scene/names-$place" --local-ttl=300 "--address=/#/${answers[$place]}" --local=/#/ \
       "--address=/com/$([[ $place != "${1:-}" ]] || echo "${answers[$place]}")" \

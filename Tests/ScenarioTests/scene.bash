@@ -99,10 +99,15 @@ count_in_log() { grep -c -- "$1" "$scene/agent.log" || true; }
 
 state() { "$lab" state; }
 
-# Addresses that the kernel still checks for duplicates change by themselves.
+# Addresses that the kernel still checks for duplicates change by themselves. So does a link whose carrier the kernel has not told of yet: it
+# has neither or both of NO-CARRIER and LOWER_UP, and its own IPv6 address and routes come with that word.
+is_still() {
+  [[ -z $(ip -6 address show tentative) ]] &&
+    ip -j link | jq -e 'all(.[].flags | select(index("UP")); (index("NO-CARRIER") == null) != (index("LOWER_UP") == null))' >/dev/null
+}
 remember() {
-  for _ in {1..100}; do
-    [[ -n $(ip -6 address show tentative) ]] || break
+  for _ in {1..400}; do
+    ! is_still || break
     sleep 0.05
   done
   state >"$scene/before"
@@ -117,6 +122,7 @@ fetch() { "$lab" on laptop curl --silent --show-error --fail --max-time 5 "$@"; 
 
 # The address from which a web server sees the laptop.
 seen_by() { fetch "http://$1/cgi-bin/whoami"; }
+seen_as() { [[ $(seen_by "$2") == "$1" ]]; }
 
 intranet_loads() { fetch http://10.77.0.1/ | grep -q intranet; }
 
@@ -128,6 +134,7 @@ clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d 
 
 # Speaks to where the watch sees it, once or all the time.
 try_web() { "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null 2>&1 || true; }
+watch_sees() { try_web && (($(clear) > 0)); }
 babble() { while :; do "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true; done; }
 
 # Whether each link with an address that the agent sees has the addresses, the MTU and the gateways that the kernel has
@@ -217,15 +224,17 @@ sleeps() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(agent_pi
 # Runs a command, waits until the agent has taken it in, half a minute at most, and says what that took: evaluations, overflows, KiB grown,
 # processor time in ms, and processor time in ms of the last second.
 storm() {
-  local before=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$(ticks)") after quiet
+  local before=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$(ticks)") after quiet last
   "$@"
   sleep 2
   for _ in {1..30}; do
     quiet=$(ticks)
     sleep 1
-    (($(ticks) - quiet > 2)) || break
+    # Before the agent is asked again, which takes time of its own.
+    last=$(ticks)
+    ((last - quiet > 2)) || break
   done
   after=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$quiet")
-  quiet=$(($(ticks) - quiet))
+  quiet=$((last - quiet))
   say "$((after[0] - before[0])) $((after[1] - before[1])) $((after[2] - before[2])) $((10 * (after[3] - before[3]))) $((10 * quiet))"
 }
