@@ -121,9 +121,12 @@ struct OperationsTests {
       remember
       start_agent
       tunnel_is corp connected
-      ours >running.txt
-      ours --json | jq -r '[.objects[] | select(.tunnel == "corp") | .kind] | unique | join(" ")'
-      ours --json | jq -r '.objects[] | select(.kind == "route") | .rule.index' | sort -u
+      # It asks the agent for a second at most.
+      within 5 eval 'ours >running.txt && grep "^agent: running" running.txt'
+      rules() { jq -r '.objects[] | select(.kind == "route") | .rule.index' running.json | sort -u; }
+      within 5 eval 'ours --json >running.json && [[ $(rules) == 2 ]]'
+      jq -r '[.objects[] | select(.tunnel == "corp") | .kind] | unique | join(" ")' running.json
+      rules
       kill_agent
       state >left
       ours >left.txt
