@@ -63,7 +63,8 @@ struct MarkTests {
       babble & babbler=$!
       trap 'kill $babbler' EXIT
       within 5 eval 'nft list table inet roamward >/dev/null'
-      before=$(clear)
+      # What was sent before may still be on its way.
+      sleep 0.2; before=$(clear)
       sleep 0.5
       roamward up office >/dev/null
       within 20 field_is office state connected

@@ -165,7 +165,8 @@ struct OpenVPNProviderScenes {
       trap 'kill $babbler' EXIT
       roamward up office >/dev/null
       within 5 eval 'nft list table inet roamward >/dev/null'
-      before=$(clear)
+      # What was sent before may still be on its way.
+      sleep 0.2; before=$(clear)
       within 20 field_is office state connected
       within 5 office_answers
       say "$(way_to 203.0.113.80)"
