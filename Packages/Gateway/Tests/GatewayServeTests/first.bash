@@ -78,7 +78,7 @@ echo "$typed lines, and a policy of $(wc -l <policy); connected and pinging afte
 # --- afterwards --------------------------------------------------------------------------------------------------
 
 # Changed settings come through the tunnel; a lock ends it, and an unlock undoes that; a restart of the gateway goes unnoticed.
-pings() { at laptop busybox ping -c 1 -W 1 10.77.0.1; }
+pings() { at laptop busybox ping -c 1 -W "${1:-1}" 10.77.0.1; }
 stops() { ! pings; }
 leads_inside() { [[ $(ip -n laptop route get 198.51.100.9) == *' dev corp '* ]]; }
 ! leads_inside || fail 'a route is there before it is set'
@@ -90,10 +90,10 @@ gateway user unlock alice
 until_so 'and comes back' pings
 kill -KILL "$serving"
 wait "$serving" 2>/dev/null || true
-pings >/dev/null || fail 'a killed gateway takes the tunnel along'
+pings 10 >/dev/null || fail 'a killed gateway takes the tunnel along'
 serve
 gateway settings set --route 198.51.100.0/24 --mtu 1300
 has_mtu() { [[ $(ip -n laptop link show dev corp) == *' mtu 1300 '* ]]; }
 until_so 'a gateway that was started again pushes settings' has_mtu
-pings >/dev/null || fail 'the tunnel is gone after a restart'
+pings 10 >/dev/null || fail 'the tunnel is gone after a restart'
 [[ $(gateway sessions | grep -c 'alice/') == 1 ]] || fail "sessions: $(gateway sessions)"

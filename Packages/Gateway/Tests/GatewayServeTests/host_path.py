@@ -3,7 +3,7 @@
 host_path.py NAMESPACE
 
 Standard input has a line for each case: source address, destination address. `local`: it is for this machine; a link's name: it has left
-by that; `nowhere`. Between the namespaces is a veth, so all of that has happened when sendto(2) returns.
+by that; `nowhere`. Between the namespaces is a veth, so all of that has happened when sendto(2) returns, or on a busy machine soon after.
 """
 
 import select
@@ -46,7 +46,7 @@ for number in range(len(cases)):
 subprocess.run(
     ["ip", "netns", "exec", sys.argv[1], "python3", "-c", SENDER], input="\n".join(cases), text=True, check=True, timeout=60
 )
-while select.select([sniffer], [], [], 0.2)[0]:
+while select.select([sniffer], [], [], 1)[0]:
     packet, (link, _, direction, _, _) = sniffer.recvfrom(2048)
     number = port(packet)
     if direction == 4 and number is not None and 0 <= number - FIRST < len(cases):

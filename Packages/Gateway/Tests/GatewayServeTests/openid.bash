@@ -119,7 +119,7 @@ grep -q "^83 1=b'alice' 2=b'desktop'" desktop.out || fail 'a password does not w
 kill -KILL "$providing"
 python3 "$LOGIN" 127.0.0.1 51820 "$pin" "$(key)" other openid - >other.out
 grep -q "^84 1=b'.x06'" other.out || fail 'a provider that is away is not told'
-grep -q 'logins: https://login.example.* does not give its description' serve.log || fail 'the log does not say why'
+until_so 'the log says why' grep -q 'logins: https://login.example.* does not give its description' serve.log
 # A process that is killed is started again, and its sign-ins end.
 pkill -KILL -P "$serving" -f 'roamward-gateway-oidc --at-work' || fail 'no process for the provider'
 until_so 'the sign-in that waited ends' grep -q "^84 1=b'.x06'" tablet.out

@@ -63,6 +63,7 @@ ready() { login own 'a password here' | found '^83 '; }
 ready || fail 'a password of the gateway'"'"'s own does not work'
 
 # The process of a check has no privileges; what hangs ends, and nothing else waits for it.
+until_so 'no check runs' eval '! workers'
 login hang right >hang.out &
 until_so 'a check runs' workers
 worker=$(workers)
@@ -84,7 +85,7 @@ grep -q "^82 1=b'.x07' 2=b'\[31mTwo questions follow..nColour?' 3=b'.x01'" asker
 grep -q "^82 1=b'.x07' 2=b'Token?' 3=b'.x00'" asker.out || fail "a second question: $(cat asker.out)"
 gateway sessions | found 'asker/laptop .* by password,prompt from 127.0.0.1' || fail "sessions: $(gateway sessions)"
 gateway user identity alice | found -x 'pam roamward alice' || fail "identity: $(gateway user identity alice)"
-! workers || fail 'a process is left'
+until_so 'no process is left' eval '! workers'
 
 # A failure is no refusal.
 for name in crash away rename; do login "$name" right >"$name.out" & done

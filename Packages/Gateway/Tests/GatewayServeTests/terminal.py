@@ -17,8 +17,9 @@ HALVES = {"█": (1, 1), "▀": (1, 0), "▄": (0, 1), " ": (0, 0)}
 picture, columns, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 process, terminal = pty.fork()
 if process == 0:
+    # Here, as the program may ask before its parent runs again.
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     os.execv(command[0], command)
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
 output = b""
 while True:
     try:

@@ -34,7 +34,8 @@ at alice wireguard-go wg-alice >wireguard-go.log 2>&1
 # A session of WireGuard, and a greeting.
 connect_again() {
   until_so 'the gateway knows the key' is_peer
-  [[ -z ${listener:-} ]] || kill "$listener"
+  # The next one has the same port.
+  [[ -z ${listener:-} ]] || { kill "$listener"; wait "$listener" 2>/dev/null || true; }
   : >heard
   at alice wg set wg-alice peer "$site" remove
   at alice wg set wg-alice private-key <(echo "$private") peer "$site" endpoint 192.0.2.1:51820 allowed-ips 10.77.0.0/24
