@@ -131,7 +131,8 @@ struct FaultWalkTests {
           within 20 eval 'gone || changed'
           go home
           within 20 is disconnected
-          gone || { kill -TERM $(agent_pid); within 20 gone; }
+          # It may die by itself meanwhile.
+          gone || { kill -TERM $(agent_pid) 2>/dev/null || true; within 20 gone; }
           [[ $(<"$scene/agent.exit") == 137 ]] || say "it did not die at \(place)"
           \(recovery)
           """, limit: 90)
@@ -141,21 +142,23 @@ struct FaultWalkTests {
   @Test("a command's program that is under way when the agent dies is ended before its `down`", arguments: ["cleanup", "restart"])
   func commandUnderWay(_ recovery: String) throws {
     let scene = try Scene([:])
-    try CommandTunnel(up: "echo $$ >up.pid; [[ ! -e slow ]] || sleep 3; \(CommandTunnel.makesLink)").write(in: scene)
+    // Three seconds from when it is not to be slow any more: so it is under way when the agent is killed, however late that is.
+    let slow = "[[ ! -e slow ]] || { while [[ -e slow ]]; do sleep 0.05; done; sleep 3; }"
+    try CommandTunnel(up: "echo $$ >up.pid; \(slow); \(CommandTunnel.makesLink)").write(in: scene)
     let seen = try scene.run(
       """
       touch slow
       go cafe
       remember
       start_agent
-      within 5 grep -q up calls
+      within 5 test -s up.pid
       kill_agent
       kill -0 $(<up.pid) && say 'still under way'
       rm slow
       case \(recovery) in
         cleanup)
           cleanup_agent
-          kill -0 $(<up.pid) 2>/dev/null || say ended
+          runs $(<up.pid) || say ended
           sleep 3.5
           as_before && say clean ;;
         restart)
@@ -180,8 +183,7 @@ struct FaultWalkTests {
         take_everything
         watch_cafe
         go cafe
-        try_web
-        (( $(clear) > 0 )) && say watched
+        within 5 watch_sees && say watched
         start_agent
         tunnel_is corp connected 20s
         before=$(clear)
@@ -192,7 +194,7 @@ struct FaultWalkTests {
         for place in 2 5 9 14 20 26 33 41 50 60; do
           doomed_agent $place
           within 30 eval "gone || field_is corp state connected"
-          gone || { kill -KILL $(agent_pid); within 5 gone; }
+          gone || { kill -KILL $(agent_pid) 2>/dev/null || true; within 5 gone; }
           nft list table inet roamward >/dev/null || say "open after $place"
         done
         start_agent

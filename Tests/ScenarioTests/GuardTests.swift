@@ -34,9 +34,9 @@ struct GuardedOpenVPNTests {
       [[ $(ss -Huane 2>/dev/null) == *fwmark:0x52000000* ]] && say marked
       forget
       kill_agent; forget; seen_outside "agent killed"
-      reached && say "reached without an agent"
+      within 5 reached && say "reached without an agent"
       start_agent
-      within 5 eval '[[ $(guards) == 1 ]]'; reached && say "resumed $(( $(status_of pid) == program ))"
+      within 5 eval '[[ $(guards) == 1 ]]'; within 5 reached && say "resumed $(( $(status_of pid) == program ))"
       seen_outside "agent started"
       kill -STOP $(agent_pid); forget
       disown $program; kill -KILL $program; sleep 0.5
@@ -110,13 +110,16 @@ struct GuardTests {
       PERL
       on cafe nft 'table inet watch { set seen { typeof ip daddr . meta l4proto . th dport; flags dynamic; size 99; }; set seen6 { typeof ip6 daddr . meta l4proto . th dport; flags dynamic; size 99; }; chain c { type filter hook prerouting priority -300; iifname "lan0" add @seen { ip daddr . meta l4proto . th dport }; iifname "lan0" meta l4proto { tcp, udp } add @seen6 { ip6 daddr . meta l4proto . th dport }; }; }'
       arrived() { sleep 0.3; for set in seen seen6; do on cafe nft -j list set inet watch $set | jq -r '.nftables[].set.elem // empty | .[].concat | join(" ")'; on cafe nft flush set inet watch $set; done | sort | tr '\\n' ','; }
-      perl send; arrived | tr -cd , | wc -c
+      # A link that is just up may have dropped the answer for the router's address.
+      sees_all() { perl send; [[ $(arrived | tr -cd , | wc -c) == 10 ]]; }
+      within 5 sees_all && echo 10
       guard --endpoint 203.0.113.80:7777 --endpoint 2001:db8::80 --endpoint www.example:53 -- sh -c 'until [ -e go ]; do sleep 0.05; done; perl send; sleep 600'
       within 5 eval '[[ $(guards) == 1 ]]'
       arrived >/dev/null
       perl send; say "$(arrived)"
       status_of endpoints | jq -c .
-      touch go; within 5 pgrep -x sleep; sleep 0.3; arrived
+      # The program's last command: it sleeps before too, while it waits for the file.
+      touch go; within 5 pgrep -fx 'sleep 600'; sleep 0.3; arrived
       kill $program
       """)
     // www.example is 203.0.113.80 and 2001:db8::80.
@@ -147,7 +150,7 @@ struct GuardTests {
       make tun7 7; sleep 0.5; links
       try tun7; say "tun7 $(into tun7)"
       make vpn0 8; within 5 eval '[[ $(links) == "[[\\"vpn0\\"]]" ]]'; links
-      try tun7; try vpn0; say "tun7 $(into tun7) vpn0 $(into vpn0)"
+      try tun7; within 5 eval 'try vpn0; (($(into vpn0) > 0))'; say "tun7 $(into tun7) vpn0 $(($(into vpn0) > 0))"
       # The tunnel beside it carries what is routed into it.
       intranet_loads && say "inside"
       guard -- sleep 601; two=$program
@@ -193,7 +196,7 @@ struct GuardTests {
       within 5 eval '[[ $(guards) == 1 ]]'
       kill_agent; forget
       cleanup_agent
-      kill -0 $program 2>/dev/null || say "ended"
+      runs $program || say "ended"
       seen_outside "after cleanup"
       ls state | grep -c guard- || true
       start_agent
@@ -220,6 +223,9 @@ struct GuardTests {
       start_strays
       is_program() { [[ $(cat /proc/$program/comm 2>/dev/null) == sleep ]]; }
       ROAMWARD_FAULT_LOG=$scene/places start_agent
+      # Its start may go on after it answers.
+      is_started() { local before; before=$(wc -l <places); sleep 0.3; (($(wc -l <places) == before)); }
+      within 5 is_started
       first=$(wc -l <places)
       guard -- sleep 1000
       within 5 is_program
@@ -237,8 +243,8 @@ struct GuardTests {
           # The last places may be those of its stop.
           sleep 0.2; kill -TERM $(agent_pid) 2>/dev/null || true; within 5 test -s agent.exit
         fi
-        sleep 0.1
-        # A caller whose agent dies before its answer never becomes the program.
+        # A caller whose agent dies before its answer never becomes the program, but ends.
+        within 5 eval 'is_program || not runs $program'
         if is_program; then
           forget; sleep 0.3; (( $(outside) == 0 )) || say "$n: $(outside) outside"
           start_agent; within 5 eval '[[ $(guards) == 1 ]]'
@@ -262,7 +268,8 @@ struct GuardTests {
         ROAMWARD_DIE_AT=$n start_agent >/dev/null 2>&1 & starter=$!
         within 5 eval '[[ -s agent.exit ]] || [[ $(guards) == 1 ]]'
         kill $starter 2>/dev/null || true
-        [[ -s agent.exit ]] || kill_agent
+        # It may die by itself meanwhile.
+        [[ -s agent.exit ]] || { kill -KILL $(agent_pid) 2>/dev/null || true; within 5 test -s agent.exit; }
         is_program && protected=$((protected + 1))
       done
       seen_outside "successors killed"
@@ -306,7 +313,8 @@ struct GuardTests {
       forget; seen_outside "up"
       kill -KILL $program; disown $program
       within 5 nothing_left; say "nothing left"
-      pgrep -x sleep || say "all ended"
+      # What has ended may still wait for its parent.
+      within 2 not pgrep -x sleep && say "all ended"
       stop_strays; stop_agent
       """)
     #expect(seen.lines == ["[few]", "[linked]", "[up: 0 of many outside]", "[nothing left]", "[all ended]", "0"])

@@ -31,7 +31,7 @@ struct InstalledProviderScenes {
       say "$(field plain engine) $(field plain usage.processes)"
       roamward down plain >/dev/null
       within 5 field_is plain state disconnected
-      [[ -z $(plain_process) ]] && say ended
+      within 5 eval '[[ -z $(plain_process) ]]' && say ended
       stop_agent
       as_before
       """)
@@ -56,8 +56,11 @@ struct InstalledProviderScenes {
       start_agent
       roamward up plain >/dev/null
       within 10 field_is plain state connected
+      # The server does not answer meanwhile, so that the failure can be seen.
+      touch silent
       kill -KILL "$(plain_process)"
       within 10 eval '[[ $(field plain failure) == *ended* ]]' && field plain failure
+      rm silent
       within 10 field_is plain state connected
       within 5 plain_answers
       touch silent
@@ -90,8 +93,7 @@ struct InstalledProviderScenes {
       go cafe
       start_server
       watch_cafe
-      try_web
-      ((0 < $(clear))) && say detected
+      within 5 watch_sees && say detected
       sed -i 's|10.98.0.0/24|0.0.0.0/0|' providers/plain-udp.yaml
       plain_policy <<<'    kill-switch: "always"'
       sed -i 's|routes: .10.98.0.0/24.|routes: [0.0.0.0/0]|' "$policies/plain.yaml"

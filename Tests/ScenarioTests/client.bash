@@ -76,8 +76,11 @@ is_peer() { [[ $(on gateway wg show all allowed-ips) == *"$1/32"* ]]; }
 logins() { company audit tail | grep -cE ' login [a-z]' || true; }
 
 # The gateway's end answers once the tunnel carries packets.
-# Not for a moment after a roam that it notices later than the kernel.
-provider_is_connected() { [[ $(roamward message office status | jq .connected) == true ]]; }
+# Not for a moment after a roam that it notices later than the kernel: what it said when it was connected is in provider.status.
+provider_is_connected() {
+  roamward message office status >"$scene/provider.status"
+  [[ $(jq .connected "$scene/provider.status") == true ]]
+}
 office_answers() { busybox ping -c 1 -W 1 10.95.0.1 >/dev/null; }
 
 # Counts what passes the café's router, but for what goes to the gateway's port: `clear` reads it.

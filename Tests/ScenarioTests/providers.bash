@@ -113,11 +113,11 @@ office_answers() { busybox ping -c 1 -W 1 10.99.0.1 >/dev/null; }
 replaced() {
   local killed
   within 20 pgrep -f "$1"
-  killed=$(pgrep -f "$1")
-  # One that has ended by itself meanwhile is as good.
+  # One that ends by itself before the kill is none that was killed.
   # shellcheck disable=SC2086 # may be several
-  kill -KILL $killed 2>/dev/null || true
+  until killed=$(pgrep -f "$1") && kill -KILL $killed 2>/dev/null; do sleep 0.02; done
   within 20 runs_otherwise "$1" "$killed"
 }
 
-runs_otherwise() { [[ -n $(pgrep -f "$1") && $(pgrep -f "$1") != "$2" ]]; }
+# With another process than these, one a line.
+runs_otherwise() { pgrep -f "$1" | found -vxF "$2"; }

@@ -61,6 +61,9 @@ start_agent() {
 
 agent_pid() { cat "$scene/agent.pid"; }
 
+# Whether a process runs. One that has ended may still wait for its parent, and `kill -0` finds it.
+runs() { [[ $(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) == [^ZX] ]]; }
+
 stop_agent() {
   kill -TERM "$(agent_pid)"
   within 10 test -s "$scene/agent.exit"
@@ -134,6 +137,7 @@ clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d 
 
 # Speaks to where the watch sees it, once or all the time.
 try_web() { "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null 2>&1 || true; }
+# Whether the watch sees that. A link that is just up may have dropped the first packets, such as the answer for a router's address.
 watch_sees() { try_web && (($(clear) > 0)); }
 babble() { while :; do "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true; done; }
 
