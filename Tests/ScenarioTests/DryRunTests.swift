@@ -94,10 +94,12 @@ struct DryRunTests {
   @Test("decides on a saved network as on the network itself, and as the agent does", arguments: ["home", "cafe", "mobile"])
   func savedNetwork(_ place: String) throws {
     let scene = try Scene()
+    let action = place == "home" ? "disconnect" : "connect"
     let seen = try scene.run(
       """
       go \(place)
       start_agent
+      within 2 field_is corp decision \(action)
       dry network --json >saved.json
       dry evaluate --live --json | jq -c '.decisions[0] | [.action, .rule.index, .reason]'
       roamward evaluate --policies $policies --network saved.json --json | jq -c '.decisions[0] | [.action, .rule.index, .reason]'

@@ -84,6 +84,7 @@ struct EscapeTests {
       printf 'B\\xc2\\x9b31m\\xe2\\x80\\xae\\xe2\\x80\\x8b' >"$laptop/ssid"
       printf 'nameserver 192.0.2.53\\nsearch a\\e[31mb.example \\xc2\\x9b31m.example\\n' >>"$laptop/resolv.conf"
       sleep 2
+      within 5 grep -q 42c29b33316d agent.log
       \(script)
       \(dry)
       """)

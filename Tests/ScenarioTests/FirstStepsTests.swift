@@ -11,7 +11,7 @@ struct FirstStepsTests {
       "$lab" config >work.conf && chmod 644 work.conf
       go cafe
       # The neighbour entry of the gateway.
-      on laptop ping -c 1 -W 2 198.51.100.1 >/dev/null
+      within 5 on laptop ping -c 1 -W 2 198.51.100.1
       roamward import work.conf --except here "${inputs[@]}" >report
       grep -E '^(work |next)' report
       say "$(stat -c '%a' work.conf) $(ls | tr '\\n' ' ')"

@@ -24,6 +24,7 @@ struct HotplugTests {
         # Linux 6.2 and later rename a link that is up.
         ip link set wlan0 name wifi7 2>/dev/null ||
           { ip link set wlan0 down; ip link set wlan0 name wifi7; "$lab" lease cafe wifi7; }
+        within 5 eval '[[ $(roamward status --json | jq -r .primary.link) == wifi7 ]]'
         sleep 1
         say "$(field corp state) $(($(states | wc -l) - before)) $(($(counter steps) - steps)) $(($(link_index corp) - index))"
         roamward status --json | jq -r .primary.link
@@ -81,6 +82,7 @@ struct HotplugTests {
         ip link set eth0 down; ip link set eth0 name wlan0
         "$lab" lease home wlan0
         echo >$laptop/ssid
+        within 5 eval '[[ $(roamward status --json | jq -r ".primary | .link, .ssid" | xargs) == "wlan0 null" ]]'
         within 5 field_is corp decision ignore
         say "$(field corp decision) $(roamward status --json | jq -r '.primary | .link, .ssid' | tr '\\n' ' ')"
         """)
@@ -98,7 +100,7 @@ struct HotplugTests {
         within 15 intranet_loads && say deleted
         ip link set corp netns home
         within 15 intranet_loads && say moved
-        ip link set corp down && ip link set corp name mine
+        within 5 eval 'ip link set corp down && ip link set corp name mine'
         # Between the two commands the agent may have repaired the link, which works on under the other name for a moment.
         within 15 is_back && say renamed
         within 5 field_is corp state connected
@@ -120,12 +122,17 @@ struct HotplugTests {
           roamward down corp >/dev/null
           within 5 not has_link corp
           # Linux before 6.2 does not rename a link that is up.
-          { until has_link corp; do :; done; sleep 0.00$delay; ip link set corp down; ip link set corp name mine; } 2>/dev/null &
+          # The agent may take the link away between the two, as one that is down.
+          {
+            until has_link corp; do :; done; sleep 0.00$delay
+            until ip link set corp down && ip link set corp name mine; do :; done
+          } 2>/dev/null &
           roamward up corp >/dev/null
           wait $!
           within 15 intranet_loads
           within 5 eval 'has_link corp && ! has_link mine'
         done
+        within 5 field_is corp state connected
         field corp state
         """, limit: 400)
     #expect(seen == "connected")

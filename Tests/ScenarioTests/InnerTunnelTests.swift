@@ -21,7 +21,7 @@ struct InnerTunnelScenes {
       say "$(field corp state) $(field lab state)"
       # It outlasts every network, and the agent.
       roamward up lab --until resume --wait 20 >/dev/null
-      inner_works && say "$(way_to 10.88.0.1), $(inner_packets) outside"
+      within 5 inner_works && say "$(way_to 10.88.0.1), $(inner_packets) outside"
       roamward status | grep -E '^ *(through|because):' | sed 's/  *(.*//; s/^ *//'
       "$bin/roamward" diff --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" >diff.out && say "no drift" || cat diff.out
       network_link_is() { [[ $(roamward status --json | jq -r .primary.link) == "$1" ]]; }
@@ -70,7 +70,7 @@ struct InnerTunnelScenes {
       go cafe
       start_agent
       roamward up lab --wait 20 >/dev/null
-      busybox ping -c 1 -W 1 10.88.0.1 >/dev/null && say "$(way_to 203.0.113.80) $(inner_packets)"
+      within 5 busybox ping -c 1 -W 1 10.88.0.1 && say "$(way_to 203.0.113.80) $(inner_packets)"
       kill -KILL "$(engine_pid corp)"
       busybox ping -c 1 -W 1 203.0.113.80 >/dev/null || say blocked
       within 40 busybox ping -c 1 -W 1 10.88.0.1 >/dev/null
@@ -108,7 +108,7 @@ struct InnerTunnelScenes {
       start_agent
       roamward up lab --wait 20 >/dev/null
       say "$(field corp state) $(field lab state) $(inner_packets)"
-      [[ $(inner_received) -gt 0 ]] && say received
+      within 5 eval '[[ $(inner_received) -gt 0 ]]' && say received
       roamward down corp --wait 20 >/dev/null
       within 10 field_is lab state disconnected
       say "$(inner_packets) $(stop_agent)"
