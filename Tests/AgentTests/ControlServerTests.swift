@@ -113,7 +113,7 @@ struct ControlServerTests {
     var whileNotTaken = 0
     var taken = 0
     let answer = JSON.string(String(repeating: "x", count: 300_000))
-    try onLoop { loop, done in
+    let _: Void = try onLoop { loop, done in
       var client: FileDescriptor?
       var (reader, later): (EventSource?, EventSource?) = (nil, nil)
       func take() {

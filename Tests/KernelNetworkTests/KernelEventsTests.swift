@@ -1,6 +1,7 @@
 import Glibc
 import KernelModel
 import KernelNetwork
+import LinuxIO
 import NetworkTypes
 import TestSupport
 import Testing
