@@ -139,5 +139,7 @@ package struct ContainerResolvers: Equatable, Sendable {
 
 package enum AgentCondition: Equatable, Sendable {
   case absent(reason: String)
+  /// It runs, but gives no answer.
+  case silent(reason: String)
   case runs
 }

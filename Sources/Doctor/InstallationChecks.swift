@@ -14,12 +14,21 @@ extension HostCheck {
       ]
     },
     HostCheck("agent", "the agent is running") { host, policies in
-      guard case .absent(let reason) = host.agent else { return [] }
       let severity: HostFinding.Severity = policies.enabled.isEmpty ? .hint : .problem
-      return [
-        HostFinding(
-          "agent", severity, "the agent is not running, so no policy is applied: \(reason)", cure: "systemctl enable --now roamwardd")
-      ]
+      return switch host.agent {
+      case .runs: []
+      case .silent(let reason):
+        [
+          HostFinding(
+            "agent", severity, "the agent is running, but gives no report: \(reason)",
+            cure: "try again; if that stays, `journalctl -u roamwardd` says more, and `systemctl restart roamwardd` starts it anew")
+        ]
+      case .absent(let reason):
+        [
+          HostFinding(
+            "agent", severity, "the agent is not running, so no policy is applied: \(reason)", cure: "systemctl enable --now roamwardd")
+        ]
+      }
     },
     HostCheck("unit", "the agent starts at boot") { host, policies in
       guard !policies.enabled.isEmpty, host.agent == .runs, !host.enabledUnits.contains("roamwardd.service") else { return [] }

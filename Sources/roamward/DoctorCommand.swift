@@ -41,7 +41,7 @@ struct Doctor: ParsableCommand {
   }
 
   private func askAgent(of host: inout HostCondition) {
-    do {
+    do throws(ControlClient.Failure) {
       let client = try ControlClient(path: agent.socket)
       let report = try client.status(within: .seconds(5))
       host.isOnline = report.primary.link != nil
@@ -55,7 +55,7 @@ struct Doctor: ParsableCommand {
           name: "\(ProgramGuard(found))", hasLink: !found.links.isEmpty, age: (report.time - found.since).components.seconds)
       }
     } catch {
-      host.agent = .absent(reason: "\(error)")
+      if case .noAgent = error { host.agent = .absent(reason: "\(error)") } else { host.agent = .silent(reason: "\(error)") }
     }
   }
 

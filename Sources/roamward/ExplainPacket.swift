@@ -39,8 +39,12 @@ extension Explain {
 extension PacketExplanation {
   /// Whether the tunnel carries packets now. Without it they may go outside, where its kill switch does not block them.
   fileprivate mutating func take(_ agent: AgentOptions, _ tunnel: String, _ desired: DesiredState) -> Bool {
-    guard let report = try? ControlClient(path: agent.socket).status(within: .seconds(2)) else {
-      add(tunnel, .unknown, "no agent is running that could say whether it is connected")
+    let report: StatusReport
+    do throws(ControlClient.Failure) {
+      report = try ControlClient(path: agent.socket).status(within: .seconds(5))
+    } catch {
+      let isMissing = if case .noAgent = error { true } else { false }
+      add(tunnel, .unknown, isMissing ? "no agent is running that could say whether it is connected" : "\(error)")
       return false
     }
     guard let status = report.tunnels.first(where: { $0.name == tunnel }), status.state == "connected" else {

@@ -25,7 +25,7 @@ struct State: ParsableCommand {
 
   func run() throws {
     try requireRoot("to read WireGuard devices, the firewall and processes")
-    let report = status
+    let found = foundAgent
     let machine = try sources.machine()
     let objects: [OwnedObject]
     do throws(PlatformError) {
@@ -34,22 +34,26 @@ struct State: ParsableCommand {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
     }
-    write(json ? JSON(encoding: StateReport(objects, report)).text(indented: true) + "\n" : text(objects, report))
+    write(json ? JSON(encoding: StateReport(objects, found)).text(indented: true) + "\n" : text(objects, found))
   }
 
-  private var status: StatusReport? {
-    guard let client = try? ControlClient(path: agent.socket), let report = try? client.status(within: .seconds(1)) else { return nil }
-    return report
+  /// A stopped or busy agent runs as well: its objects are no leftover state.
+  private var foundAgent: FoundAgent {
+    if let client = try? ControlClient(path: agent.socket), let report = try? client.status(within: .seconds(5)) { return .answers(report) }
+    return NamespaceLock.holder.map { .isSilent(process: Int($0.process)) } ?? .isMissing
   }
 
-  private func text(_ objects: [OwnedObject], _ report: StatusReport?) -> String {
-    var lines = [
-      report.map { "agent: running (process \($0.process))" }
-        ?? "agent: not running; the objects below are leftover state, `roamward cleanup` removes them"
-    ]
+  private func text(_ objects: [OwnedObject], _ found: FoundAgent) -> String {
+    let first =
+      switch found {
+      case .answers(let report): "agent: running (process \(report.process))"
+      case .isSilent(let process): "agent: running (process \(process)), but it does not answer at \(agent.socket)"
+      case .isMissing: "agent: not running; the objects below are leftover state, `roamward cleanup` removes them"
+      }
+    var lines = [first]
     if objects.isEmpty { lines.append("Roamward owns nothing on this machine") }
     for tunnel in Set(objects.compactMap(\.tunnel)).sorted() {
-      lines += ["", "\(tunnel): \(why(tunnel, report))"]
+      lines += ["", "\(tunnel): \(why(tunnel, found))"]
       lines += objects.filter { $0.tunnel == tunnel }.map { "  \(pad($0.kind.rawValue, 8))  \($0.what)  (\($0.purpose))" }
     }
     let shared = objects.filter { $0.tunnel == nil }
@@ -58,18 +62,41 @@ struct State: ParsableCommand {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  private func why(_ tunnel: String, _ report: StatusReport?) -> String {
-    guard let report else { return "leftover state" }
+  private func why(_ tunnel: String, _ agent: FoundAgent) -> String {
+    let report: StatusReport
+    switch agent {
+    case .answers(let answer): report = answer
+    case .isSilent: return "unknown, as the agent does not answer"
+    case .isMissing: return "leftover state"
+    }
     guard let found = report.tunnels.first(where: { $0.name == tunnel }) else { return "not defined by any policy" }
     let place = found.override == nil ? found.rule.map { "  (\($0.file):\($0.line))" } ?? "" : ""
     return "\(found.state) since \(found.since.localTime), because \(found.reason)\(place)"
   }
 }
 
+/// What is to be known of the agent of this network namespace.
+private enum FoundAgent {
+  case answers(StatusReport)
+  case isSilent(process: Int)
+  case isMissing
+
+  var report: StatusReport? { if case .answers(let report) = self { report } else { nil } }
+
+  var process: Int? {
+    switch self {
+    case .answers(let report): report.process
+    case .isSilent(let process): process
+    case .isMissing: nil
+    }
+  }
+}
+
 extension StateReport {
-  fileprivate init(_ objects: [OwnedObject], _ report: StatusReport?) {
+  fileprivate init(_ objects: [OwnedObject], _ found: FoundAgent) {
+    let report = found.report
     self.init(
-      agent: report.map { Agent(process: $0.process) },
+      agent: found.process.map { Agent(process: $0) },
       objects: objects.map { object in
         let tunnel = report?.tunnels.first { $0.name == object.tunnel }
         return Object(

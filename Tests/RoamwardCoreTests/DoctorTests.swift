@@ -94,6 +94,7 @@ struct DoctorTests {
     },
     Ill(check: "policies", severity: .problem, cure: "roamward check") { $0.policyErrors = 2 },
     Ill(check: "agent", severity: .problem, cure: "systemctl enable --now roamwardd") { $0.agent = .absent(reason: "nobody listens") },
+    Ill(check: "agent", severity: .problem, cure: "systemctl restart roamwardd") { $0.agent = .silent(reason: "no answer") },
     Ill(check: "unit", severity: .risk, cure: "systemctl enable roamwardd") { $0.enabledUnits.remove("roamwardd.service") },
     Ill(check: "lock", severity: .risk, cure: "systemctl enable roamward-lock") { $0.enabledUnits.remove("roamward-lock.service") },
     Ill(check: "programs", severity: .problem, cure: "install it") { $0.missingPrograms = ["vpn": ["openvpn"]] },

@@ -121,12 +121,16 @@ struct OperationsTests {
       remember
       start_agent
       tunnel_is corp connected
-      # It asks the agent for a second at most.
+      # It asks the agent for five seconds at most.
       within 5 eval 'ours >running.txt && grep "^agent: running" running.txt'
       rules() { jq -r '.objects[] | select(.kind == "route") | .rule.index' running.json | sort -u; }
       within 5 eval 'ours --json >running.json && [[ $(rules) == 2 ]]'
       jq -r '[.objects[] | select(.tunnel == "corp") | .kind] | unique | join(" ")' running.json
       rules
+      kill -STOP $(agent_pid)
+      ours >silent.txt
+      [[ $(ours --json | jq .agent.pid) == "$(agent_pid)" ]] || say "another agent is told"
+      kill -CONT $(agent_pid)
       kill_agent
       state >left
       ours >left.txt
@@ -151,6 +155,9 @@ struct OperationsTests {
     #expect(running.hasPrefix("agent: running"))
     #expect(running.contains("because rule 2: ssid \"Cafe\" is \"Cafe\"") && running.contains("corp.yaml:"), "\(running)")
     #expect(running.contains("route     10.77.0.0/16 dev corp table 21"), "\(running)")
+    let silent = scene.read("silent.txt")
+    #expect(silent.hasPrefix("agent: running (process ") && silent.contains("but it does not answer at"), "\(silent)")
+    #expect(silent.contains("corp: unknown, as the agent does not answer") && !silent.contains("leftover"), "\(silent)")
     #expect(scene.read("left.txt").hasPrefix("agent: not running"))
     let dry = scene.read("dry.txt")
     #expect(dry.contains("resolv.conf: put back") && dry.contains("ip rule del") && dry.contains("ip link del dev corp"), "\(dry)")
