@@ -197,7 +197,10 @@ struct EndpointResolverTests {
 
   /// The same, once there are none: a child that another test is just starting may share some until it runs its program.
   private func openSocketsAtRest() throws -> Int {
-    for _ in 0..<1000 where try openSockets() > 0 { usleep(10_000) }
+    for _ in 0..<1000 {
+      if try openSockets() == 0 { break }
+      usleep(10_000)
+    }
     return try openSockets()
   }
 

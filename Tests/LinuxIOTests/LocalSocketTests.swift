@@ -38,7 +38,10 @@ struct LocalSocketTests {
   func place() throws {
     do { _ = try FileDescriptor.listen(at: path, mode: 0o600) }
     // A child that another test is just starting may share it until it runs its program.
-    for _ in 0..<1000 where !FileDescriptor.isDeadSocket(path) { usleep(10_000) }
+    for _ in 0..<1000 {
+      if FileDescriptor.isDeadSocket(path) { break }
+      usleep(10_000)
+    }
     let second = try FileDescriptor.listen(at: path, mode: 0o600)
     let error = #expect(throws: SystemError.self) { try FileDescriptor.listen(at: path, mode: 0o600) }
     #expect(error?.code == EADDRINUSE)

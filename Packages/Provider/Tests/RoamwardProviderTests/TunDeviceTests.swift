@@ -54,7 +54,10 @@ import Testing
       agent.forgetDevice()
       #expect(try agent.end() == 0 && agent.violations.isEmpty)
       // A child that another test is just starting may share the device until it runs its program.
-      for _ in 0..<500 where (try? shell("ip link show live0")) != nil { usleep(20_000) }
+      for _ in 0..<500 {
+        guard (try? shell("ip link show live0")) != nil else { break }
+        usleep(20_000)
+      }
       #expect((try? shell("ip link show live0")) == nil)
     }
   }
