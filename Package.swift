@@ -325,8 +325,8 @@ let package = Package(
       "GatewayServeTests",
       uses: [
         "GatewayCore", "GatewayHost", "KernelModel", "KernelNetwork", "LinuxIO", "NetworkTypes", "ProviderGroups", "SeededRandom",
-        "TestSupport", "roamward-gateway", "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-pam", "roamward-gateway-store",
-        "roamward-gateway-web", "roamward-wireguard",
+        "TestSupport", "roamward-gateway", "roamward-gateway-auth", "roamward-gateway-oidc", "roamward-gateway-pam",
+        "roamward-gateway-store", "roamward-gateway-web", "roamward-wireguard",
       ],
       resources: [
         "agree.py", "browser.py", "codes.bash", "directory.bash", "flood.bash", "flow.py", "gateway.bash", "grants.bash", "host_path.py",
@@ -575,7 +575,7 @@ let package = Package(
       ],
       resources: ["Golden"]),
     tests(
-      "ScenarioTests", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderGroups", "SchemaCheck", "SeededRandom"],
+      "ScenarioTests", uses: ["JSON", "LinuxIO", "NetworkTypes", "ProviderGroups", "SchemaCheck", "SeededRandom"],
       resources: [
         "scene.bash", "leaks.bash", "strays", "forge", "advertise", "asker", "capture.bash", "crowd", "keepers.bash", "names.bash",
         "question", "roaming.bash", "sniff", "find-key", "client.bash", "clients.bash", "clients", "guard.bash", "explained",

@@ -102,8 +102,8 @@ count_in_log() { grep -c -- "$1" "$scene/agent.log" || true; }
 
 state() { "$lab" state; }
 
-# Addresses that the kernel still checks for duplicates change by themselves. So does a link whose carrier the kernel has not told of yet: it
-# has neither or both of NO-CARRIER and LOWER_UP, and its own IPv6 address and routes come with that word.
+# Addresses that the kernel still checks for duplicates change by themselves. So does a link whose carrier the kernel has not told of yet:
+# it has neither or both of NO-CARRIER and LOWER_UP, and its own IPv6 address and routes come with that word.
 is_still() {
   [[ -z $(ip -6 address show tentative) ]] &&
     ip -j link | jq -e 'all(.[].flags | select(index("UP")); (index("NO-CARRIER") == null) != (index("LOWER_UP") == null))' >/dev/null
