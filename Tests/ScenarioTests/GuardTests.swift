@@ -179,10 +179,11 @@ struct GuardTests {
       start_strays
       cat >program <<'SH'
       trap 'sleep 0.2; nft list table inet roamward >/dev/null && "$lab" on cafe nft list counter inet watch outside >last; exit 0' TERM
-      while :; do sleep 0.05; done
+      sleep 600 &
+      while :; do wait; done
       SH
       lab=$lab guard -- sh program
-      within 5 eval '[[ $(guards) == 1 ]]'; forget
+      within 5 eval '[[ $(guards) == 1 ]]'; within 5 pgrep -P $program -x sleep; forget
       "$bin/roamward" plan --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" 2>&1 | sed "s/$program/N/; s|$policies|POLICIES|"
       "$bin/roamward" diff --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" >/dev/null && say "no drift"
       "$bin/roamward" state --state-dir "$scene/state" --json | jq -r '.objects[] | select(.purpose | contains("guard")) | .purpose'
