@@ -97,14 +97,14 @@ private struct Table: CustomStringConvertible {
       wait $building
       # A tunnel that takes four seconds in all: its routes come after its gateway's answer.
       for stage in tenth:0.1 two:2 four:3.8; do
-        # On a busy machine the tunnel may come up after the names have failed, or shortly before: then once more.
+        # On a busy machine the tunnel may come up after the names have failed: then once more.
         for attempt in 1 2 3 4 5; do
           let_down
           passes after ${stage#*:}
           connected_after & waiting=$!
           ask_by_each ${stage%:*} raw \(atOnce) >"$scene/said"
           wait $waiting
-          (($(<"$scene/connected-after") > 4200)) || break
+          (($(<"$scene/connected-after") > 4400)) || break
         done
         cat "$scene/said"
         say "${stage%:*} $(field corp state)"

@@ -195,8 +195,7 @@ cp page.good state/page
 
 # A locked user is out at once, also of the page; without the setting the page is gone.
 gateway user lock bob
-is_out() { ! answers 200 bob GET /api/me --max-time 2; }
-until_so 'a locked user has no page' is_out
+! answers 200 bob GET /api/me --max-time 2 || fail 'a locked user has the page'
 gateway web disable
 until_so 'the page is gone' bash -c "! pgrep -f '[r]oamward-gateway-web --at-work'"
 ! answers 200 alice GET / --max-time 2 || fail 'a disabled page is there'

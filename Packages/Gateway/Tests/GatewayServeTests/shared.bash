@@ -173,4 +173,5 @@ until_so 'it goes on' has_peers two 0
 
 kill "${serving[one]}" "${serving[two]}"
 wait "${serving[one]}" "${serving[two]}" || fail 'a gateway does not end well'
-until_so 'no process of the store is left' eval "! pgrep -f 'roamward-gateway-store --at-work'"
+! pgrep -f 'roamward-gateway-store --at-work' >/dev/null || { sleep 1; ! pgrep -f 'roamward-gateway-store --at-work' >/dev/null; } ||
+  fail 'a process of the store is left'
