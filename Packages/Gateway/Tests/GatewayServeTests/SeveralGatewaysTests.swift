@@ -31,7 +31,7 @@ import Testing
     .enabled(
       if: GatewayScene.hasServer && (try? shell("command -v keepalived conntrackd conntrack python3 wireguard-go sysctl ss jq")) != nil,
       "needs PostgreSQL, keepalived, conntrackd, jq and python3"),
-    .timeLimit(.minutes(5)), arguments: ["routed", "translated", "agent", "agent6"])
+    .timeLimit(.minutes(5)), arguments: ["routed", "translated", "late", "agent", "agent6"])
   func pair(kind: String) throws {
     try GatewayScene.play(
       "pair", kind, with: ["FLOW": GatewayScene.folder + "/flow.py", "EXAMPLES": GatewayScene.root + "/examples/gateway-pair"])

@@ -3,13 +3,15 @@
 #
 #   client -- router -- [switch] -- one, two -- [switch] -- server          one -- two: sync0
 #
-# $1: routed, or translated: with masquerade, and connections shared by conntrackd. Their client is a stock one. Or with our agent and its
-# provider instead, with pools that are routed: agent, or agent6: the address to the clients is one of IPv6.
+# $1: routed, or translated: with masquerade, and connections shared by conntrackd. Or late: the same, where keepalived's script has to wait
+# for a processor. Their client is a stock one. Or with our agent and its provider instead, with pools that are routed: agent, or agent6: the
+# address to the clients is one of IPv6.
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/postgresql.bash
 source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
-kind=$1
+kind=$1 is_late=
+[[ $kind != late ]] || kind=translated is_late=1
 endpoint=192.0.2.10 seen=198.51.100.2
 [[ $kind != agent6 ]] || { endpoint=2001:db8:1::10 seen=2001:db8:f::2; }
 
@@ -96,7 +98,8 @@ own() { # GATEWAY
   local number=1 other=2
   [[ $1 == one ]] || { number=2 other=1; }
   sed "s|/etc/keepalived/gateway-pair|/run/work/$1/gateway-pair|" "$EXAMPLES/keepalived.conf" >"$1/keepalived.conf"
-  sed "s|roamward-gateway take-over|$ROAMWARD_BIN/roamward-gateway take-over --state /run/work/$1|" "$EXAMPLES/gateway-pair" >"$1/gateway-pair"
+  sed "s|roamward-gateway take-over|$ROAMWARD_BIN/roamward-gateway take-over --state /run/work/$1|; s|/run/gateway-pair.lock|/run/work/$1/gateway-pair.lock|" \
+    "$EXAMPLES/gateway-pair" >"$1/gateway-pair"
   sed "s|\(IPv4_address\) 10.255.0.1\$|\1 10.255.0.$number|; s|\(Destination_Address\) 10.255.0.2|\1 10.255.0.$other|" \
     "$EXAMPLES/conntrackd.conf" >"$1/conntrackd.conf"
   # Not the names of a service of this machine.
@@ -104,6 +107,7 @@ own() { # GATEWAY
     "$1/conntrackd.conf"
   sed -i "s|conntrackd -\([a-zA-Z]\)\$|conntrackd -C /run/work/$1/conntrackd.conf -\1|" "$1/gateway-pair"
   [[ $kind == translated ]] || sed -i 's/command -v conntrackd/false/' "$1/gateway-pair"
+  [[ ! $is_late ]] || sed -i '2i sleep 1.5' "$1/gateway-pair"
   # Addresses of another family than the first are not in its announcements.
   [[ $kind != agent6 ]] || sed -i "s|^  virtual_routes {|  virtual_ipaddress_excluded {\n    $endpoint/64 dev out0\n  }\n&\n    default via 2001:db8:1::254 dev out0|" \
     "$1/keepalived.conf"
