@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "a pair with one address: a download goes on across kill -9 of the active gateway, by masquerade with conntrackd and by our agent too",
+    "a pair with one address: a download goes on when the active gateway is killed, stopped or hangs, by masquerade with conntrackd and by our agent too",
     .enabled(
       if: GatewayScene.hasServer && (try? shell("command -v keepalived conntrackd conntrack python3 wireguard-go sysctl ss jq")) != nil,
       "needs PostgreSQL, keepalived, conntrackd, jq and python3"),

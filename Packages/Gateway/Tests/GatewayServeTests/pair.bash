@@ -4,8 +4,8 @@
 #   client -- router -- [switch] -- one, two -- [switch] -- server          one -- two: sync0
 #
 # $1: routed, or translated: with masquerade, and connections shared by conntrackd. Or late: the same, where keepalived's script has to wait
-# for a processor. Their client is a stock one. Or with our agent and its provider instead, with pools that are routed: agent, or agent6: the
-# address to the clients is one of IPv6.
+# for a processor, and one gateway is stopped and one hangs first. Their client is a stock one. Or with our agent and its provider instead,
+# with pools that are routed: agent, or agent6: the address to the clients is one of IPv6.
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 # shellcheck source=Packages/Gateway/Tests/GatewayServeTests/postgresql.bash
@@ -119,8 +119,11 @@ pair() { # GATEWAY
     (exec nsenter --target="${holder[$1]}" --net --mount conntrackd -C "/run/work/$1/conntrackd.conf") >"$1-conntrackd.log" 2>&1 &
     until_so 'conntrackd runs' at "$1" conntrackd -C "/run/work/$1/conntrackd.conf" -s
   fi
+  keep "$1"
+}
+keep() { # GATEWAY
   (exec nsenter --target="${holder[$1]}" --net --mount keepalived --vrrp --dont-fork --log-console -f "/run/work/$1/keepalived.conf" \
-    -p "/run/work/$1/keepalived.pid" -r "/run/work/$1/vrrp.pid") >"$1-keepalived.log" 2>&1 &
+    -p "/run/work/$1/keepalived.pid" -r "/run/work/$1/vrrp.pid") >>"$1-keepalived.log" 2>&1 &
 }
 has_address() { at "$1" ip -br address show out0 | found "$endpoint"; }
 pair one
@@ -199,27 +202,51 @@ download=$!
 count() { cat "$1" 2>/dev/null || echo 0; }
 more() { (($(count "$1") > $2)); }
 until_so 'the download runs' more down 50
-has_endpoint() { at two wg show wg-gateway endpoints | found "$seen"; }
-until_so 'the other gateway knows where the client is' has_endpoint
-# Without a processor for a moment it hears nothing of the first one, and takes the address; it gives it back then.
-is_standby() { ! has_address two; }
-until_so 'the first gateway alone has the address' is_standby
+# A gateway without a processor for a moment is not heard, and both have the addresses; then the one that is higher on `sync0` keeps them.
+is_settled() {
+  if has_address two; then active=two standby=one; else active=one standby=two; fi
+  has_address "$active" && ! has_address "$standby"
+}
+has_endpoint() { at "$standby" wg show wg-gateway endpoints | found "$seen"; }
+knows_download() { at "$standby" conntrackd -C "/run/work/$standby/conntrackd.conf" -e | found 'dport=4431'; }
+is_closed() { at "$standby" nft list table inet gateway_pair | found drop; }
+may_die() {
+  until_so 'one gateway alone has the addresses' is_settled
+  until_so 'the other gateway knows where the client is' has_endpoint
+  [[ $kind == translated ]] || return 0
+  until_so 'the other gateway knows of the download' knows_download
+  until_so 'the other gateway answers nothing at the addresses, which may come to it' is_closed
+}
+may_die
+if [[ $is_late ]]; then
+  kill -TERM "$(<"$active/keepalived.pid")"
+  until_so 'the other gateway has the addresses of one that is stopped' has_address "$standby"
+  until_so 'the download goes on where one was stopped' more down $(($(count down) + 20))
+  keep "$active"
+  may_die
+  hanging=$(<"$active/vrrp.pid")
+  kill -STOP "$hanging"
+  until_so 'the other gateway has the addresses of one that hangs' has_address "$standby"
+  kill -CONT "$hanging"
+  may_die
+  until_so 'the download goes on where one has hung' more down $(($(count down) + 20))
+fi
 
 # --- the active one dies -------------------------------------------------------------------------------------------
 
 # Without a last word: the cable between the two first, then each process of it, then its other cables.
 begin=$(date +%s%N)
-at one ip link set sync0 down
+at "$active" ip link set sync0 down
 for process in /proc/[0-9]*; do
   number=${process#/proc/}
   # The namespaces stay. Some end by themselves meanwhile.
-  [[ $number == "${holder[one]}" || $(readlink "$process/ns/net") != "$(readlink "/proc/${holder[one]}/ns/net")" ]] ||
+  [[ $number == "${holder[$active]}" || $(readlink "$process/ns/net") != "$(readlink "/proc/${holder[$active]}/ns/net")" ]] ||
     kill -KILL "$number" 2>/dev/null || true
 done
-ip -n router link set to-one down
-ip -n server link set to-one down
+ip -n router link set "to-$active" down
+ip -n server link set "to-$active" down
 before=$(count down)
-until_so 'the other gateway has the address' has_address two
+until_so 'the other gateway has the addresses' has_address "$standby"
 echo "$kind: address after $(milliseconds "$begin") ms"
 until_so 'the download goes on' more down $((before + 20))
 echo "$kind: download after $(milliseconds "$begin") ms"
@@ -231,4 +258,4 @@ echo "$kind: $(<down.log)"
 [[ $(since) == "$connected" ]] || fail "the tunnel was not connected all the time: $(since), before $connected"
 # A new connection, which the rules judge, and one that they refuse.
 ! on client timeout 2 bash -c 'exec 3<>/dev/tcp/203.0.113.2/4433' 2>/dev/null || fail 'a port without a rule is reached'
-gateway two doctor >doctor.log || fail "the doctor finds problems: $(<doctor.log)"
+gateway "$standby" doctor >doctor.log || fail "the doctor finds problems: $(<doctor.log)"
