@@ -358,7 +358,7 @@ let package = Package(
     // Metrics as text, of the agent and of the gateway.
     pure("Metrics", uses: [], optimized: unnamed),
     pure("StatusDisplay", uses: ["ControlProtocol", "JSON", "Metrics", "NetworkTypes", "RoamwardCore"], optimized: unnamed),
-    pure("BugReport", uses: ["NetworkTypes"], optimized: unnamed),
+    pure("BugReport", uses: ["JSON", "NetworkTypes", "YAMLEvents"], optimized: unnamed),
     pure(
       "PolicyImport",
       uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"], optimized: unnamed),
@@ -567,7 +567,7 @@ let package = Package(
     tests(
       "StatusDisplayTests",
       uses: ["ControlProtocol", "JSON", "Metrics", "NetworkTypes", "RoamwardCore", "StatusDisplay", "TestSupport"]),
-    tests("BugReportTests", uses: ["BugReport", "SeededRandom"]),
+    tests("BugReportTests", uses: ["BugReport", "JSON", "LinuxIO", "SeededRandom"]),
     tests(
       "ControlProtocolTests",
       uses: [

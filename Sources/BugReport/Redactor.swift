@@ -18,7 +18,7 @@ package struct Redactor {
   private var pseudonyms: [String: String] = [:]
   private var numbers: [String: Int] = [:]
 
-  static let mark = Array("[secret]".utf8)
+  static let mark = Array(Disclosure.secretMark.utf8)
   /// Shorter secrets are removed only where their name stands before them.
   private static let shortest = 6
 
@@ -48,17 +48,22 @@ package struct Redactor {
         open = nil
       }
       for value in KeyedValue.all(in: line) {
-        guard let nature = ValueNature(ofName: value.name) else { continue }
+        guard let nature = value.nature(in: line) else { continue }
         learn(line[value.value], nature, isQuoted: value.isQuoted)
         if value.mayContinue, nature != .secret { open = (nature, indentation) }
       }
     }
   }
 
+  /// Remembers secrets that were found in the structure of a document.
+  package mutating func learn(secrets texts: [String]) {
+    for text in texts { for line in textLines(text) { learnSecret(Array(line.trimmed.utf8)[...]) } }
+  }
+
   /// Remembers the names of networks, one on a line.
   package mutating func learnNetworks(_ text: String) {
     guard hidesPlaces else { return }
-    for line in text.split(separator: "\n") where !line.hasPrefix("#") { learnPlace(line.trimmingQuotes, "ssid") }
+    for line in textLines(text) where !line.isEmpty && !line.hasPrefix("#") { learnPlace(line.trimmingQuotes, "ssid") }
   }
 
   private mutating func learn(_ value: ArraySlice<UInt8>, _ nature: ValueNature, isQuoted: Bool) {
@@ -128,8 +133,8 @@ package struct Redactor {
     var done = 0
     while isFound {
       isFound = false
-      for value in KeyedValue.all(in: line) where value.value.lowerBound >= done && ValueNature(ofName: value.name) == .secret {
-        if value.value.isEmpty { continue }
+      for value in KeyedValue.all(in: line) where value.value.lowerBound >= done && value.nature(in: line) == .secret {
+        if value.value.isEmpty || line[value.value].starts(with: Self.mark) { continue }
         line.replaceSubrange(value.value, with: Self.mark)
         done = value.value.lowerBound + Self.mark.count
         findings.secrets += 1
@@ -137,9 +142,32 @@ package struct Redactor {
         break
       }
     }
+    line = withoutKnownForms(withoutBlock(line, &findings), &findings)
     line = secrets.replaced(in: withoutUserInformation(line, &findings), &findings.secrets)
     line = withoutKeys(line, &findings)
     return hidesPlaces ? withoutAddresses(places.replaced(in: line, &findings.pseudonyms), &findings) : line
+  }
+
+  /// Replaces a PEM block that stands on one line, or begins on it.
+  private func withoutBlock(_ line: [UInt8], _ findings: inout Findings) -> [UInt8] {
+    guard Token.beginsSecretBlock(String(decoding: line, as: UTF8.self)), let start = line.firstRange(of: Array("-----BEGIN ".utf8)),
+      let name = line[start.upperBound...].firstRange(of: Array("-----".utf8))
+    else { return line }
+    let end = line[name.upperBound...].firstRange(of: Array("-----END ".utf8))?.lowerBound ?? line.count
+    guard end > name.upperBound else { return line }
+    findings.secrets += 1
+    return line[..<name.upperBound] + Self.mark + line[end...]
+  }
+
+  /// Replaces tokens of known services, and hashes of passwords.
+  private func withoutKnownForms(_ line: [UInt8], _ findings: inout Findings) -> [UInt8] {
+    var (line, start) = (line, 0)
+    while start < line.count, let range = Token.knownForm(in: line, from: start) {
+      line.replaceSubrange(range, with: Self.mark)
+      findings.secrets += 1
+      start = range.lowerBound + Self.mark.count
+    }
+    return line
   }
 
   /// Replaces the passwords of URLs.

@@ -11,8 +11,8 @@ struct Bugreport: ParsableCommand {
     commandName: "bugreport",
     abstract: "Create an archive for a bug report, without secrets.",
     discussion: """
-      Collects what this program, the journal and the system's own tools show, and the policies. Private and preshared keys, passwords, \
-      tokens and the arguments of PostUp and the like are left out. --hide-places also replaces SSIDs, hardware addresses, names of hosts \
+      Collects what this program, the journal and the system's own tools show, and the policies. Of documents, only the values of keys that \
+      are known to be harmless are kept: no comments, no arguments of programs. Free text is searched for keys, passwords and tokens. --hide-places also replaces SSIDs, hardware addresses, names of hosts \
       and public addresses by pseudonyms, the same in the whole report.
 
       Run it as root for a complete report. Read the archive before you send it: no program knows every secret.
@@ -61,8 +61,7 @@ struct Bugreport: ParsableCommand {
     let paths = (loaded.files + loaded.dependencies).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     return paths.map { path in
       // Other files may be secrets as a whole.
-      let isText = [".yaml", ".yml", ".json", ".conf", ".ovpn"].contains { path.hasSuffix($0) }
-      return isText ? CollectedFile(reading: path) : CollectedFile(withholding: path)
+      ReportFormat(ofFile: path).map { CollectedFile(reading: path, as: $0) } ?? CollectedFile(withholding: path)
     }
   }
 
@@ -71,10 +70,13 @@ struct Bugreport: ParsableCommand {
     gethostname(&name, 255)
     let host = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     var redactor = Redactor(hidesPlaces: hidePlaces, hosts: [host])
+    let documents = files.map { Disclosure($0.text, as: $0.format) }
     for file in files where file.isLearnt { redactor.learn(file.text) }
+    for document in documents { redactor.learn(secrets: document?.secrets ?? []) }
     for file in files { redactor.learnNetworks(file.networks) }
-    return files.map { file in
-      let (text, findings) = redactor.redact(file.text)
+    return zip(files, documents).map { file, document in
+      var (text, findings) = redactor.redact(document?.text ?? file.text)
+      findings.secrets += document?.leftOut ?? 0
       return RedactedFile(name: file.name, text: text, findings: findings)
     }
   }
@@ -105,10 +107,10 @@ private struct RedactedFile {
   let text: String
   let findings: Redactor.Findings
 
-  /// `status.txt: 1.2 KiB, 2 secrets left out`.
+  /// `status.txt: 1.2 KiB, 2 values left out`.
   var line: String {
     var parts = [size(Int64(text.utf8.count))]
-    if findings.secrets > 0 { parts.append("\(findings.secrets) secret\(findings.secrets == 1 ? "" : "s") left out") }
+    if findings.secrets > 0 { parts.append("\(findings.secrets) value\(findings.secrets == 1 ? "" : "s") left out") }
     if findings.pseudonyms > 0 { parts.append("\(findings.pseudonyms) pseudonym\(findings.pseudonyms == 1 ? "" : "s")") }
     return "  \(name): \(parts.joined(separator: ", "))\n"
   }

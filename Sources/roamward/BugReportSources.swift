@@ -1,3 +1,4 @@
+import BugReport
 import Glibc
 import LinuxIO
 
@@ -57,7 +58,9 @@ struct ReportSource {
       let program = program == "/proc/self/exe" ? Self.ownPath : program
       let run = try CapturedProgram(program, arguments, environment: Self.environment)
       let end = run.status.map { $0 == 0 ? "" : "(exit status \($0))\n" } ?? "(it did not end in time, or its output was too long)\n"
-      return CollectedFile(name: file, text: String(decoding: run.output, as: UTF8.self) + end, isLearnt: isLearnt)
+      let isDocument = file.hasSuffix(".json") && run.status == 0
+      return CollectedFile(
+        name: file, text: String(decoding: run.output, as: UTF8.self) + end, format: isDocument ? .json : .text, isLearnt: isLearnt)
     } catch {
       return CollectedFile(name: file, text: "(\(error))\n")
     }
@@ -74,20 +77,23 @@ struct ReportSource {
 struct CollectedFile {
   let name: String
   let text: String
+  let format: ReportFormat
   var isLearnt = false
   /// Names of Wi-Fi networks, one on a line, which are not in the report.
   var networks = ""
 
-  init(name: String, text: String, isLearnt: Bool = false) {
+  init(name: String, text: String, format: ReportFormat = .text, isLearnt: Bool = false) {
     self.name = name
     self.text = text
+    self.format = format
     self.isLearnt = isLearnt
   }
 
-  /// A file of the machine, whole.
-  init(reading path: String) {
+  /// A file of the machine.
+  init(reading path: String, as format: ReportFormat = .text) {
     do throws(SystemError) {
-      self.init(name: Self.name(for: path), text: String(decoding: try TextFile.read(path, limit: 1 << 20), as: UTF8.self), isLearnt: true)
+      let text = String(decoding: try TextFile.read(path, limit: 1 << 20), as: UTF8.self)
+      self.init(name: Self.name(for: path), text: text, format: format, isLearnt: true)
     } catch {
       self.init(name: Self.name(for: path), text: "(\(error))\n")
     }

@@ -14,7 +14,7 @@ import Testing
     ("NameServer", ["NetworkTypes"]), ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("ControlProtocol", ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("Metrics", []), ("StatusDisplay", ["ControlProtocol", "JSON", "Metrics", "NetworkTypes", "RoamwardCore"]),
-    ("BugReport", ["NetworkTypes"]),
+    ("BugReport", ["JSON", "NetworkTypes", "YAMLEvents"]),
     ("PolicySource", ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     ("PolicyAuthoring", ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
     ("FlightRecord", ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"]),

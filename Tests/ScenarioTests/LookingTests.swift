@@ -72,7 +72,7 @@ struct LookingTests {
       roamward metrics | tail -n 1
       roamward metrics --socket nosuch.socket 2>/dev/null | sed -n 1,3p | tail -n 1 || true
       report() { roamward bugreport --policies $policies "${inputs[@]}" --state-dir $scene/state "$@"; }
-      report --list | grep -c 'policies-corp.conf: .* 2 secrets left out'
+      report --list | grep -c 'policies-corp.conf: .* 2 values left out'
       ls *.tar.gz 2>/dev/null || say 'nothing written'
       report --hide-places --output report.tar.gz | tail -n 1 | cut -d ' ' -f 2-3
       report --output report.tar.gz >/dev/null 2>&1 || say 'not twice'

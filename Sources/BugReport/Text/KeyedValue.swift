@@ -5,6 +5,8 @@ struct KeyedValue {
   /// The bytes of the value, without quotes.
   let value: Range<Int>
   let isQuoted: Bool
+  /// Whether the name is that of an option: `--name`, `-n`.
+  let isOption: Bool
   /// Whether the value may go on in the following lines, which are indented further: it is empty, or the start of a block.
   let mayContinue: Bool
 
@@ -19,15 +21,43 @@ struct KeyedValue {
       }
       let end = line[place...].firstIndex { !isWord($0) } ?? line.count
       let word = line[place..<end]
-      if let value = value(after: end, in: line, isOption: word.first == UInt8(ascii: "-")) {
-        let letters = word.map { $0 | 0x20 }.filter { (97...122).contains($0) }
+      let isOption = word.first == UInt8(ascii: "-")
+      if isOption, let value = attached(to: word) {
+        found.append(KeyedValue(name: "p", value: value, isQuoted: true, isOption: true, mayContinue: false))
+      } else if let value = value(after: end, in: line, isOption: isOption) {
         found.append(
           KeyedValue(
-            name: String(decoding: letters, as: UTF8.self), value: value.range, isQuoted: value.isQuoted, mayContinue: value.mayContinue))
+            name: letters(word), value: value.range, isQuoted: value.isQuoted, isOption: isOption, mayContinue: value.mayContinue))
+      } else if let value = Wording.value(after: word, in: line) {
+        found.append(KeyedValue(name: "secret", value: value, isQuoted: true, isOption: false, mayContinue: false))
+      } else if let value = Wording.element(word, in: line) {
+        found.append(KeyedValue(name: letters(word), value: value, isQuoted: true, isOption: false, mayContinue: false))
       }
       place = end
     }
     return found
+  }
+
+  /// What the name says about the value. Some names stand before other things too, so the value decides.
+  func nature(in line: [UInt8]) -> ValueNature? {
+    let word = line[value].prefix { $0 > 0x20 && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
+    switch name {
+    case "code", "pin": return word.count >= 4 && word.contains { (0x30...0x39).contains($0) } ? .secret : nil
+    case "u", "user", "proxyuser": return isOption && word.contains(UInt8(ascii: ":")) ? .secret : nil
+    default: return ValueNature(ofName: name)
+    }
+  }
+
+  static func letters(_ word: ArraySlice<UInt8>) -> String {
+    String(decoding: word.map { $0 | 0x20 }.filter { (97...122).contains($0) }, as: UTF8.self)
+  }
+
+  /// A password behind `-p` without a space. Other options of one letter and a word have no digit.
+  private static func attached(to word: ArraySlice<UInt8>) -> Range<Int>? {
+    let value = word.dropFirst(2)
+    guard word.dropFirst().first == UInt8(ascii: "p"), value.count >= 5, value.first != UInt8(ascii: "-") else { return nil }
+    let hasDigit = value.contains { (0x30...0x39).contains($0) }
+    return hasDigit && !value.contains(UInt8(ascii: "-")) ? value.startIndex..<value.endIndex : nil
   }
 
   private static func value(after end: Int, in line: [UInt8], isOption: Bool) -> (range: Range<Int>, isQuoted: Bool, mayContinue: Bool)? {
@@ -74,36 +104,4 @@ struct KeyedValue {
     default: false
     }
   }
-}
-
-/// What the name of a value says about it.
-enum ValueNature {
-  case secret
-  /// The name of a Wi-Fi network.
-  case network
-  /// A host, a domain or a URL.
-  case host
-
-  /// `name`: letters in lower case.
-  init?(ofName name: String) {
-    if Self.secretParts.contains(where: name.contains) || Self.secretEnds.contains(where: name.hasSuffix) || name == "p" {
-      self = .secret
-    } else if name == "ssid" || name == "ssids" {
-      self = .network
-    } else if Self.hosts.contains(name) {
-      self = .host
-    } else {
-      return nil
-    }
-  }
-
-  private static let secretParts = [
-    "privatekey", "presharedkey", "psk", "password", "passwd", "passphrase", "secret", "token", "apikey", "cookie", "authorization",
-    "credential", "bearer", "webvpn", "preup", "postup", "predown", "postdown",
-  ]
-  private static let secretEnds = ["pass", "pwd"]
-  private static let hosts: Set<String> = [
-    "endpoint", "endpoints", "gateway", "gateways", "remote", "server", "servers", "host", "hosts", "hostname", "url", "pac", "domain",
-    "domains", "searchdomains", "matchdomains", "searchdomain", "names", "name", "refused", "search", "probe", "accesspoint",
-  ]
 }
