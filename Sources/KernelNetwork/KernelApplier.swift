@@ -99,7 +99,7 @@ package struct KernelApplier: Sendable {
     }
     links.forget()
     do throws(SystemError) {
-      try TUNDevice.make(name, user: user)
+      try TUNDevice.make(name, user: ProgramAccount(user).user)
       return .done
     } catch {
       throw NetlinkError(code: error.code, what: step.description, kernelText: error.operation)

@@ -31,6 +31,9 @@ package struct SpawnedProgram {
   package var umask: UInt32?
   /// The open folder of the version 2 control group that it starts in; `nil`: the agent's own.
   package var group: FileDescriptor?
+  /// In a control group: whether it has a Landlock domain of its own, so that programs of other domains cannot read its memory, and the
+  /// reverse, although their user is the same.
+  package var isSeparate = false
 
   package init(
     _ program: String, _ arguments: [String], environment: [String], descriptors: [Descriptor], company: Company, umask: UInt32? = nil,
@@ -105,7 +108,7 @@ package struct SpawnedProgram {
       }
     }
     let process = clinux_spawn_in_group(
-      group.number, program, &argv, &envp, numbers, Int32(numbers.count), company == .session ? 1 : 0, umask.map { Int32($0) } ?? -1)
+      group.number, program, &argv, &envp, numbers, Int32(numbers.count), company == .session ? 1 : 0, umask.map { Int32($0) } ?? -1, isSeparate ? 1 : 0)
     if process < 0 { throw .last("start \(program)") }
     withExtendedLifetime(descriptors) {}
     return process

@@ -4,14 +4,11 @@ internal import Glibc
 /// TUN devices that stay without a program (tun(4), `TUNSETPERSIST`): packets into one are lost rather than routed elsewhere.
 package enum TUNDevice {
   /// Makes a device. Only root and this user may attach a program to it.
-  package static func make(_ name: String, user: String) throws(SystemError) {
-    guard let account = getpwnam(user) else {
-      throw SystemError(code: ENOENT, operation: "there is no user \(user); make it: useradd --system \(user)")
-    }
+  package static func make(_ name: String, user: UInt32) throws(SystemError) {
     let number = clinux_open_tun(name)
     guard number >= 0 else { throw .last("open /dev/net/tun as \(name)") }
     defer { close(number) }
-    guard clinux_keep_tun(number, account.pointee.pw_uid) == 0 else { throw .last("keep the TUN device \(name)") }
+    guard clinux_keep_tun(number, user) == 0 else { throw .last("keep the TUN device \(name)") }
   }
 
   /// Attaches to a device that exists: each read and each write is one IP packet. Non-blocking.

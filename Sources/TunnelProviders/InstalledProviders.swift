@@ -9,8 +9,9 @@ package import SystemdIO
 
 /// The programs of installed providers, one for a tunnel: their start without privileges, their channels and their end.
 ///
-/// A program runs as its manifest's user, in its tunnel's control group, without capabilities but the one of its manifest; it cannot gain
-/// any (`no_new_privs`). Its descriptors are the channel and `/dev/null`, its environment is PATH alone.
+/// A program runs as its manifest's user, or as a user of its tunnel in the place of a shared one, in its tunnel's control group, without
+/// capabilities but the one of its manifest; it cannot gain any (`no_new_privs`). Its descriptors are the channel and `/dev/null`, its
+/// environment is PATH alone.
 package final class InstalledProviders {
   package enum Event {
     case message([UInt8], hasDescriptor: Bool)
@@ -53,7 +54,9 @@ package final class InstalledProviders {
     }
     let kept = ProviderSession.Attachment.credential(ProtocolLimits.keptCredential)
     secrets[kept] = self.kept?.read(tunnel, configuration.program).flatMap { try? filledPipe($0) }
-    let process = try ProviderProcess(configuration.program, mark: mark, group: try? groups?.group(of: tunnel, mark: mark).folder, on: loop)
+    let process = try ProviderProcess(
+      configuration.program, link: TunnelSetup.linkName(forTunnel: tunnel), mark: mark,
+      group: try? groups?.group(of: tunnel, mark: mark).folder, on: loop)
     process.attachments = secrets
     add(process, of: tunnel, events)
     return secrets[kept] != nil

@@ -35,8 +35,14 @@ final class ProviderProcess {
   private var hasExited = false
   private var killAt: Moment?
 
-  init(_ program: ProviderProgram, mark: UInt32, group: FileDescriptor?, on loop: EventLoop) throws(ProviderError) {
-    guard let account = getpwnam(program.user) else {
+  /// `link`: the tunnel's, which its user follows from.
+  init(
+    _ program: ProviderProgram, link: String, mark: UInt32, group: FileDescriptor?, on loop: EventLoop
+  ) throws(ProviderError) {
+    let account: ProgramAccount
+    do throws(SystemError) {
+      account = try ProgramAccount(program.user(ofLink: link), groupsOf: program.user)
+    } catch {
       throw ProviderError("there is no user \(program.user), as which it runs", help: "useradd --system \(program.user)")
     }
     guard access(program.path, X_OK) == 0 else {
@@ -44,14 +50,15 @@ final class ProviderProcess {
     }
     self.loop = loop
     self.mark = mark
-    let arguments = Self.arguments(of: program, group: account.pointee.pw_gid)
+    let arguments = Self.arguments(of: program, as: account)
     do throws(SystemError) {
       let (ours, theirs) = try MessageChannel.pair()
       _ = fcntl(theirs.number, F_SETFL, fcntl(theirs.number, F_GETFL) & ~O_NONBLOCK)
-      process = try SpawnedProgram(
+      var start = SpawnedProgram(
         "setpriv", arguments, environment: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-        descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group, umask: 0o077, group: group
-      ).start()
+        descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group, umask: 0o077, group: group)
+      start.isSeparate = true
+      process = try start.start()
       channel = ours
       reading = try loop.whenReadable(ours.descriptor.number) { [weak self] in self?.receive() }
       exit = try loop.onExit(of: process) { [weak self] _ in self?.exited() }
@@ -94,11 +101,12 @@ final class ProviderProcess {
   }
 
   /// setpriv(1) of util-linux gives up everything before the program starts.
-  private static func arguments(of program: ProviderProgram, group: gid_t) -> [String] {
+  private static func arguments(of program: ProviderProgram, as account: ProgramAccount) -> [String] {
     let kept = program.capability.map { ",+\($0.rawValue.replacing("-", with: "_"))" } ?? ""
     return [
-      "setpriv", "--reuid=\(program.user)", "--regid=\(group)", "--init-groups", "--no-new-privs", "--bounding-set=-all\(kept)",
-      "--inh-caps=-all\(kept)", "--ambient-caps=-all\(kept)", "--", program.path,
+      "setpriv", "--reuid=\(account.user)", "--regid=\(account.group)",
+      "--groups=\(account.groups.map(String.init).joined(separator: ","))",
+      "--no-new-privs", "--bounding-set=-all\(kept)", "--inh-caps=-all\(kept)", "--ambient-caps=-all\(kept)", "--", program.path,
     ]
   }
 

@@ -68,7 +68,7 @@ struct GatewayClientScenes {
     #expect(
       seen.lines == [
         "[dev office, dev wlan0, mtu 1380]", "to 10.95.0.1 of office",
-        "[Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2]", "[1 login, 1]",
+        "[Uid:1909024657 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1 Seccomp:2]", "[1 login, 1]",
         #"[true,"alice",false]"#, "[1 login]", "[left: 0]", "0",
       ])
   }
@@ -103,7 +103,7 @@ struct GatewayClientScenes {
       """)
     #expect(
       seen.lines == [
-        "[Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1]", "tunnel-office", "[it is the engine: 1]", "0",
+        "[Uid:1909024657 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1]", "tunnel-office", "[it is the engine: 1]", "0",
       ], "\(seen)")
   }
 

@@ -50,7 +50,7 @@ struct NebulaProviderScenes {
     #expect(
       seen.lines == [
         "[dev office, dev wlan0, mtu 1300]",
-        "[Uid:65534 CapPrm:0000000000001000 CapEff:0000000000001000 CapBnd:0000000000001000 NoNewPrivs:1]",
+        "[Uid:1909024657 CapPrm:0000000000001000 CapEff:0000000000001000 CapBnd:0000000000001000 NoNewPrivs:1]",
         "[no file is left once it runs]", #"[true,"laptop",["10.96.0.1"]]"#, "[left: 0]", "0",
       ])
   }

@@ -61,7 +61,7 @@ struct OpenConnectProviderScenes {
     #expect(
       seen.lines == [
         "[dev office, dev wlan0]", "to 10.97.0.1 of office",
-        "[Uid:65534 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1]",
+        "[Uid:1909024657 CapPrm:0000000000000000 CapEff:0000000000000000 NoNewPrivs:1]",
         "[no secret in an argument]", "[no file of a secret]", "[left: 0]", "0",
       ])
   }

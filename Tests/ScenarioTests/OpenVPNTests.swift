@@ -98,7 +98,7 @@ struct OpenVPNProviderScenes {
       """)
     #expect(
       seen.lines == [
-        "[dev office dev office dev wlan0]", "[Uid: 65534 65534 65534 65534 CapEff: 0000000000000000 ]",
+        "[dev office dev office dev wlan0]", "[Uid: 1909024657 1909024657 1909024657 1909024657 CapEff: 0000000000000000 ]",
         "{\"connected\":true,\"trouble\":null}", "[no drift]",
         "brought: address 10.99.0.2/24; routes 10.99.0.0/24, 10.98.0.0/16; name servers 10.99.0.1", "0",
       ])

@@ -415,7 +415,8 @@ ipsec_nothing_left() { [[ -z $(ip xfrm state) && ! $(ip xfrm policy) == *if_id* 
 replace_charon() {
   mkdir --mode=0755 "$run/attempts"
   touch "$run/attempts/"{words,own}
-  chown roamward-provider "$run/attempts/words"
+  chgrp roamward-provider "$run/attempts/words"
+  chmod 0660 "$run/attempts/words"
   echo 'a secret' >"$run/attempts/secret"
   chmod 0600 "$run/attempts/"{own,secret}
   cat >"$run/attempts/program" <<END
@@ -466,6 +467,6 @@ restore_charon() {
   within_seconds 60 ipsec_up
 }
 has_net_admin() {
-  [[ $(stat -c %U "/proc/$1") == roamward-provider ]] && grep -qx 'NoNewPrivs:.1' "/proc/$1/status" &&
+  [[ $(stat -c %G "/proc/$1") == roamward-provider && $(stat -c %u "/proc/$1") -ge 1895825408 ]] && grep -qx 'NoNewPrivs:.1' "/proc/$1/status" &&
     [[ $(awk '/^Cap(Prm|Eff|Bnd)/ { print $2 }' "/proc/$1/status" | sort -u) == 0000000000001000 ]]
 }

@@ -68,9 +68,10 @@ extern const short clinux_spawn_new_session;
 /// group before execve(2)): no instruction of it runs elsewhere. It is searched on PATH unless it contains a slash. Every signal has its
 /// default action and is unblocked. `descriptors` has the caller's descriptor for each number from 0 on (-1: /dev/null, -2: the caller's
 /// own of that number); no other is open. `new_session`: it leads a session, otherwise a process group. `mask`: its umask, or -1 for the
-/// caller's. A process ID, or -1 with errno, also if the program cannot be executed.
+/// caller's. `own_domain`: in a Landlock domain of its own, where the kernel has Landlock, so that it and programs of other domains cannot
+/// trace each other; without new privileges. A process ID, or -1 with errno, also if the program cannot be executed.
 pid_t clinux_spawn_in_group(int group, const char *program, char *const arguments[], char *const environment[], const int *descriptors,
-                            int count, int new_session, int mask);
+                            int count, int new_session, int mask, int own_domain);
 
 /// accept4(2): close-on-exec and non-blocking. A descriptor, or -1 with errno.
 int clinux_accept(int fd);

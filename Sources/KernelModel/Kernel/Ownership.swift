@@ -41,6 +41,12 @@ package enum Ownership {
   /// The firewall mark of our name server's questions: they are routed like unmarked packets, and not captured. Under `markMask`.
   package static let nameServerMark: UInt32 = 0x5300_0000
 
+  /// The users whom programs of many share: in their place each tunnel of a provider has one of `providerUsers`, with the user's groups.
+  package static let sharedUsers: Set<String> = ["roamward-provider", "nobody"]
+
+  /// User IDs that no account has: systemd's documentation of UID ranges has no use for 0x70000000 to 0x7ffdffff.
+  package static let providerUsers: ClosedRange<UInt32> = 0x7100_0000...0x71ff_ffff
+
   /// The prefix of a link's alias (`IFLA_IFALIAS`), before the tunnel's name.
   package static let aliasPrefix = "roamward:"
 

@@ -171,6 +171,19 @@ import Testing
     #expect(next == [.dropped(800), .log(LogLine(level: .info, origin: "a", text: "\\u{1b}[2J"))])
   }
 
+  @Test("more lines and events in an hour than a log has room for end the provider; as many in each of many hours do not")
+  func hour() throws {
+    let line = ProviderMessage.log(LogLine(level: .info, origin: "a", text: "again"))
+    var loud = try Self.started()
+    for _ in 0..<ProtocolLimits.eventsInHour { _ = try Self.send(line, &loud) }
+    #expect(try Self.send(line, &loud).contains(.violated(.tooManyEvents)))
+    var steady = try Self.started()
+    for number in 0..<(3 * ProtocolLimits.eventsInHour) {
+      let now = Self.zero + .milliseconds(200 * Int64(number))
+      #expect(try !Self.send(line, &steady, at: now).contains(.violated(.tooManyEvents)))
+    }
+  }
+
   @Test("the end of the process ends the run and all messages") func processEnd() throws {
     var session = try Self.connected()
     _ = try session.message(.bytes([]), at: Self.zero)

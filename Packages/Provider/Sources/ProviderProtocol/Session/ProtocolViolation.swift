@@ -14,6 +14,8 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
   case wrongAnswer(type: String, id: UInt32)
   /// More unanswered requests than `ProtocolLimits` allows.
   case tooManyRequests
+  /// More events and lines in an hour than `ProtocolLimits` allows.
+  case tooManyEvents
   /// More credentials than `ProtocolLimits` allows, or two of one name.
   case tooManyCredentials
   /// A message that needs a descriptor has none: its type.
@@ -33,6 +35,7 @@ public enum ProtocolViolation: Error, Hashable, Sendable, CustomStringConvertibl
     case .unknownIdentifier(let id): "there was no request \(id)"
     case .wrongAnswer(let type, let id): "`\(type)` does not answer request \(id)"
     case .tooManyRequests: "more than \(ProtocolLimits.requests) requests, or \(ProtocolLimits.questions) questions, are unanswered"
+    case .tooManyEvents: "more than \(ProtocolLimits.eventsInHour) events and lines of its log came in an hour"
     case .tooManyCredentials: "more than \(ProtocolLimits.credentials) credentials and `kept`, or two of one name"
     case .missingDescriptor(let type): "`\(type)` came without its descriptor"
     case .unexpectedDescriptor(let type): "`\(type)` came with a descriptor"

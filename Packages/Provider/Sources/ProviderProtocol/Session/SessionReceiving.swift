@@ -19,7 +19,7 @@ extension ProviderSession {
     if case .hello(let versions, let program) = message { return try greet(versions, program, type: message.type) }
     guard state != .greeting else { throw outOfOrder(message) }
     switch message {
-    case .log, .event, .keep, .transport: return budgeted(message, at: now)
+    case .log, .event, .keep, .transport: return try budgeted(message, at: now)
     case .reply(let id, let reply): return try replied(id, reply)
     case .asleep: return try slept(message)
     case .stopped, .failed: return try ended(message)
@@ -41,8 +41,8 @@ extension ProviderSession {
     return [sent(.hello(version: ProtocolLimits.version, tunnel: tunnel))] + enter(.idle)
   }
 
-  private mutating func budgeted(_ message: ProviderMessage, at now: Moment) -> [Action] {
-    let (passes, dropped) = budget.take(at: now)
+  private mutating func budgeted(_ message: ProviderMessage, at now: Moment) throws(ProtocolViolation) -> [Action] {
+    let (passes, dropped) = try budget.take(at: now)
     guard passes else { return [] }
     let notice: [Action] = dropped > 0 ? [.dropped(dropped)] : []
     switch message {

@@ -116,19 +116,30 @@ extension ProviderSession {
   }
 }
 
-/// Lets events and lines through: 200 at once, 50 a second on average.
+/// Lets events and lines through: 200 at once, 50 a second on average, and a number in an hour. A provider that exceeds it by far ends.
 struct EventBudget: Hashable, Sendable {
   private static let burst = 200
   private static let interval = Duration.milliseconds(20)
+  private static let hour = Duration.seconds(3600)
 
   private var tokens = Self.burst
   private var since: Moment
+  /// Dropped since the last one that passed.
   private var dropped = 0
+  /// What came in the hour since `counted`, dropped ones included.
+  private var inHour = 0
+  private var counted: Moment
 
-  init(at now: Moment) { since = now }
+  init(at now: Moment) {
+    since = now
+    counted = now
+  }
 
-  /// Whether one may pass, and the number that were dropped before it.
-  mutating func take(at now: Moment) -> (passes: Bool, dropped: Int) {
+  /// Whether one may pass, and the number that were dropped before it. Throws if there were too many in an hour.
+  mutating func take(at now: Moment) throws(ProtocolViolation) -> (passes: Bool, dropped: Int) {
+    if counted + Self.hour <= now { (inHour, counted) = (0, now) }
+    inHour += 1
+    guard inHour <= ProtocolLimits.eventsInHour else { throw .tooManyEvents }
     while tokens < Self.burst, since + Self.interval <= now {
       tokens += 1
       since = since + Self.interval
