@@ -189,7 +189,9 @@ extension NameServerMachine {
     case .joined: counters.joined += 1
     case .full:
       counters.overflowed += 1
-      fail(question, .noReachableAuthority, nil, &out)
+      guard let old = forwarder.makeRoom(for: purpose, at: now, &out) else { return fail(question, .noReachableAuthority, nil, &out) }
+      finish(old, at: now, &out)
+      ask(question, key, purpose, at: now, &out)
     }
   }
 

@@ -201,6 +201,29 @@ private struct Missing: Error {}
     #expect(lab.datagrams.count == 1 && lab.readings.count == 6 && lab.counters.overflowed == 6)
   }
 
+  @Test("a program that asks for names whose servers are silent, at any rate up to 8,000 a second, takes no places from others")
+  func silentServers() {
+    for rate in [500, 2000, 8000] {
+      let lab = Lab()
+      var (asked, answered) = (0, 0)
+      for i in 0..<rate * 3 {
+        lab.ask("x\(i).silent.example", id: i & 0xffff, from: Lab.client(20_000))
+        lab.pass(.nanoseconds(1_000_000_000 / rate))
+        // Another program asks twice a second; its server answers after 20 ms.
+        guard i % (rate / 2) == rate / 4 else { continue }
+        lab.clear()
+        asked += 1
+        lab.ask("y\(i).example", id: 7, from: Lab.client(30_000))
+        guard let question = lab.datagrams.last(where: { $0.message.contains(UInt8(ascii: "y")) }) else { continue }
+        lab.now = lab.now + .milliseconds(20)
+        lab.deliver(Messages.answer(to: question.message, [Messages.a("198.51.100.7")]), to: question.datagram)
+        answered += lab.replies.contains { $0.client.port == 30_000 && $0.message[3] & 15 == 0 } ? 1 : 0
+      }
+      #expect(answered == asked && asked == 6, "\(rate) a second: \(answered) of \(asked)")
+      #expect(lab.machine.open <= 2048)
+    }
+  }
+
   @Test("a truncated answer is asked for over TCP, and truncated for clients that take no more") func truncation() throws {
     let lab = Lab()
     lab.ask("big.example", id: 1)

@@ -16,6 +16,8 @@ struct ForwardMachine: Sendable {
     /// takes a sixth less processor time.
     var row = 8
     var retry = Duration.seconds(1)
+    /// A question that waits longer gives its place to a new one where all are taken: servers answer sooner, or not at all.
+    var patience = Duration.milliseconds(250)
     /// The longest time from the arrival of a question. A question that waited for its tunnel has at least 300 ms of it left.
     var time = Duration.milliseconds(4800)
     /// The same where a tunnel can be started instead.
@@ -132,6 +134,27 @@ struct ForwardMachine: Sendable {
       return (.sent, Finished(query: finish(slot, &out), result: .failure(reason)))
     }
     return (.sent, nil)
+  }
+
+  /// Where no place is left for a question: gives up one of the oldest, so that a program that asks for names whose servers are silent
+  /// takes no places from others. `nil`: a place is left, or none of those looked at is old enough.
+  mutating func makeRoom(for purpose: ForwardedQuery.Purpose, at now: Moment, _ out: inout Outbox) -> Finished? {
+    let isGroupFull = open[purpose.group] >= limits.each
+    guard count >= limits.all || isGroupFull else { return nil }
+    var oldest: Int?
+    // The oldest of sixteen: an order by age would cost every question.
+    for _ in 0..<16 {
+      let slot = Int(truncatingIfNeeded: random() % UInt64(slots.count))
+      let query = slots[slot]
+      guard query.isOpen, !query.purpose.isCheck, query.started + limits.patience <= now,
+        !isGroupFull || query.purpose.group == purpose.group, oldest.map({ query.started < slots[$0].started }) ?? true
+      else { continue }
+      oldest = slot
+    }
+    guard let oldest else { return nil }
+    let query = finish(oldest, &out)
+    let answer = query.failure ?? query.truncatedAnswer
+    return Finished(query: query, result: answer.map { .answer($0) } ?? .failure(.noReachableAuthority))
   }
 
   private func servers(of purpose: ForwardedQuery.Purpose) -> [Upstream] { purpose.server.map { [$0] } ?? groups[purpose.group].servers }
