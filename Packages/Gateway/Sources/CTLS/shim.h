@@ -27,4 +27,17 @@ static inline SSL_CTX *roamward_tls_client(void) {
   return context;
 }
 
+/// Counts the peer's requests for new keys (RFC 8446, section 4.6.3): OpenSSL has no limit of them.
+static inline void roamward_tls_message(int is_sent, int version, int type, const void *message, size_t length, SSL *session, void *count) {
+  (void)version;
+  (void)session;
+  if (!is_sent && type == SSL3_RT_HANDSHAKE && length > 0 && *(const unsigned char *)message == SSL3_MT_KEY_UPDATE) ++*(unsigned *)count;
+}
+
+/// `count` outlives the session.
+static inline void roamward_tls_count_key_updates(SSL *session, unsigned *count) {
+  SSL_set_msg_callback(session, roamward_tls_message);
+  SSL_set_msg_callback_arg(session, count);
+}
+
 static inline size_t roamward_tls_pending(BIO *memory) { return BIO_ctrl_pending(memory); }

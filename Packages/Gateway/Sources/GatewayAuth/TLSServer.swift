@@ -32,19 +32,31 @@ final class TLSConnection {
   private let session: OpaquePointer
   /// Owned by the session.
   private let (input, output): (OpaquePointer, OpaquePointer)
+  private let keyUpdates = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
 
   /// The most plain bytes that one call of `receive` returns.
   private static let limit = 65_536
 
+  /// More requests for new keys end a connection. A client needs one in 2^24 records; each is work that others wait for.
+  private static let mostKeyUpdates: UInt32 = 16
+
   init?(_ server: TLSServer) {
-    guard let session = SSL_new(server.context), let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else { return nil }
+    keyUpdates.initialize(to: 0)
+    guard let session = SSL_new(server.context), let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else {
+      keyUpdates.deallocate()
+      return nil
+    }
     self.session = session
     (self.input, self.output) = (input, output)
     SSL_set_bio(session, input, output)
     SSL_set_accept_state(session)
+    roamward_tls_count_key_updates(session, keyUpdates)
   }
 
-  deinit { SSL_free(session) }
+  deinit {
+    SSL_free(session)
+    keyUpdates.deallocate()
+  }
 
   /// Takes bytes of the network. Returns the plain bytes; `nil` if the peer has ended, or did not follow TLS.
   func receive(_ bytes: [UInt8]) -> [UInt8]? {
@@ -54,6 +66,7 @@ final class TLSConnection {
     while plain.count < Self.limit {
       ERR_clear_error()
       let count = SSL_read(session, &buffer, Int32(buffer.count))
+      if keyUpdates.pointee > Self.mostKeyUpdates { return nil }
       if count > 0 {
         plain += buffer.prefix(Int(count))
         continue

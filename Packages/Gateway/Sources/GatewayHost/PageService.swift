@@ -20,10 +20,6 @@ internal import SystemdIO
 /// by the source address of the connection, which WireGuard has authenticated, since the socket is bound to the link.
 final class PageService {
   static let program = "roamward-gateway-web"
-  /// The most connections at once, and those of one device.
-  static let connectionLimit = 64
-  static let connectionLimitOfDevice = 12
-
   /// What the gateway gives to its services.
   struct Host {
     let folder: StateFolder
@@ -43,7 +39,7 @@ final class PageService {
 
   private struct Connection {
     let address: IPAddress
-    let device: Int64
+    let holder: PageConnections.Holder
     let end: Moment
   }
 
@@ -59,8 +55,9 @@ final class PageService {
   private let host: Host
   private var setting: Setting?
   private var process: WorkerProcess?
-  private var listener: FileDescriptor?
-  private var accepting: EventSource?
+  /// One for each address: another one's port may belong to a web server.
+  private var listeners: [FileDescriptor] = []
+  private var accepting: [EventSource] = []
   private var pause = RestartPause()
   private var restart: EventSource?
   private var connections: [UInt32: Connection] = [:]
@@ -106,11 +103,11 @@ final class PageService {
 
   private func stop() {
     restart = nil
-    accepting = nil
+    accepting = []
     connections = [:]
     process?.end()
     process = nil
-    listener = nil
+    listeners = []
   }
 
   private func start() {
@@ -119,10 +116,11 @@ final class PageService {
     // The link may be about to be made.
     guard setting.index > 0 else { return retry(at: .now + .seconds(1)) }
     do throws(SystemError) {
-      let listener = try ListeningSocket.make(port: setting.page.port, link: setting.link)
+      listeners = try setting.addresses.map { address throws(SystemError) in
+        try ListeningSocket.make(port: setting.page.port, at: address, link: setting.link)
+      }
       process = try WorkerProcess(
         Self.program, on: host.loop, take: { [weak self] in self?.take(try PageRequest($0)) }, failed: { [weak self] in self?.fail($0) })
-      self.listener = listener
     } catch { fail("\(error)") }
   }
 
@@ -150,10 +148,12 @@ final class PageService {
   private func take(_ request: PageRequest) {
     switch request {
     case .hello(nil):
-      guard let setting, let listener else { return }
+      guard let setting, !listeners.isEmpty else { return }
       send(.start(hosts: setting.page.hosts(of: setting.addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" })))
-      accepting = try? host.loop.whenReadable(listener.number) { [weak self] in self?.accept() }
-      guard accepting != nil else { return fail("the socket cannot be watched") }
+      accepting = listeners.compactMap { listener in
+        try? host.loop.whenReadable(listener.number) { [weak self, weak listener] in listener.map { self?.accept(from: $0) } }
+      }
+      guard accepting.count == listeners.count else { return fail("the socket cannot be watched") }
       host.folder.note(trouble: nil, of: .page)
       host.log("page: at TCP port \(setting.page.port) of \(setting.link)")
     case .hello(let trouble?): fail(trouble)
@@ -169,17 +169,17 @@ final class PageService {
 
 // Connections.
 extension PageService {
-  private func accept() {
+  private func accept(from listener: FileDescriptor) {
     let now = Moment.now
     connections = connections.filter { now < $0.value.end }
     for _ in 0..<16 {
-      guard let listener, let file = try? listener.accept() else { return }
+      guard let file = try? listener.accept() else { return }
       // Who is no device's user is not heard at all.
-      guard let address = file.remoteAddress, let asker = asker(at: address), connections.count < Self.connectionLimit,
-        connections.values.count(where: { $0.device == asker.device.id }) < Self.connectionLimitOfDevice
-      else { continue }
+      guard let address = file.remoteAddress, let asker = asker(at: address) else { continue }
+      let holder = PageConnections.Holder(user: asker.user.id, device: asker.device.id)
+      guard PageConnections.hasRoom(for: holder, among: connections.values.lazy.map(\.holder)) else { continue }
       repeat { lastNumber &+= 1 } while lastNumber == 0 || connections[lastNumber] != nil
-      connections[lastNumber] = Connection(address: address, device: asker.device.id, end: now + Self.connectionLife)
+      connections[lastNumber] = Connection(address: address, holder: holder, end: now + Self.connectionLife)
       send(.connection(lastNumber), passing: file)
     }
   }
@@ -201,7 +201,7 @@ extension PageService {
   private func answer(_ question: PageQuestion, of connection: UInt32) -> PageAnswer {
     // The address may belong to another device now, or its user be locked.
     guard let known = connections[connection], Moment.now < known.end, let asker = asker(at: known.address),
-      asker.device.id == known.device
+      asker.device.id == known.holder.device
     else {
       return .refusal(403, "this device may not connect")
     }

@@ -1,10 +1,12 @@
 internal import Glibc
 package import LinuxIO
+package import NetworkTypes
 
-/// A listening TCP socket for both families, at every address of the machine.
+/// A listening TCP socket.
 package enum ListeningSocket {
+  /// `at`: without an address, the socket has every address of the machine, of both families. The address may come later (IP_FREEBIND).
   /// `link`: packets that come in by another link do not reach it (SO_BINDTODEVICE of socket(7), without a capability since Linux 5.7).
-  package static func make(port: UInt16, link: String? = nil) throws(SystemError) -> FileDescriptor {
+  package static func make(port: UInt16, at place: IPAddress? = nil, link: String? = nil) throws(SystemError) -> FileDescriptor {
     let number = socket(AF_INET6, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0 else { throw .last("make a TCP socket") }
     let file = FileDescriptor(owning: number)
@@ -25,10 +27,15 @@ package enum ListeningSocket {
     var address = sockaddr_in6()
     address.sin6_family = sa_family_t(AF_INET6)
     address.sin6_port = port.bigEndian
+    if let place {
+      setsockopt(number, Int32(IPPROTO_IPV6), IPV6_FREEBIND, &on, 4)
+      let mapped: [UInt8] = place.family == .v4 ? [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] : []
+      withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: mapped + place.bytes) }
+    }
     let result = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.bind(number, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) }
     }
-    guard result == 0 else { throw .last("bind to TCP port \(port)") }
+    guard result == 0 else { throw .last("bind to TCP port \(port)\(place.map { " of \($0)" } ?? "")") }
     guard listen(number, 128) == 0 else { throw .last("listen at TCP port \(port)") }
     return file
   }

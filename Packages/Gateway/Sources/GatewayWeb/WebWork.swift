@@ -11,7 +11,7 @@ package final class WebWork {
   /// The system user that it switches to: the engine's.
   package static let user = "roamward-wireguard"
   /// The most connections at once.
-  package static let connections = 64
+  package static let connections = PageConnections.limit
   /// A connection that is older is ended.
   package static let lifetime = Duration.seconds(10)
   /// How long the gateway may take for an answer.
@@ -104,7 +104,7 @@ extension WebWork {
   }
 
   private func receiveReplies() {
-    for _ in 0..<Self.connections {
+    for _ in 0..<64 {
       guard let (reply, passed) = nextReply() else { break }
       take(reply, passed)
     }
