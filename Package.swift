@@ -329,10 +329,9 @@ let package = Package(
         "roamward-gateway-store", "roamward-gateway-web", "roamward-wireguard",
       ],
       resources: [
-        "agree.py", "browser.py", "codes.bash", "directory.bash", "flood.bash", "flow.py", "gateway.bash", "grants.bash", "host_path.py",
-        "login.bash",
-        "login.py", "openid.bash", "page.bash", "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash",
-        "shared.bash", "terminal.py",
+        "agree.py", "browser.py", "codes.bash", "directory.bash", "errors.bash", "flood.bash", "flow.py", "gateway.bash", "grants.bash",
+        "host_path.py", "login.bash", "login.py", "moved.bash", "openid.bash", "packets.py", "page.bash", "pair.bash", "pam.bash",
+        "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash", "shadow.bash", "shared.bash", "terminal.py",
       ]),
     gatewayTests(
       "GatewayAuthTests",

@@ -85,6 +85,23 @@ package struct Conntrack: Sendable {
     return try forget(found)
   }
 
+  /// The same for connections from these prefixes whose source is translated to one of these ports.
+  @discardableResult package func forgetConnections(
+    from prefixes: [IPPrefix], translatedTo ports: Set<UInt16>
+  ) throws(NetlinkError) -> Int {
+    var found: [ConntrackMessage.Connection] = []
+    for family in Set(prefixes.map(\.family)) {
+      try socket.dump("read connections", { $0.dumpConnections(family, sequence: $1) }) { message in
+        guard let connection = ConntrackMessage.connection(in: message), prefixes.contains(where: { $0.contains(connection.source) }),
+          let reply = ConntrackMessage.replyTuple(in: message), reply.destination != connection.source,
+          ports.contains(reply.destinationPort)
+        else { return }
+        found.append(connection)
+      }
+    }
+    return try forget(found)
+  }
+
   private func forget(_ connections: [ConntrackMessage.Connection]) throws(NetlinkError) -> Int {
     for start in stride(from: 0, to: connections.count, by: socket.batchLimit) {
       let batch = connections[start..<min(connections.count, start + socket.batchLimit)]

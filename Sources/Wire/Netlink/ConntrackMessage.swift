@@ -35,9 +35,14 @@ package enum ConntrackMessage {
   }
 
   /// The original direction of the connection in an answer; `nil`: it is no such answer.
-  package static func originalTuple(in message: NetlinkMessage) -> Tuple? {
+  package static func originalTuple(in message: NetlinkMessage) -> Tuple? { tuple(original, in: message) }
+
+  /// The direction of the connection's answers; `nil`: it is no such answer.
+  package static func replyTuple(in message: NetlinkMessage) -> Tuple? { tuple(reply, in: message) }
+
+  private static func tuple(_ direction: UInt16, in message: NetlinkMessage) -> Tuple? {
     // struct nfgenmsg: family, version, resource; 4 bytes.
-    guard message.type == new, let attributes = NetlinkAttributes(message.payload, after: 4).first(original)?.nested,
+    guard message.type == new, let attributes = NetlinkAttributes(message.payload, after: 4).first(direction)?.nested,
       let addresses = attributes.first(ip)?.nested, let ends = attributes.first(proto)?.nested,
       // CTA_IP_V4_SRC … CTA_IP_V6_DST: 1 to 4.
       let source = (addresses.first(1) ?? addresses.first(3)).flatMap({ IPAddress(network: $0.payload) }),

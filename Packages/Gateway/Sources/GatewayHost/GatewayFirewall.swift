@@ -106,6 +106,9 @@ package final class GatewayFirewall {
   private static func brief(_ number: UInt32) -> String { "\(briefly)\(number)\n" }
 
   private static func note(_ table: GatewayTable, _ listing: String) -> String {
-    [table.transaction, listing].map { GatewayStore.digest(Array($0.utf8)).map(hexadecimal).joined() }.joined(separator: " ") + "\n"
+    let digests = [table.transaction, GatewayTable.lasting(listing)].map { text in
+      GatewayStore.digest(Array(text.utf8)).map(hexadecimal).joined()
+    }
+    return digests.joined(separator: " ") + "\n"
   }
 }

@@ -78,7 +78,7 @@ import Testing
         "ct original ip daddr @group_\(staff)_v4 meta l4proto { icmp, ipv6-icmp } accept comment \"peers\"",
         "ct original ip6 daddr @group_\(staff)_v6 meta l4proto { icmp, ipv6-icmp } accept comment \"peers\"",
       ])
-    #expect(table.transaction.contains("ip saddr 10.77.0.0/24 oifname != \"wg-gateway\" masquerade"))
+    #expect(table.transaction.contains("ip saddr 10.77.0.0/24 oifname != \"wg-gateway\" goto translate"))
     // Where masquerade would pick the same port again, a connection begins with its first packet.
     #expect(
       table.transaction.contains(
@@ -91,7 +91,9 @@ import Testing
     // The default that remains is that no rule matches.
     #expect(
       locked.changes(from: before)?.split(separator: "\n").map { $0.prefix { $0 != ":" } } == [
-        "delete element inet roamward_gateway sources_v4 { 10.77.0.3 ", "delete element inet roamward_gateway sources_v6 { fd77",
+        "delete element inet roamward_gateway sources_v4 { 10.77.0.3 ",
+        "delete element inet roamward_gateway ends_v4 { 10.77.0.3 . 10.77.0.3 }",
+        "delete element inet roamward_gateway sources_v6 { fd77", "delete element inet roamward_gateway ends_v6 { fd77",
         "delete element inet roamward_gateway returns_v6 { fd77",
       ])
     try work.removeDevice(try path("bob/laptop"))
@@ -104,8 +106,10 @@ import Testing
     #expect(
       more.changes(from: before) == """
         add element inet roamward_gateway sources_v4 { 10.77.0.4 : jump \(chain) }
+        add element inet roamward_gateway ends_v4 { 10.77.0.4 . 10.77.0.4 }
         add element inet roamward_gateway group_\(staff)_v4 { 10.77.0.4 }
         add element inet roamward_gateway sources_v6 { fd77::4 : jump \(chain) }
+        add element inet roamward_gateway ends_v6 { fd77::4 . fd77::4 }
         add element inet roamward_gateway returns_v6 { fd77::4 : jump \(chain.replacing("profile", with: "return")) }
         add element inet roamward_gateway group_\(staff)_v6 { fd77::4 }
 

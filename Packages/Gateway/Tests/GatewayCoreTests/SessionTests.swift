@@ -113,7 +113,8 @@ import Testing
       $0.drop { $0 == " " || $0 == "\t" }
     }
     let own = try #require(lines.firstIndex { $0 == "iifname \"wg-gateway\" udp dport 20900 drop" })
-    #expect(lines[..<own].filter { $0.contains("dport 20900") }.count == 2 && lines[own + 1].hasSuffix("jump judge"))
+    #expect(lines[..<own].filter { $0.contains("dport 20900") }.count == 4 && lines[own + 1].hasSuffix("jump errors"))
+    #expect(lines[own + 2] == "iifname \"wg-gateway\" ct direction original jump judge")
   }
 
   @Test("`user show` has everything that decides on a user's access, each setting with its origin") func report() throws {

@@ -10,6 +10,7 @@ enum GatewayScene {
   static let folder = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
   static let root = folder.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
   static let loginClient = ["LOGIN": folder + "/login.py"]
+  static let packets = ["PACKETS": folder + "/packets.py"]
 
   static let canRun: Bool =
     geteuid() == 0 && canMakeNamespaces && access("/dev/net/tun", R_OK | W_OK) == 0

@@ -27,6 +27,16 @@ import Testing
   }
 
   @Test(
+    "port shadow: no flow of a device takes a port of the gateway, whoever translates it; others reach WireGuard, logins and relays",
+    .needs("conntrack", "python3", "ping"), .timeLimit(.minutes(5)))
+  func shadow() throws { try GatewayScene.play("shadow", with: GatewayScene.packets) }
+
+  @Test(
+    "a device's ICMP errors pass for its own connections alone; a flood of one device leaves others their greetings and questions",
+    .needs("conntrack", "openssl", "python3", "ping", "ss"), .timeLimit(.minutes(5)))
+  func errors() throws { try GatewayScene.play("errors", with: GatewayScene.packets) }
+
+  @Test(
     "a device is told its settings at its first packet, and the end of its login, but no lock: by another implementation of the port",
     .needs("python3"), .timeLimit(.minutes(5)))
   func told() throws { try GatewayScene.play("told", with: GatewayScene.loginClient) }

@@ -17,6 +17,8 @@ package struct GatewayTable: Hashable, Sendable {
   package var translated: [IPPrefix] = []
   /// The pools that other routers know. Connections of their devices outlast this machine's memory of them.
   package var routed: [IPPrefix] = []
+  /// The gateway's own ports on this machine: no flow of a device is translated to one of them.
+  package var ownPorts: OwnPorts = []
 
   package init(link: String) { self.link = link }
 
@@ -98,6 +100,8 @@ package struct GatewayTable: Hashable, Sendable {
 
   private static func set(of group: Int64, _ family: IPAddress.Family) -> String { "group_\(group)_\(family == .v4 ? "v4" : "v6")" }
   private static func map(_ family: IPAddress.Family) -> String { family == .v4 ? "sources_v4" : "sources_v6" }
+  /// The pairs of an address with itself, of every device that may connect.
+  private static func ends(_ family: IPAddress.Family) -> String { family == .v4 ? "ends_v4" : "ends_v6" }
   private static func returnMap(_ family: IPAddress.Family) -> String { "returns_\(family == .v4 ? "v4" : "v6")" }
   /// The chain that judges as a profile does, for a connection that was first seen in its middle, by a packet to the device.
   private static func returnChain(_ profile: String) -> String { profile.replacing("profile_", with: "return_") }
@@ -111,6 +115,10 @@ extension GatewayTable {
     for family in IPAddress.Family.allCases {
       let type = family == .v4 ? "ipv4_addr" : "ipv6_addr"
       lines += block("map \(Self.map(family))", ["type \(type) : verdict"] + elements(sourceElements(family)))
+      lines += block("set \(Self.ends(family))", ["type \(type) . \(type)"] + elements(endElements(family)))
+      for share in Share.allCases {
+        lines += block("set \(share.set(family))", ["type \(type)", "size 65535", "flags dynamic, timeout", "timeout \(Share.memory)"])
+      }
       if !routed.isEmpty {
         lines += block("map \(Self.returnMap(family))", ["type \(type) : verdict"] + elements(returnElements(family)))
       }
@@ -125,12 +133,12 @@ extension GatewayTable {
       lines += block(
         "chain \(Self.returnChain(chain))", statements.map { $0.replacing("ct original", with: "ct reply") } + [Self.otherwise])
     }
+    lines += block("chain errors", errors)
     // Every packet of a connection, in both directions, is judged by the connection's first one: so a changed rule holds at once. Neither a
     // source without a profile nor a packet without a connection matches anything.
     lines += block(
       "chain judge",
-      // Errors about a connection: of the path's MTU, for example.
-      ["ct state related meta l4proto { icmp, ipv6-icmp } accept"]
+      ["\(Self.isError) goto errors"]
         + IPAddress.Family.allCases.map { "ct original \($0 == .v4 ? "ip" : "ip6") saddr vmap @\(Self.map($0))" } + returning + ["drop"])
     lines += block(
       "chain forward",
@@ -141,24 +149,49 @@ extension GatewayTable {
       ] + beginnings + ["iifname \"\(link)\" jump judge", "oifname \"\(link)\" jump judge"])
     // The gateway's own connections to devices have replies.
     let toPort = "iifname \"\(link)\" udp dport \(Self.questions.port)"
+    // Greetings of devices, which are empty, and questions about their packets: no other lengths, and no flood.
+    let shares = Share.allCases.flatMap { share in
+      IPAddress.Family.allCases.map { "\(toPort) \(share.match) \(share.limit(of: $0)) \(share.total) accept" }
+    }
     lines += block(
       "chain input",
-      [
-        "type filter hook input priority filter; policy accept;",
-        // Greetings of devices, which are empty, and questions about their packets: no other lengths, and no flood.
-        "\(toPort) udp sport \(Self.questions.port) udp length 8 limit rate 1000/second burst 1000 packets accept",
-        "\(toPort) udp length { \(Self.questions.lengths) } limit rate 100/second burst 100 packets accept",
-        "\(toPort) drop",
-        "iifname \"\(link)\" ct direction original jump judge",
+      ["type filter hook input priority filter; policy accept;"] + shares + [
+        "\(toPort) drop", "iifname \"\(link)\" \(Self.isError) jump errors", "iifname \"\(link)\" ct direction original jump judge",
         "iifname \"\(link)\" ct state invalid,untracked drop",
       ])
     if !translated.isEmpty {
+      lines += block("chain translate", ownPorts.translation)
       lines += block(
         "chain postrouting",
         ["type nat hook postrouting priority srcnat; policy accept;"]
-          + translated.map { "\($0.family == .v4 ? "ip" : "ip6") saddr \($0) oifname != \"\(link)\" masquerade" })
+          + translated.map { "\($0.family == .v4 ? "ip" : "ip6") saddr \($0) oifname != \"\(link)\" goto translate" })
     }
+    if !ownPorts.ports.isEmpty { lines += block("chain shadows", shadows) }
     return (lines + ["}"]).joined(separator: "\n") + "\n"
+  }
+
+  private static let isError = "ct state related meta l4proto { icmp, ipv6-icmp }"
+
+  /// Errors about a connection, of the path's MTU for example. Connection tracking looks at the packet that they quote, and not at their
+  /// sender: a device may send them about its own connections alone.
+  private var errors: [String] {
+    ["iifname != \"\(link)\" accept"]
+      + IPAddress.Family.allCases.flatMap { family in
+        let (ip, ends) = (family == .v4 ? "ip" : "ip6", Self.ends(family))
+        return ["original", "reply"].map { "\(ip) saddr . ct \($0) \(ip) saddr @\(ends) accept" }
+      } + ["drop comment \"an error about another's connection\""]
+  }
+
+  /// A flow of a device that got one of the gateway's own ports, whoever has translated it, is not kept: connection tracking takes it at
+  /// the end of this hook.
+  private var shadows: [String] {
+    ["type filter hook postrouting priority srcnat + 50; policy accept;"]
+      + (translated + routed).flatMap { pool in
+        ["tcp", "udp"].map {
+          "oifname != \"\(link)\" ct direction original ct status snat meta l4proto \($0) "
+            + "ct original \(pool.family == .v4 ? "ip" : "ip6") saddr \(pool) ct reply proto-dst \(ownPorts.set) drop"
+        }
+      }
   }
 
   /// A connection through masquerade begins with its first packet. In the middle of one that connection tracking does not know, masquerade
@@ -182,7 +215,7 @@ extension GatewayTable {
 
   /// The elements to change if the table is as `old`; `nil`: it has to be replaced. Empty: nothing is to do.
   package func changes(from old: GatewayTable) -> String? {
-    guard profiles == old.profiles, isShaped(as: old) else { return nil }
+    guard profiles == old.profiles, ownPorts == old.ownPorts, isShaped(as: old) else { return nil }
     return elementChanges(from: old)
   }
 
@@ -227,6 +260,7 @@ extension GatewayTable {
     }
     for family in IPAddress.Family.allCases {
       change(Self.map(family), from: old.sourceElements(family), to: sourceElements(family))
+      change(Self.ends(family), from: old.endElements(family), to: endElements(family))
       if !routed.isEmpty { change(Self.returnMap(family), from: old.returnElements(family), to: returnElements(family)) }
       for (group, addresses) in groups {
         func own(_ addresses: Set<IPAddress>) -> [String] { addresses.filter { $0.family == family }.map(\.description) }
@@ -238,6 +272,10 @@ extension GatewayTable {
 
   private func sourceElements(_ family: IPAddress.Family) -> [String] {
     sources.filter { $0.key.family == family }.sorted { $0.key < $1.key }.map { "\($0.key) : jump \($0.value)" }
+  }
+
+  private func endElements(_ family: IPAddress.Family) -> [String] {
+    sources.keys.filter { $0.family == family }.sorted().map { "\($0) . \($0)" }
   }
 
   private func returnElements(_ family: IPAddress.Family) -> [String] {
