@@ -18,6 +18,10 @@ package final class GatewayServer {
   private let store: GatewayStore
   /// The way to a store that is no file here.
   private let server: StoreProcess?
+  /// Of the store that it was started with.
+  private let storeDigest: String
+  /// What was noted last.
+  private var served: StateFolder.Served?
   private let key: SecretKey
   private let kernel: GatewayKernel
   private let firewall: GatewayFirewall
@@ -66,6 +70,9 @@ package final class GatewayServer {
       throw StartFailure(description: "another gateway runs with \(folder.path)")
     }
     self.lock = lock
+    storeDigest = folder.storeDigest
+    // Of settings, none is taken yet.
+    folder.note(StateFolder.Served(store: storeDigest, settings: [:]))
     (store, server) = try folder.openStore(waiting: true)
     guard let key = try folder.privateKey() else { throw GatewayError.notInitialised }
     self.key = key
@@ -138,6 +145,8 @@ package final class GatewayServer {
   /// Reads what has changed in the store, and makes the kernel so: for a few devices by themselves, otherwise, and on time, all of it.
   /// Without the store the last state stays in force.
   private func refresh(onTime: Bool = false) {
+    // Before anything of it is read: what comes later is another note.
+    let settings = folder.present(store: storeDigest)
     var change: DeviceChange?
     var pushed = ChangeReach.devices([])
     let (wasAway, lastAttempt) = (isAway, server?.nextAttempt)
@@ -170,6 +179,10 @@ package final class GatewayServer {
     logins?.refresh()
     page?.refresh()
     publish()
+    if settings != served {
+      folder.note(settings)
+      served = settings
+    }
     // Of the reading, or of what this gateway says in the store.
     let isFirstFailure = isAway ? !wasAway : server?.nextAttempt != lastAttempt
     if onTime || timer == nil || isFirstFailure {
@@ -206,9 +219,9 @@ package final class GatewayServer {
 
   /// Applies what differs of a few devices. Returns whether that is all that had to be done.
   private func apply(_ change: DeviceChange) -> Bool {
-    guard lastTrouble == nil, let engine, let site = view.directory.site, case .devices = change.reach, let after = change.after else {
-      return false
-    }
+    guard lastTrouble == nil, let engine, let site = view.directory.site, case .devices = change.reach, let after = change.after,
+      firewall.applied?.ownPorts == folder.ownPorts(site)
+    else { return false }
     if change.before == after { return true }
     do {
       guard let changes = try firewall.replace(change.before.table, with: after.table) else { return false }
@@ -235,6 +248,13 @@ package final class GatewayServer {
     } catch { log("\(error)") }
   }
 
+  private func forgetShadows(of state: GatewayState) {
+    do throws(NetlinkError) {
+      try connections.forgetConnections(
+        from: state.table.translated + state.table.routed, translatedTo: Set(state.table.ownPorts.ports))
+    } catch { log("\(error)") }
+  }
+
   /// Tells the other gateways of the store what this one offers.
   private func publish() {
     guard !isAway else { return }
@@ -251,7 +271,7 @@ package final class GatewayServer {
     guard let state = desiredState(present, at: Timestamp.now.seconds) else { return }
     do {
       // Packets are refused before they can arrive.
-      let before = firewall.applied?.sources
+      let (before, portsBefore) = (firewall.applied?.sources, firewall.applied?.ownPorts)
       let drift = try firewall.apply(state.table)
       switch drift {
       case .none: break
@@ -267,6 +287,8 @@ package final class GatewayServer {
       if drift != .none, before.map({ !$0.keys.allSatisfy { state.table.sources[$0] != nil } }) ?? true {
         forgetConnections(refusedBy: state)
       }
+      // Flows that are on these ports already: of another setting, or of an earlier version.
+      if portsBefore != state.table.ownPorts { forgetShadows(of: state) }
       port?.open(on: state.link, view.directory.families)
       if try isVerified(plan, state) { engine = present }
       // The trouble of a store that is away stays.
@@ -275,8 +297,13 @@ package final class GatewayServer {
   }
 
   private func desiredState(_ engine: WireGuardEngine, at now: Int64) -> GatewayState? {
-    if isStale { return GatewayState(view.directory.withoutDevices, privateKey: key, engine: engine, at: now) }
-    return desired.state(of: view.directory, privateKey: key, engine: engine, at: now)
+    guard let site = view.directory.site else { return nil }
+    var state =
+      isStale
+      ? GatewayState(view.directory.withoutDevices, privateKey: key, engine: engine, at: now)
+      : desired.state(of: view.directory, privateKey: key, engine: engine, at: now)
+    state?.table.ownPorts = folder.ownPorts(site)
+    return state
   }
 
   /// Whether the link is as wanted after a plan's steps: the next change of a few devices then needs no look at all others.

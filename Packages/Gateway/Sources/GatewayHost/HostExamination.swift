@@ -20,9 +20,7 @@ package struct HostExamination {
     known = try folder.known()
   }
 
-  private var isServing: Bool {
-    do throws(SystemError) { return try folder.lock() == nil } catch { return false }
-  }
+  private var isServing: Bool { folder.isServed }
 
   package func status() -> GatewayStatus {
     let link = view.directory.site?.link.description
@@ -30,6 +28,7 @@ package struct HostExamination {
     let relayPort = ((try? folder.loginIdentity()) ?? nil) == nil ? nil : folder.relayPort()
     var status = GatewayStatus(directory: view.directory, isServing: isServing, device: device, relayPort: relayPort, now: now)
     status.away = away
+    status.unserved = folder.unserved
     return status
   }
 
@@ -77,9 +76,10 @@ package struct HostExamination {
 
   package func desired() throws -> GatewayState {
     guard let key = try folder.privateKey(), let site = view.directory.site,
-      let state = GatewayState(
+      var state = GatewayState(
         view.directory, privateKey: key, engine: try kernel().engine(of: site.link.description), at: now)
     else { throw GatewayError.notInitialised }
+    state.table.ownPorts = folder.ownPorts(site)
     return state
   }
 
@@ -111,6 +111,8 @@ package struct HostExamination {
     }
     condition.hasConntrackd = Self.runs("conntrackd")
     condition.isServing = isServing
+    condition.unserved = folder.unserved
+    condition.loginTrouble = ((try? folder.loginIdentity()) ?? nil) == nil ? nil : folder.trouble(of: .logins)
     condition.relayTrouble = folder.relayPort() == nil ? nil : folder.trouble(of: .relay)
     do throws(GatewayError) {
       condition.pageTrouble = try folder.pageSettings() == nil ? nil : folder.trouble(of: .page)

@@ -31,6 +31,8 @@ final class LoginService {
   private var process: WorkerProcess?
   private var listeners: [FileDescriptor] = []
   private var identity = ""
+  /// The port of logins, which is the link's.
+  private var port: UInt16?
   /// The TCP port of relays; `nil`: nothing is relayed.
   private(set) var relayPort: UInt16?
   private var pause = RestartPause()
@@ -73,10 +75,11 @@ final class LoginService {
     refreshOpenID()
     if pam.refresh(folder) { offer() }
     let wanted = (try? folder.loginIdentity()) ?? nil
-    let port = folder.relayPort()
-    if let wanted, wanted == identity, port == relayPort, process != nil || restart != nil { return }
+    let (wantedPort, wantedRelay) = (directory().site?.endpoint.port, folder.relayPort())
+    if let wanted, wanted == identity, wantedPort == port, wantedRelay == relayPort, process != nil || restart != nil { return }
     stop()
-    (identity, relayPort) = (wanted ?? "", port)
+    (identity, port, relayPort) = (wanted ?? "", wantedPort, wantedRelay)
+    folder.note(trouble: nil, of: .logins)
     if wanted == nil { folder.note(trouble: nil, of: .relay) }
     if wanted != nil { start() }
   }
@@ -95,7 +98,7 @@ final class LoginService {
 
   private func start() {
     restart = nil
-    guard let port = directory().site?.endpoint.port else { return }
+    guard let port else { return }
     do throws(SystemError) {
       let listener = try ListeningSocket.make(port: port)
       listeners = [listener]
@@ -119,6 +122,7 @@ final class LoginService {
 
   private func fail(_ text: String) {
     log("logins: \(text)")
+    folder.note(trouble: text, of: .logins)
     stop()
     pause.fail(at: .now)
     restart = try? loop.at(pause.end ?? .now) { [weak self] in self?.start() }
@@ -142,8 +146,9 @@ final class LoginService {
   private func take(_ request: AuthRequest) {
     switch request {
     case .hello(nil):
+      folder.note(trouble: nil, of: .logins)
       offer()
-      log("logins: at TCP port \(directory().site?.endpoint.port ?? 0)")
+      log("logins: at TCP port \(port ?? 0)")
       if let relayPort { log("relay: at TCP port \(relayPort)") }
     case .hello(let trouble?): fail(trouble)
     case .credential(let number, let name):

@@ -8,6 +8,27 @@ internal import NetworkTypes
 extension StateFolder {
   package var replica: StoreReplica { StoreReplica("\(path)/replica.db", viewpoint: viewpoint) }
 
+  package var hasStoreFile: Bool { access(storePath, F_OK) == 0 }
+
+  /// Uses the store of a server from now on, or with `nil` the file.
+  package func useStore(_ server: String?) throws(SystemError) {
+    // It is of the store that was used before.
+    replica.remove()
+    if let server { return try TextFile.replace(serverPath, with: Array((server + "\n").utf8), mode: 0o600) }
+    if access(serverPath, F_OK) == 0 { try TextFile.remove(serverPath) }
+  }
+
+  /// Makes room for a store that comes back: the file has nothing that the present store has not, if it was moved.
+  package func putAsideMovedStore() throws {
+    let aside = "\(storePath).moved"
+    guard try GatewayStore(try SQLiteEngine(storePath)).wasMoved() else {
+      throw GatewayError("\(storePath) has a store that was not moved", help: "rename it; it may have what the present one has not")
+    }
+    // Its last connection has closed: everything is in the file itself.
+    guard rename(storePath, aside) == 0 else { throw SystemError.last("rename \(storePath)") }
+    for end in ["-wal", "-shm"] { unlink(storePath + end) }
+  }
+
   package var staleAfterPath: String { "\(path)/stale-after" }
 
   /// After so many seconds without the store all sessions end; `nil`: never.

@@ -6,10 +6,11 @@ internal import Glibc
 package import KernelModel
 package import KeyMemory
 package import LinuxIO
+internal import LoginProtocol
 internal import NetworkTypes
 
 /// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `pam`, `banner`, `relay`, `page`, `changed`,
-/// `followed`, `firewall`, `lock`, `counts`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
+/// `followed`, `served`, `firewall`, `lock`, `counts`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
 /// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
@@ -140,7 +141,7 @@ package struct StateFolder: Hashable, Sendable {
   }
 
   /// What a running gateway may be unable to offer.
-  enum Offer: String { case relay, page }
+  package enum Offer: String, Sendable { case logins, relay, page }
 
   /// Notes for the doctor why a running gateway does not offer it; `nil`: it does, or need not.
   func note(trouble: String?, of offer: Offer) {
@@ -153,8 +154,15 @@ package struct StateFolder: Hashable, Sendable {
     try? TextFile.replace(path, with: Array(trouble.utf8), mode: 0o600)
   }
 
-  func trouble(of offer: Offer) -> String? {
+  package func trouble(of offer: Offer) -> String? {
     (try? TextFile.read("\(path)/\(offer.rawValue).trouble", limit: 1024)).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The ports that a gateway here has: of its link, of logins, relays and the page, and of settings inside the tunnel.
+  func ownPorts(_ site: Site) -> OwnPorts {
+    let page: UInt16?
+    do throws(GatewayError) { page = try pageSettings()?.port } catch { page = nil }
+    return OwnPorts([site.endpoint.port, relayPort(), page, SettingsPush.port].compactMap { $0 })
   }
 
   package var pagePath: String { "\(path)/page" }

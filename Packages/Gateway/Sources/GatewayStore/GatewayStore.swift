@@ -71,9 +71,33 @@ package final class GatewayStore {
 
   func writing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try prepare()
-    try engine.beginWriting()
+    try beginWriting()
     return try finishing(body)
   }
+
+  /// Begins a transaction of the store that is in use: what another program writes into one that was moved would be lost.
+  private func beginWriting() throws(StoreError) {
+    try engine.beginWriting()
+    do throws(StoreError) {
+      guard try isMoved() else { return }
+    } catch {
+      engine.rollBack()
+      throw error
+    }
+    engine.rollBack()
+    throw Self.moved
+  }
+
+  private static let moved = StoreError(
+    "the store was moved to another place by `store move`", help: "`roamward-gateway store show` says which one is used; try again")
+
+  /// Whether another store has its contents, and is used in its place.
+  func isMoved() throws(StoreError) -> Bool { try meta("moved") == 1 }
+
+  package func wasMoved() throws(StoreError) -> Bool { try reading { () throws(StoreError) in try isMoved() } }
+
+  /// Throws if another store is used in its place.
+  package func refuseIfMoved() throws(StoreError) { if try wasMoved() { throw Self.moved } }
 
   func reading<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try prepare()
@@ -219,7 +243,7 @@ extension GatewayStore {
       try prepare()
       // Many rows take seconds. Others wait for the lock meanwhile, and PostgreSQL ends a change that pauses for three.
       if case .everything = excerpt, known == nil { known = try load() }
-      try engine.beginWriting()
+      try beginWriting()
     } catch { throw .store(error) }
     do throws(Refusal) {
       return try changing(as: actor, at: now, excerpt, body)

@@ -15,16 +15,29 @@ extension GatewayStore {
   /// Copies everything into an empty store, whichever engine it has: rows with their versions, tombstones, the audit log. Both are one
   /// transaction, so the copy is one state of this store. Returns how many rows it has.
   @discardableResult package func copy(to other: GatewayStore) throws(StoreError) -> Int {
-    try reading { () throws(StoreError) in
-      try other.writing { () throws(StoreError) in
-        guard try other.meta("version") ?? 0 == 0, try other.newestEntries(1).isEmpty else {
-          throw StoreError("the store to copy into is not empty", help: "copy into a new file, or an empty database")
-        }
-        var count = 0
-        for table in Self.tables { count += try copy(table, to: other) }
-        for name in ["version", "last-id", "oldest"] { if let value = try meta(name) { try other.setMeta(name, value) } }
-        return count
+    try reading { () throws(StoreError) in try copyAll(to: other) }
+  }
+
+  /// Copies everything into an empty store, and hands over to it by `use`, while no other program can change this one. Those that waited
+  /// are refused afterwards. Returns how many rows it has.
+  package func move(to other: GatewayStore, use: () throws(StoreError) -> Void) throws(StoreError) -> Int {
+    try writing { () throws(StoreError) in
+      let count = try copyAll(to: other)
+      try setMeta("moved", 1)
+      try use()
+      return count
+    }
+  }
+
+  private func copyAll(to other: GatewayStore) throws(StoreError) -> Int {
+    try other.writing { () throws(StoreError) in
+      guard try other.meta("version") ?? 0 == 0, try other.newestEntries(1).isEmpty else {
+        throw StoreError("the store to copy into is not empty", help: "copy into a new file, or an empty database")
       }
+      var count = 0
+      for table in Self.tables { count += try copy(table, to: other) }
+      for name in ["version", "last-id", "oldest"] { if let value = try meta(name) { try other.setMeta(name, value) } }
+      return count
     }
   }
 

@@ -96,6 +96,7 @@ struct StateOptions: ParsableArguments {
   @discardableResult func change<R>(
     reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws -> R {
+    try folder.refuseOtherStore()
     let result = try folder.store().change(as: Actor.current, at: Timestamp.now.seconds, reading: excerpt, body)
     folder.announceChange()
     return result
@@ -103,6 +104,7 @@ struct StateOptions: ParsableArguments {
 
   /// Notes a change that is not in the store's tables.
   func record(_ verb: String, _ object: String, _ detail: String = "") throws {
+    try folder.refuseOtherStore()
     let record = AuditEntry.Record(actor: Actor.current, verb: verb, object: object, detail: detail)
     try folder.store().record([record], at: Timestamp.now.seconds)
   }

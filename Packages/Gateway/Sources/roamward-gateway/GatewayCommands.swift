@@ -45,13 +45,21 @@ extension Initialise {
     _ key: WireGuardKey, _ body: (inout Administration) throws(GatewayError) -> Directory
   ) throws -> Directory {
     func run(_ store: GatewayStore) throws -> Directory { try store.change(as: Actor.current, at: Timestamp.now.seconds, body) }
-    guard let target = store else { return try run(try state.folder.store(creating: true)) }
+    guard let target = store else {
+      try state.folder.refuseOtherStore()
+      return try run(try state.folder.store(creating: true))
+    }
     let other = try OtherStore(target)
     guard let server = other.server, site != nil else {
       throw ValidationError("--store: give a connection string, such as 'host=db.example dbname=gateway', and --site")
     }
-    let directory = try other.filling(viewpoint: key, run)
-    try TextFile.replace(state.folder.serverPath, with: Array((server + "\n").utf8), mode: 0o600)
+    let lock = try state.folder.lockForNewStore()
+    defer { withExtendedLifetime(lock) {} }
+    let directory = try other.filling(viewpoint: key) { store in
+      try store.refuseIfMoved()
+      return try run(store)
+    }
+    try state.folder.useStore(server)
     return directory
   }
 

@@ -28,7 +28,11 @@ struct Logins: ParsableCommand {
         try TextFile.create(state.folder.loginPath, with: Array(identity.utf8), mode: 0o600)
         state.folder.announceChange()
       }
+      let trouble = state.folder.outcome(of: "login.pem", .logins)
       try Show.show(state)
+      if let trouble {
+        throw Failure.refused("nobody can log in: \(trouble)\n  help: free that port (`ss -ltnp`), or `journalctl -u roamward-gateway`")
+      }
     }
   }
 
@@ -65,9 +69,9 @@ struct Logins: ParsableCommand {
 
 /// Reads a line of standard input without showing it. A terminal is asked twice.
 func readSecret(_ name: String) throws -> [UInt8] {
-  func line(_ prompt: String) -> [UInt8] {
+  func line(_ prompt: String) -> [UInt8]? {
     if isatty(STDIN_FILENO) != 0 { writeError(prompt) }
-    return Array((readLine(strippingNewline: true) ?? "").utf8)
+    return readLine(strippingNewline: true).map { Array($0.utf8) }
   }
   var before = termios()
   let isTerminal = tcgetattr(STDIN_FILENO, &before) == 0
@@ -77,7 +81,9 @@ func readSecret(_ name: String) throws -> [UInt8] {
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
   }
   defer { if isTerminal { tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) } }
-  let secret = line("\(name): ")
+  guard let secret = line("\(name): ") else {
+    throw Failure.refused("nothing came on standard input, where the \(name) is expected\n  help: type it, or pipe one line")
+  }
   if isTerminal {
     writeError("\n")
     let again = line("\(name), again: ")

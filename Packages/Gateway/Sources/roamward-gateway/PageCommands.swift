@@ -51,7 +51,12 @@ struct Page: ParsableCommand {
       try TextFile.replace(state.folder.pagePath, with: Array(settings.description.utf8), mode: 0o600)
       try note(before == nil ? "web enable" : "web change", settings)
       state.folder.announceChange()
+      let trouble = state.folder.outcome(of: "page", .page)
       try Show.show(state)
+      if let trouble {
+        throw Failure.refused(
+          "the page is not shown: \(trouble)\n  help: roamward-gateway web enable --port PORT, or free that port (`ss -ltnp`)")
+      }
     }
 
     private func note(_ verb: String, _ settings: PageSettings) throws {
@@ -85,6 +90,7 @@ struct Page: ParsableCommand {
       }
       let addresses = directory.sortedPools.compactMap { $0.gateway?.address }
       let administrators = settings.administrators.map { "group \($0)" } ?? "none"
+      if state.folder.isServed, let trouble = state.folder.trouble(of: .page) { write("note  the page is not shown: \(trouble)\n") }
       write(
         settings.hosts(of: addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" }).map { "page  http://\($0)/" } + [
           "administrators  \(administrators)", "operators  \(settings.operators.map { "group \($0)" } ?? "none")",

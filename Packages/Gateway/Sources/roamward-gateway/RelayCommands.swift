@@ -26,6 +26,10 @@ struct Relay: ParsableCommand {
       }
       try TextFile.replace(state.folder.relayPath, with: Array("\(port)\n".utf8), mode: 0o600)
       state.folder.announceChange()
+      if let trouble = state.folder.outcome(of: "relay", .relay) {
+        throw Failure.refused(
+          "nothing is relayed: \(trouble)\n  help: roamward-gateway relay enable --port PORT, or free that port (`ss -ltnp`)")
+      }
     }
   }
 
@@ -49,6 +53,7 @@ struct Relay: ParsableCommand {
         return write("nothing is relayed; `roamward-gateway relay enable` does it\n")
       }
       write("relay  TCP port \(port)\n")
+      if state.folder.isServed, let trouble = state.folder.trouble(of: .relay) { write("note  nothing is relayed: \(trouble)\n") }
     }
   }
 }

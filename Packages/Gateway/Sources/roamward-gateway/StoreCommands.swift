@@ -8,11 +8,11 @@ import LinuxIO
 struct Store: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",
-    abstract: "Say which store is used, copy it, check it, use another one.",
+    abstract: "Say which store is used, move it, copy it, check it, use another one.",
     discussion: """
       A store is a file of SQLite, or a database of PostgreSQL, which several gateways may share: 'host=db.example dbname=gateway', as \
       libpq's connection strings are written. `-` reads it from standard input, where no other user sees a password.
-      """, subcommands: [Show.self, Copy.self, Check.self, Use.self, StaleAfter.self], defaultSubcommand: Show.self)
+      """, subcommands: [Show.self, Move.self, Copy.self, Check.self, Use.self, StaleAfter.self], defaultSubcommand: Show.self)
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Say which store is used.")
@@ -58,40 +58,73 @@ struct Store: ParsableCommand {
       abstract: "Use another store: `file`, or a connection string.",
       discussion: """
         The other store has to be this gateway's: a copy of the present one, or one that another gateway with the same private key uses, \
-        or an empty database before `roamward-gateway init`. A running gateway takes it at its next start. A gateway with a key of its own \
-        joins by `roamward-gateway init --site`.
+        or an empty database before `roamward-gateway init`. The gateway must not run: it would go on with the present store. To take the \
+        present store along, use `store move`. A gateway with a key of its own joins by `roamward-gateway init --site`.
         """)
     @Argument(help: "`file` or the connection string.") var target: String
     @OptionGroup var state: StateOptions
 
     func run() throws {
       let folder = state.folder
-      if target == "file" {
-        try? TextFile.remove(folder.serverPath)
-        folder.replica.remove()
-        return
-      }
-      let other = try OtherStore(target)
-      guard let server = other.server else {
-        throw Failure.usage("\(target) is no connection string\n  help: 'host=db.example dbname=gateway'")
-      }
+      let server = try OtherStore.server(target)
       try folder.make()
-      let sites = try other.filling { try $0.load() }.directory.sites.values
+      let lock = try folder.lockForNewStore()
+      defer { withExtendedLifetime(lock) {} }
+      guard let server else {
+        if folder.hasStoreFile { try GatewayStore(try SQLiteEngine(folder.storePath)).refuseIfMoved() }
+        try folder.useStore(nil)
+        return write("the store is \(folder.storePath)\n")
+      }
+      let sites = try OtherStore(server).filling { store in
+        try store.refuseIfMoved()
+        return try store.load()
+      }.directory.sites.values
       let key = try folder.privateKey()?.publicKey
       if !sites.isEmpty, !sites.contains(where: { $0.publicKey == key }) {
         throw Failure.refused(
           "the store there belongs to a gateway with another key\n  help: put its key into \(folder.keyPath), then try again; "
             + "roamward-gateway init --site NAME --store TARGET joins as another gateway")
       }
-      // It is of the store that was used before.
-      folder.replica.remove()
-      try TextFile.replace(folder.serverPath, with: Array((server + "\n").utf8), mode: 0o600)
-      if sites.isEmpty { write("the store there is empty: `roamward-gateway init` fills it\n") }
+      try folder.useStore(server)
+      write(
+        sites.isEmpty
+          ? "the store there is empty: `roamward-gateway init` fills it\n" : "the store is \(withoutPassword(server)); start the gateway\n")
     }
   }
 }
 
 extension Store {
+  struct Move: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "move",
+      abstract: "Move the store to a database, or to the `file`, and use it there.",
+      discussion: """
+        Copies everything and uses the copy, as one act: no other command can change the store between. Afterwards the store at its old \
+        place refuses changes. The gateway must not run meanwhile; everybody stays connected.
+        """)
+    @Argument(help: "`file` or the connection string of an empty database.") var target: String
+    @OptionGroup var state: StateOptions
+
+    func run() throws {
+      let folder = state.folder
+      let server = try OtherStore.server(target)
+      let lock = try folder.lockForNewStore()
+      defer { withExtendedLifetime(lock) {} }
+      let present = try folder.storeServer()
+      guard server != present else {
+        throw Failure.refused("the store is there already\n  help: `roamward-gateway store show` says where it is")
+      }
+      let from = try folder.store()
+      if server == nil, folder.hasStoreFile { try folder.putAsideMovedStore() }
+      let count = try OtherStore(server ?? folder.storePath).filling { to in
+        try from.move(to: to) { () throws(StoreError) in
+          do throws(SystemError) { try folder.useStore(server) } catch { throw StoreError("\(error)") }
+        }
+      }
+      write("\(count) rows; the store is \(server.map(withoutPassword) ?? folder.storePath); start the gateway\n")
+    }
+  }
+
   struct StaleAfter: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "stale-after", abstract: "End all sessions when the server was away for so long.",
@@ -127,6 +160,15 @@ struct OtherStore {
   /// The connection string; `nil`: it is a file.
   let server: String?
   private let path: String
+
+  /// The connection string of an argument, which may be `-`; `nil`: it is `file`.
+  static func server(_ argument: String) throws -> String? {
+    if argument == "file" { return nil }
+    guard let server = try OtherStore(argument).server else {
+      throw Failure.usage("\(argument) is no connection string\n  help: 'host=db.example dbname=gateway'")
+    }
+    return server
+  }
 
   init(_ argument: String) throws {
     let text = argument == "-" ? readLine() ?? "" : argument

@@ -20,6 +20,11 @@ import Testing
   }
 
   @Test(
+    "no command changes a store that the running gateway does not serve; a move of the store, to a server and back, loses nothing",
+    .needs("ss"), .enabled(if: GatewayScene.hasServer, "needs PostgreSQL"), .timeLimit(.minutes(10)))
+  func moved() throws { try GatewayScene.play("moved", limit: .seconds(540)) }
+
+  @Test(
     "a change is in force at every other gateway, by notifications, and within 15 s where the packets of a gateway's connection vanish",
     .enabled(if: GatewayScene.hasServer, "needs PostgreSQL"), .timeLimit(.minutes(10)))
   func silent() throws {

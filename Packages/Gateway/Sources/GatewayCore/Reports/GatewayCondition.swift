@@ -12,6 +12,8 @@ package struct GatewayCondition: Hashable, Sendable {
   /// Whether connection tracking is shared with other machines (conntrackd(8)).
   package var hasConntrackd = false
   package var isServing = false
+  /// How the running gateway differs from what commands mean.
+  package var unserved: UnservedSettings?
   /// What is wrong with sign-ins at an OpenID provider, each with its cure.
   package var openIDProblems: [String] = []
   /// What is wrong with checks of passwords by PAM, each with its cure.
@@ -23,6 +25,8 @@ package struct GatewayCondition: Hashable, Sendable {
   /// Steps that are left to do in the kernel; `nil`: not examined.
   package var leftSteps: [String]? = []
   package var isFirewallIntact = true
+  /// Why the gateway takes no logins.
+  package var loginTrouble: String?
   /// Why the gateway does not listen at the port of relays.
   package var relayTrouble: String?
   /// Why the gateway shows no page.
@@ -42,10 +46,14 @@ package struct GatewayCondition: Hashable, Sendable {
   /// The problems, each with its cure; none: all checks passed.
   package var problems: [String] {
     if directory.sites.isEmpty { return [GatewayError.notInitialised.description] }
-    var found = away.map { ["\($0)\n  help: check the server; logins and changes are unavailable until it is back"] } ?? []
+    var found = unserved.map { ["\($0.text)\n  help: \(UnservedSettings.help)"] } ?? []
+    found += away.map { ["\($0)\n  help: check the server; logins and changes are unavailable until it is back"] } ?? []
     found += storeProblems.map { "\($0)\n  help: restore the store from a copy that `roamward-gateway backup` made" }
     if !hasRightKey { found.append("the private key is missing, or not the one that clients know\n  help: restore private.key") }
     if !isServing { found.append("no gateway runs\n  help: systemctl start roamward-gateway") }
+    if isServing, let loginTrouble {
+      found.append("nobody can log in: \(loginTrouble)\n  help: free that port, or `journalctl -u roamward-gateway`")
+    }
     if isServing, let relayTrouble {
       found.append("nothing is relayed: \(relayTrouble)\n  help: roamward-gateway relay enable --port PORT, or free that port")
     }

@@ -12,6 +12,8 @@ package struct GatewayStatus: Hashable, Sendable {
   package var relayPort: UInt16?
   /// The store's server is away; `nil`: it answers.
   package var away: StoreAbsence?
+  /// How the running gateway differs from what commands mean.
+  package var unserved: UnservedSettings?
   /// Seconds since 1970.
   package var now: Int64
 
@@ -33,7 +35,7 @@ package struct GatewayStatus: Hashable, Sendable {
     let peers = peers
     let connected = directory.devices.values.filter { isConnected(peers[$0.publicKey]) }.count
     let serving = isServing ? "serving" : "not serving; start it with `systemctl start roamward-gateway`"
-    var lines = away.map { [$0.description] } ?? []
+    var lines = [unserved?.description, away?.description].compactMap { $0 }
     lines += [
       "gateway  \(site.endpoint)  link \(site.link)  \(serving)",
       "devices  \(directory.devices.count), \(device == nil ? "the link is not there, or access is denied" : "\(connected) connected")",
