@@ -191,8 +191,11 @@ let package = Package(
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
+    // What openvpn(8) reads in a configuration: for its provider and for imports.
+    pure("OpenVPNLanguage", optimized: unnamed),
     rim(
-      "OpenVPNProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"],
+      "OpenVPNProvider",
+      uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "OpenVPNLanguage", "ProviderProtocol", "RoamwardProvider"],
       optimized: unnamed),
     rim(
       "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"],
@@ -360,7 +363,8 @@ let package = Package(
     pure("BugReport", uses: ["JSON", "NetworkTypes", "YAMLEvents"], optimized: unnamed),
     pure(
       "PolicyImport",
-      uses: ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"], optimized: unnamed),
+      uses: ["JSON", "NetworkTypes", "OpenVPNLanguage", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
+      optimized: unnamed),
 
     // What commands write into policies: for the command line alone.
     pure("PolicyAuthoring", uses: ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"], optimized: unnamed),
@@ -516,7 +520,7 @@ let package = Package(
       "PolicyImportTests",
       uses: [
         "PolicyFiles", "JSON", "LinuxIO", "NetworkTypes", "OpenVPNProvider", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore",
-        "SeededRandom",
+        "OpenVPNLanguage", "SeededRandom", "TestSupport",
       ],
       resources: ["Fixtures"]),
     tests("PolicyAuthoringTests", uses: ["NetworkTypes", "PolicyAuthoring", "PolicyFiles", "PolicyLint", "PolicySource", "RoamwardCore"]),

@@ -13,13 +13,17 @@ import Testing
     ("Wire", ["NetworkTypes", "KernelModel", "KeyMemory"]), ("PolicyLint", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("NameServer", ["NetworkTypes"]), ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("ControlProtocol", ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
-    ("Metrics", []), ("StatusDisplay", ["ControlProtocol", "JSON", "Metrics", "NetworkTypes", "RoamwardCore"]),
+    ("Metrics", []), ("OpenVPNLanguage", []),
+    ("StatusDisplay", ["ControlProtocol", "JSON", "Metrics", "NetworkTypes", "RoamwardCore"]),
     ("BugReport", ["JSON", "NetworkTypes", "YAMLEvents"]),
     ("PolicySource", ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
     ("PolicyAuthoring", ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
     ("FlightRecord", ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"]),
     ("History", ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"]),
-    ("PolicyImport", ["JSON", "NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]),
+    (
+      "PolicyImport",
+      ["JSON", "NetworkTypes", "OpenVPNLanguage", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]
+    ),
   ]
 
   /// The sources of the packages inside the repository.

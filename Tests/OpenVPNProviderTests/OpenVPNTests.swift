@@ -121,7 +121,7 @@ final class FakeOpenVPN: OpenVPNRunner {
     arguments: [
       (nil, "test: the credential `config` is missing: name the client's file, such as `config: corp.ovpn`"),
       (
-        "up /bin/sh\nplugin x",
+        "verb 3\nplugin x",
         "test: line 2 of the credential `config`: the option `plugin` is not allowed; remove it if the tunnel works without it"
       ),
     ] as [(String?, String)]) func configuration(text: String?, reason: String) throws

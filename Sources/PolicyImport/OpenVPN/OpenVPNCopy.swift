@@ -1,129 +1,124 @@
 import NetworkTypes
+import OpenVPNLanguage
 import PolicyFiles
 import RoamwardCore
 
-/// An OpenVPN configuration for a service. Lines that run programs or write files are turned into comments, because the file comes from
-/// elsewhere and root reads it.
+/// An OpenVPN configuration for a service, written anew from what it says. What runs programs, or reads or writes files, is left out,
+/// because the file comes from elsewhere and root reads it.
 struct OpenVPNCopy {
-  var text: String
+  var options: [OpenVPNOption] = []
   var obstacles: [String] = []
   var names = OpenVPNNames()
-  /// The value of `dev`: a kind of device (tun, tap), or a link's name.
-  var device: String?
   /// Whether an option names another file.
   var namesFiles = false
   /// Whether the server asks for a name and a password.
   var asksForLogin = false
 
-  mutating func append(_ other: OpenVPNCopy) {
-    text += other.text
-    obstacles += other.obstacles
-    device = other.device ?? device
-    namesFiles = namesFiles || other.namesFiles
-    asksForLogin = asksForLogin || other.asksForLogin
-    names = other.names
-  }
-}
+  var text: String { OpenVPNFile.text(of: options) }
 
-func copyOpenVPN(
-  _ lines: [(number: Int, text: String)], path: String, line fixed: Int?, names: OpenVPNNames = OpenVPNNames(), _ report: inout ImportReport
-) -> OpenVPNCopy {
-  var copy = OpenVPNCopy(text: "", names: names)
-  var block: (name: String, isDropped: Bool)?
-  for (number, line) in lines {
-    let bare = trimmed(line)
-    if let open = block {
-      copy.text += open.isDropped ? "# \(line)\n" : "\(line)\n"
-      if bare.lowercased() == "</\(open.name)>" { block = nil }
-      continue
-    }
-    guard !bare.isEmpty, !bare.hasPrefix("#"), !bare.hasPrefix(";") else {
-      copy.text += line + "\n"
-      continue
-    }
-    if bare.hasPrefix("<"), bare.hasSuffix(">"), !bare.hasPrefix("</") {
-      let name = bare.dropFirst().dropLast().lowercased()
-      let isSafe = fileOptions.contains(name) || name == "connection"
-      block = (name, !isSafe)
-      copy.text += isSafe ? "\(line)\n" : "# \(line)\n"
-      let place = KeyPath(text: path + (isSafe ? "<\(name)>" : "(block)"), line: fixed ?? number)
-      if isSafe {
-        report.taken(place, name == "connection" ? "" : "inline, in the file for root alone")
-      } else {
-        report.dropped(place, "not a block that is known to be harmless", weight: .warning)
-      }
-      continue
-    }
-    copy.append(line, words(of: bare), KeyPath(text: path, line: fixed ?? number), &report)
+  /// The value of `dev`: a kind of device (tun, tap), or a link's name.
+  var device: String? { options.last { $0.name == "dev" && $0.words.count == 2 }?.words[1] }
+
+  /// Whether the device is a link layer, which the installed provider does not have.
+  var isLinkLayer: Bool {
+    options.contains { ($0.name == "dev" || $0.name == "dev-type") && $0.arguments.first?.hasPrefix("tap") == true }
   }
-  if block != nil { copy.obstacles.append("a block in the OpenVPN file is not closed") }
-  return copy
+
+  /// Takes the options of a file, or those of one entry of a profile, whose place is `path` and `fixed`.
+  mutating func take(_ file: OpenVPNFile, path: String = "", line fixed: Int? = nil, _ report: inout ImportReport) {
+    for fault in file.faults {
+      report.dropped(KeyPath(text: path + "(line)", line: fixed ?? fault.line), fault.reason, weight: .error)
+    }
+    if let fault = file.faults.first {
+      obstacles.append("openvpn would refuse the file, or read it otherwise than it looks: \(fault.reason)")
+    }
+    options += take(file.options, ignored: file.ignored, path: path, line: fixed, &report)
+  }
+
+  /// A file that names no server is no client's file, or only a part of one.
+  mutating func finish() {
+    let all = options.flatMap { option in
+      if case .connection(let inner) = option.contents { inner } else { [option] }
+    }
+    if !all.contains(where: { $0.name == "remote" }) { obstacles.append("no `remote` names a server, so it is incomplete") }
+  }
 }
 
 extension OpenVPNCopy {
-  fileprivate mutating func append(_ line: String, _ words: [String], _ place: KeyPath, _ report: inout ImportReport) {
-    let option = (words.first ?? "").lowercased().drop { $0 == "-" }.description
-    guard knownOptions.contains(option) || programOptions.contains(option) || serviceOptions.contains(option) else {
-      report.dropped(
-        KeyPath(text: place.text.isEmpty ? "(line)" : place.text + "(option)", line: place.line),
-        "not an option that is known to be harmless; turned into a comment", weight: .warning)
-      text += "# \(line)\n"
-      return
+  private mutating func take(
+    _ options: [OpenVPNOption], ignored: Set<String>, path: String, line fixed: Int?, inConnection: Bool = false,
+    _ report: inout ImportReport
+  ) -> [OpenVPNOption] {
+    options.compactMap { option in
+      var option = option.meant
+      let line = fixed ?? option.line
+      if case .connection(let inner) = option.contents, !inConnection {
+        report.taken(KeyPath(text: "\(path)<connection>", line: line))
+        option.contents = .connection(
+          take(inner, ignored: ignored, path: "\(path)<connection>.", line: fixed, inConnection: true, &report))
+        return option
+      }
+      return take(option, option.judgement(ignored: ignored, inConnection: inConnection), path, line, &report)
     }
-    let place = place.text.isEmpty ? KeyPath(text: option, line: place.line) : KeyPath(text: place.text + option, line: place.line)
-    if programOptions.contains(option) {
-      report.dropped(place, "runs programs, loads code or reads another file; turned into a comment", weight: .warning)
-      text += "# \(line)\n"
-      return
-    }
-    if serviceOptions.contains(option) {
-      report.dropped(place, "the commands of the policy say this, or it writes files; turned into a comment", weight: .warning)
-      text += "# \(line)\n"
-      return
-    }
-    text += line + "\n"
-    if option == "dev", words.count > 1 { device = words[1] }
-    if option == "dhcp-option" || option == "dns" {
+  }
+
+  private mutating func take(
+    _ option: OpenVPNOption, _ judgement: OpenVPNJudgement, _ path: String, _ line: Int, _ report: inout ImportReport
+  ) -> OpenVPNOption? {
+    let isBlock = option.contents != .none
+    let place = KeyPath(text: path + (isBlock ? "<\(option.name)>" : option.name), line: line)
+    switch judgement {
+    case .passed where isBlock: report.taken(place, "inline, in the file for root alone")
+    case .passed where option.name == "dhcp-option" || option.name == "dns":
       // OpenVPN itself ignores it: only scripts use it.
-      if let change = names.take([option] + words.dropFirst()) {
+      if let change = names.take(option.words) {
         report.changed(place, change)
       } else {
         report.dropped(place, "not a name server or domain that a policy can say", weight: .warning)
       }
-      return
-    }
-    if option == "auth-user-pass", words.count == 1 {
-      report.taken(place, "the server asks for a name and password")
-      asksForLogin = true
-      obstacles.append("it needs a name and password: put them into a file for root alone, and name it after `auth-user-pass`")
-    } else if fileOptions.contains(option), words.count > 1, words[1] != "[inline]" {
+    case .passed where option.name == "auth-user-pass": askForLogin(place, &report)
+    case .passed, .own: report.taken(place)
+    case .namesFile where option.name == "auth-user-pass":
+      // What the file holds is sent to the server.
+      askForLogin(place, &report)
+      return OpenVPNOption(words: [option.name])
+    case .namesFile where option.words[1].contains("/"):
+      report.dropped(place, "names a file elsewhere; put it beside the policy, and name it without a folder", weight: .warning)
+      obstacles.append("`\(option.name)` names a file elsewhere, which has to be put beside the policy")
+      return nil
+    case .namesFile:
       report.taken(place, "names another file, which was not copied")
       namesFiles = true
-      obstacles.append("`\(option)` names another file, which has to be put beside the policy")
-    } else {
-      report.taken(place)
+      obstacles.append("`\(option.name)` names another file, which has to be put beside the policy")
+    case .leftOut(let reason):
+      report.dropped(place, reason)
+      // The direction of a key may stand after the place of its contents.
+      return option.words.count == 3 && option.words[1] == "[inline]" ? OpenVPNOption(words: ["key-direction", option.words[2]]) : nil
+    case .unsupported(let reason):
+      report.dropped(place, reason, weight: .error)
+      obstacles.append("`\(option.name)`: \(reason)")
+      return nil
+    case .badArguments:
+      report.dropped(place, "too few or too many arguments", weight: .error)
+      obstacles.append("openvpn would refuse `\(option.name)` for the number of its arguments")
+      return nil
+    case .refused:
+      report.dropped(place, "runs programs, loads code, or reads or writes files; left out", weight: .warning)
+      return nil
+    case .unknown:
+      // The name of an unknown option is not shown: it may be a key without its block.
+      report.dropped(
+        KeyPath(text: path + (path.isEmpty ? "(line)" : "(option)"), line: line),
+        "not an option that is known to be harmless; left out", weight: .warning)
+      return nil
     }
+    return option
   }
-}
 
-/// The words of a line, split as OpenVPN does: at blanks, with quotes.
-private func words(of line: String) -> [String] {
-  var words: [String] = []
-  var word = ""
-  var quote: Character?
-  for character in line {
-    if let open = quote {
-      if character == open { quote = nil } else { word.append(character) }
-    } else if character == "\"" || character == "'" {
-      quote = character
-    } else if character == " " || character == "\t" {
-      if !word.isEmpty { words.append(word) }
-      word = ""
-    } else {
-      word.append(character)
-    }
+  private mutating func askForLogin(_ place: KeyPath, _ report: inout ImportReport) {
+    report.taken(place, "the server asks for a name and password")
+    asksForLogin = true
   }
-  return word.isEmpty ? words : words + [word]
 }
 
 extension ImportedTunnel {
@@ -132,6 +127,7 @@ extension ImportedTunnel {
     let file = addFile("\(name).ovpn", Array(copy.text.utf8), isSecret: true)
     provider = .installed("openvpn", credentials: [ProviderCredential(name: "config", path: file)], manifest)
     dns = copy.names.policy
+    obstacles += copy.obstacles
     if copy.asksForLogin {
       obstacles.append(
         "it needs a user name: add `options: { username: NAME }` to `installed`, and a file for root alone as `password` to `credentials`,"
@@ -160,6 +156,9 @@ extension ImportedTunnel {
     }
     provider = .command(up: up, down: ["/usr/bin/pkill", "--pidfile", pid], status: status, interface: link)
     obstacles += copy.obstacles
+    if copy.asksForLogin {
+      obstacles.append("it needs a name and password: put them into a file for root alone, and name it after `auth-user-pass`")
+    }
     report.note(
       "the provider of OpenVPN is not installed (package roamward-openvpn), or the file names others: the policy starts openvpn(8), which has to be installed, in \(shown(folder)); the tunnel counts as connected \(link == nil ? "while it runs" : "once its link is there")"
     )
@@ -170,8 +169,7 @@ extension ImportedTunnel {
   /// Names an identity of the profile in the OpenVPN file, or puts it there for the installed provider, unless that has its own keys.
   mutating func useOpenVPNIdentity(_ identity: ProfileIdentity?, _ report: inout ImportReport) {
     guard let i = files.firstIndex(where: { $0.name.hasSuffix(".ovpn") }) else { return }
-    let options = numberedLines(files[i].bytes).map { trimmed($0.text).split { $0 == " " || $0 == "\t" }.first.map(String.init) ?? "" }
-    if options.contains(where: ["pkcs12", "key", "<pkcs12>", "<key>"].contains) { return }
+    if OpenVPNFile(files[i].bytes).options.contains(where: { $0.name == "pkcs12" || $0.name == "key" }) { return }
     guard let identity else {
       return obstacles.append("the profile does not hold the identity (PKCS#12) that it names; name one with `pkcs12` in \(files[i].name)")
     }

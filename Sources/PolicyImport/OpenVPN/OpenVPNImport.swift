@@ -1,10 +1,14 @@
+import OpenVPNLanguage
+
 /// Reads an OpenVPN client configuration. The result is a policy that starts openvpn(8), and the file with its keys.
 package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   guard !bytes.contains(0) else { throw ImportFailure("this is no text") }
   var result = ImportResult(report: ImportReport(file: file))
   var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "openvpn", avoiding: options.taken)
-  let copy = copyOpenVPN(numberedLines(bytes), path: "", line: nil, &result.report)
-  if let manifest = options.openVPN, !copy.namesFiles {
+  var copy = OpenVPNCopy()
+  copy.take(OpenVPNFile(bytes), &result.report)
+  copy.finish()
+  if let manifest = options.openVPN, !copy.namesFiles, !copy.isLinkLayer {
     tunnel.useProvider(copy, manifest, &result.report)
   } else {
     tunnel.useOpenVPN(copy, folder: options.folder, &result.report)
@@ -34,7 +38,7 @@ func readOpenVPNVendor(
     tunnel.obstacles.append("the profile holds no OpenVPN options (VendorConfig)")
     return
   }
-  var copy = OpenVPNCopy(text: "client\n")
+  var copy = OpenVPNCopy(options: [OpenVPNOption(words: ["client"])])
   for entry in entries {
     let place = vendor.place.key(entry.key, line: entry.value.line ?? vendor.place.line)
     guard let value = entry.value.text else {
@@ -63,11 +67,10 @@ func readOpenVPNVendor(
       report.dropped(place, "not an option", weight: .error)
       continue
     }
-    let part = copyOpenVPN(lines.map { (0, $0) }, path: "\(vendor.place.text).", line: place.line, names: copy.names, &report)
-    copy.append(part)
+    copy.take(OpenVPNFile(Array(lines.joined(separator: "\n").utf8)), path: "\(vendor.place.text).", line: place.line, &report)
   }
-  if entries.isEmpty { copy.obstacles.append("the profile holds no OpenVPN options (VendorConfig)") }
-  if let manifest = options.openVPN, !copy.namesFiles {
+  if entries.isEmpty { copy.obstacles.append("the profile holds no OpenVPN options (VendorConfig)") } else { copy.finish() }
+  if let manifest = options.openVPN, !copy.namesFiles, !copy.isLinkLayer {
     tunnel.useProvider(copy, manifest, &report)
   } else {
     tunnel.useOpenVPN(copy, folder: options.folder, &report)
