@@ -249,7 +249,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     // WireGuard over IPv6: 40 bytes of IP, 8 of UDP, 32 of its own.
     settings.overhead = 80
     let domains = grant.search.compactMap { DomainName($0) }
-    let isFull = grant.routes.contains { $0.length == 0 }
+    let isFull = grant.routes.coverEverything
     if !grant.dns.isEmpty {
       settings.dns = DNSSettings(
         servers: Array(grant.dns.prefix(ProtocolLimits.servers)), searchDomains: domains, matchDomains: isFull ? [] : domains)

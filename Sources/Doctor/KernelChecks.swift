@@ -78,7 +78,8 @@ extension HostCheck {
       guard !names.isEmpty else { return [] }
       return [
         HostFinding(
-          "ipv6", .problem, "\(list(names)): the tunnel has an IPv6 address, but IPv6 is disabled on this host",
+          "ipv6", .risk,
+          "\(list(names)): the tunnel has an IPv6 address, but IPv6 is switched off on this host, so the tunnel has IPv4 alone",
           cure: "sysctl net.ipv6.conf.all.disable_ipv6=0, or remove the address from the tunnel's configuration")
       ]
     },
@@ -100,16 +101,6 @@ extension HostCheck {
 extension PolicySet {
   /// Tunnels that may connect.
   var enabled: [TunnelPolicy] { tunnels.filter(\.isEnabled) }
-}
-
-extension TunnelPolicy {
-  /// True if all traffic of some family goes through it.
-  var takesEverything: Bool {
-    if includesAllNetworks { return true }
-    if let routes { return routes.include.contains { $0.length == 0 } }
-    guard case .wireGuard(let provider) = provider else { return false }
-    return provider.configuration.peers.contains { peer in peer.allowedIPs.contains { $0.length == 0 } }
-  }
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -60,6 +60,11 @@ public struct IPAddress: Hashable, Sendable, Comparable {
   /// 224.0.0.0/4 or ff00::/8.
   public var isMulticast: Bool { family == .v4 ? low >> 28 == 0xe : high >> 56 == 0xff }
 
+  /// The IPv4 address in an IPv4-mapped one, ::ffff:0:0/96 (RFC 4291, 2.5.5.2); `nil` for any other.
+  public var mapped: IPAddress? {
+    family == .v6 && high == 0 && low >> 32 == 0xffff ? IPAddress(v4: UInt32(truncatingIfNeeded: low)) : nil
+  }
+
   public static func < (a: Self, b: Self) -> Bool { (a.family, a.high, a.low) < (b.family, b.high, b.low) }
 
   /// Keeps the first `length` bits and clears the rest.

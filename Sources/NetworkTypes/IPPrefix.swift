@@ -37,6 +37,41 @@ public struct IPPrefix: Hashable, Sendable, Comparable {
   public static func < (a: Self, b: Self) -> Bool { (a.address, a.length) < (b.address, b.length) }
 }
 
+extension Collection<IPPrefix> {
+  /// Whether the prefixes together contain every address of the family: in one prefix, in two halves, or in any other pieces.
+  ///
+  /// This is the one meaning of "everything". Two halves are a common way to be more specific than a default route.
+  public func coverEverything(of family: IPAddress.Family) -> Bool {
+    let everything = IPPrefix.everything(family)
+    // Without a piece at the beginning there is a gap: most lists end here.
+    guard contains(where: { $0.family == family && $0.address == everything.address }) else { return false }
+    // Neighbouring pieces merge into the prefix of both, in the order of addresses.
+    var merged: [IPPrefix] = []
+    for prefix in filter({ $0.family == family }).sorted() {
+      if let last = merged.last, last.contains(prefix) { continue }
+      merged.append(prefix)
+      while merged.count > 1, let both = merged[merged.count - 2].merged(with: merged[merged.count - 1]) {
+        merged.removeLast(2)
+        merged.append(both)
+      }
+    }
+    return merged == [everything]
+  }
+
+  /// Whether the prefixes contain every address of some family.
+  public var coverEverything: Bool { IPAddress.Family.allCases.contains { coverEverything(of: $0) } }
+}
+
+extension IPPrefix {
+  /// The prefix that consists of this one and the next one; `nil` if the two are no halves of one prefix.
+  fileprivate func merged(with next: IPPrefix) -> IPPrefix? {
+    guard length == next.length, length > 0, self != next, let both = IPPrefix(address, length: length - 1), both.contains(next) else {
+      return nil
+    }
+    return both
+  }
+}
+
 extension IPPrefix: LosslessStringConvertible {
   /// `ADDRESS/LENGTH`, or an address alone, which is its host prefix. Host bits may be set; they are cleared.
   public init?(_ text: String) {

@@ -22,7 +22,7 @@ func links(of tunnel: TunnelPolicy, ownAddresses: Set<IPAddress>) -> [LintFindin
 
 /// Programs that only ask a service to start a tunnel: its sockets are not in the tunnel's control group.
 private func unmarkedService(_ command: CommandProviderConfiguration, of tunnel: TunnelPolicy) -> [LintFinding] {
-  let isFull = tunnel.includesAllNetworks || tunnel.routes?.include.contains { $0.length == 0 } ?? false
+  let isFull = tunnel.includesAllNetworks || tunnel.routes?.include.coverEverything ?? false
   guard isFull || tunnel.guarding != .off, let program = command.up.first?.split(separator: "/").last.map(String.init),
     ["systemctl", "service", "nmcli", "swanctl", "ipsec", "busctl", "tailscale", "mullvad"].contains(program)
   else { return [] }

@@ -35,8 +35,7 @@ private func namesOutside(by index: Int, in tunnel: TunnelPolicy) -> [LintFindin
   let rule = tunnel.onDemand.rules[index]
   let subject = "rule \(index + 1) of `\(tunnel.name)`"
   let refused = tunnel.dnsInForce.refusesWhenDown ? tunnel.dnsInForce.ownDomains : []
-  let everything = [IPPrefix.everything(.v4), .everything(.v6)]
-  let isOpen = tunnel.dnsInForce.servers.isEmpty && !tunnel.namedPrefixes.contains { everything.contains($0) }
+  let isOpen = tunnel.dnsInForce.servers.isEmpty && !tunnel.namedPrefixes.coverEverything
   return tunnel.watchedEntries(of: rule).compactMap { entry -> LintFinding? in
     if entry.action == .connectAlways, isOpen {
       return LintFinding(

@@ -109,7 +109,7 @@ package final class SimulatedMachine {
     MachinePlatform(
       observe: { [unowned self] request throws(PlatformError) in
         log.request = request
-        return observe()
+        return observe(request)
       },
       observeResolver: { [unowned self] _ in ResolverObservation(file: state.observed.resolvConf, resolver: state.observed.resolver) },
       isAsObserved: { [unowned self] in isAsObserved() },
@@ -262,13 +262,16 @@ package final class SimulatedMachine {
       drop: { [unowned self] in pass("end the trial", by: life) { disk.trial = nil } })
   }
 
-  private func observe() -> Observation {
+  private func observe(_ request: ObservationRequest) -> Observation {
     log.observations += 1
     answerDevices()
     var snapshot = network
     if let time = localTime { snapshot.time = .known(time) }
     var observed = state.observed
     observed.unfinishedLinks = observed.kernel.unfinished(among: disk.unfinishedLinks)
+    // As on a real machine, a table that nobody asks for is not seen.
+    if request.firewall == .nothing { observed.firewall = .absent }
+    if request.nameCapture == .nothing { observed.nameCapture = .absent }
     return Observation(snapshot: snapshot, state: observed)
   }
 

@@ -33,13 +33,17 @@ package struct SimulatedState {
     observed.wireGuard[link] = device
   }
 
+  /// As an engine: each prefix moves to the last peer that names it.
   package mutating func configure(_ link: String, _ device: WireGuardDevice, anew: Bool) {
     let before = anew ? [] : observed.wireGuard[link]?.peers ?? []
+    var owners: [IPPrefix: WireGuardKey] = [:]
+    for peer in device.peers { for prefix in peer.allowedIPs { owners[prefix] = peer.publicKey } }
     observed.wireGuard[link] = WireGuardState(
       engine: device.engine, publicKey: device.publicKey, listenPort: device.listenPort ?? 40_000, firewallMark: device.firewallMark,
       peers: device.peers.map { peer in
         WireGuardState.Peer(
-          publicKey: peer.publicKey, presharedKey: peer.presharedKey, endpoint: peer.endpoint, allowedIPs: peer.allowedIPs,
+          publicKey: peer.publicKey, presharedKey: peer.presharedKey, endpoint: peer.endpoint,
+          allowedIPs: peer.allowedIPs.filter { owners[$0] == peer.publicKey }.uniqued(),
           persistentKeepalive: peer.persistentKeepalive, lastHandshake: before.first { $0.publicKey == peer.publicKey }?.lastHandshake ?? 0)
       })
   }
@@ -65,7 +69,12 @@ package struct SimulatedState {
     case .configureWireGuard(let link, let device): configure(link, device, anew: false)
     case .renewSessions(let link, let device): configure(link, device, anew: true)
     case .setMTU(let link, let mtu, _): change(link) { $0.mtu = mtu }
-    case .addAddress(let address, let link): observed.kernel.addresses.append(LinkAddress(link: link, address: address))
+    case .addAddress(let address, let link):
+      // IPv6 has each address of a link once, whatever its length.
+      let isPresent = observed.kernel.addresses.contains {
+        $0.link == link && (address.address.family == .v6 ? $0.address.address == address.address : $0.address == address)
+      }
+      if !isPresent { observed.kernel.addresses.append(LinkAddress(link: link, address: address)) }
     case .removeAddress(let address, let link): observed.kernel.addresses.removeAll { $0.link == link && $0.address == address }
     case .setUp(let link): change(link) { $0.flags |= 0x1_0001 }
     case .deleteLink(let link, _):

@@ -27,13 +27,16 @@ import Testing
     let armed = ["10.0.0.0/8", "10.1.2.3/32", "172.16.0.0/12", "192.168.4.0/24", "100.64.0.0/10", "fc00::/7", "fd00:1::/48"]
     for prefix in armed { #expect(obstacle(["10.0.0.0/8", prefix]) == nil, "\(prefix)") }
     let others = [
-      "0.0.0.0/0", "::/0", "8.0.0.0/8", "10.0.0.0/7", "172.0.0.0/8", "100.0.0.0/8", "198.51.100.0/24", "2001:db8::/32", "169.254.0.0/16",
+      "0.0.0.0/1", "8.0.0.0/8", "10.0.0.0/7", "172.0.0.0/8", "100.0.0.0/8", "198.51.100.0/24", "2001:db8::/32", "169.254.0.0/16",
       "fe80::/10", "fc00::/6",
     ]
     for prefix in others { #expect(obstacle(["10.0.0.0/8", prefix]) == .publicPrefix(Sample.prefix(prefix)), "\(prefix)") }
+    for pieces in [["0.0.0.0/0"], ["::/0"], ["0.0.0.0/1", "128.0.0.0/1"], ["::/1", "8000::/2", "c000::/2"]] {
+      #expect(obstacle(["10.0.0.0/8"] + pieces) == .everything, "\(pieces)")
+    }
     var whole = Sample.tunnel(rules: [Self.always], dns: Self.dns)
     whole.includesAllNetworks = true
-    #expect(whole.armingObstacle == .publicPrefix(.everything(.v4)))
+    #expect(whole.armingObstacle == .everything)
     #expect(Sample.tunnel(rules: [], dns: Self.dns).armingObstacle == nil, "AllowedIPs of the file")
   }
 

@@ -70,7 +70,7 @@ struct DoctorTests {
       $0.provider = .service(ServiceProviderConfiguration(.unit("work.service"), interface: "tun0"))
       $0.killSwitch = .always
     },
-    Ill(check: "ipv6", severity: .problem, cure: "disable_ipv6=0") { $0.kernel.isIPv6Disabled = true },
+    Ill(check: "ipv6", severity: .risk, cure: "disable_ipv6=0") { $0.kernel.isIPv6Disabled = true },
     Ill(check: "rp-filter", severity: .risk, cure: "net.ipv4.conf.wlan0.rp_filter=2") { $0.kernel.strictLinks = ["wlan0"] },
     Ill(check: "networkd-rules", severity: .risk, cure: "ManageForeignRoutingPolicyRules=no") { $0.networkd = NetworkdCondition() },
     Ill(check: "same-tunnel", severity: .problem, cure: "systemctl disable --now wg-quick@corp.service") {

@@ -98,7 +98,8 @@ extension AgentState {
   var underlayFit: UnderlayFit {
     UnderlayFit(
       seen.snapshot, isReversePathStrict: seen.state?.isReversePathStrict ?? false, others: seen.others, resolver: resolverChoice,
-      providers: seen.state?.providers ?? .unexamined, outerMTUs: seen.state?.kernel.outerMTUs(for: set.tunnels) ?? [:])
+      providers: seen.state?.providers ?? .unexamined, outerMTUs: seen.state?.kernel.outerMTUs(for: set.tunnels) ?? [:],
+      familiesOff: seen.state?.familiesOff ?? [])
   }
 
   /// The method by which name servers are set on this host now.
@@ -141,16 +142,17 @@ extension AgentState {
       .union(tunnels.ordered.contains { $0.policyInForce.bringsServers } ? [.searchDomains, .dnsServers] : [])
   }
 
-  /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here.
+  /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here. A table that the agent has
+  /// written is read, whatever it was written for.
   private var firewallDetail: FirewallDetail {
-    if !killSwitch.machine.programs.isEmpty { return .whole }
+    if repairs.hasFirewall || !killSwitch.machine.programs.isEmpty { return .whole }
     if set.tunnels.contains(where: { $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true }) { return .whole }
     guard let state = seen.state else { return .leftover }
     return state.firewall == .absent ? .nothing : .whole
   }
 
   private var captureDetail: FirewallDetail {
-    if set.tunnels.contains(where: { $0.dnsInForce.names == .capture }) { return .whole }
+    if repairs.hasNameCapture || set.tunnels.contains(where: { $0.dnsInForce.names == .capture }) { return .whole }
     guard let state = seen.state else { return .leftover }
     return state.nameCapture == .absent ? .nothing : .whole
   }
@@ -169,12 +171,6 @@ extension AgentState {
 
 extension TunnelPolicy {
   var bringsServers: Bool { !dnsInForce.servers.isEmpty }
-
-  fileprivate var takesEverything: Bool {
-    if includesAllNetworks || (routes?.include ?? []).contains(where: { $0.length == 0 }) { return true }
-    guard routes?.include.isEmpty ?? true, case .wireGuard(let provider) = provider else { return false }
-    return provider.configuration.peers.contains { $0.allowedIPs.contains { $0.length == 0 } }
-  }
 }
 
 // MARK: Reasons

@@ -33,6 +33,12 @@ struct RepairSchedule {
     return (admitted.steps, admitted.repairs.count)
   }
 
+  /// Whether the agent has written a firewall table, and not removed it since.
+  var hasFirewall: Bool { applied?.hasFirewall ?? false }
+
+  /// Whether the agent has written a redirection of names, and not removed it since.
+  var hasNameCapture: Bool { applied?.hasNameCapture ?? false }
+
   mutating func repairIsDue() { repairAt = nil }
 
   /// Bursts of repairs that have ended.

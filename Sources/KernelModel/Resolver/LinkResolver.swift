@@ -25,7 +25,8 @@ package struct LinkResolver: Hashable, Sendable {
   package var port: UInt16?
 
   package init(servers: [IPAddress] = [], domains: [Domain] = [], isDefaultRoute: Bool = false, port: UInt16? = nil) {
-    self.servers = servers
+    // systemd-resolved keeps each server once.
+    self.servers = servers.uniqued()
     self.domains = domains
     self.isDefaultRoute = isDefaultRoute
     self.port = port

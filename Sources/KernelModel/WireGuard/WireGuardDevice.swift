@@ -60,7 +60,7 @@ package struct WireGuardDevice: Hashable, Sendable {
     self.publicKey = publicKey
     self.listenPort = listenPort
     self.firewallMark = firewallMark
-    self.peers = peers
+    self.peers = peers.asEnginesKeep
   }
 
   /// Whether a device reported as `state` needs no change. Endpoints are ignored if the peer may have roamed: the engine manages a running
@@ -75,6 +75,23 @@ package struct WireGuardDevice: Hashable, Sendable {
       return other.presharedKey == peer.presharedKey && other.persistentKeepalive == peer.persistentKeepalive
         && (other.allowedIPs == peer.allowedIPs || Set(other.allowedIPs) == Set(peer.allowedIPs))
         && (peer.endpoint == nil || other.endpoint != nil)
+    }
+  }
+}
+
+extension [WireGuardPeer] {
+  /// The peers as every engine reports them after they were set: a prefix belongs to the last peer that names it, and to that once. An
+  /// IPv4 address that is written as IPv6 (RFC 4291, 2.5.5.2) is one of IPv4, because no IPv6 packet reaches it.
+  fileprivate var asEnginesKeep: [WireGuardPeer] {
+    var owners: [IPPrefix: Int] = [:]
+    for (place, peer) in enumerated() { for prefix in peer.allowedIPs { owners[prefix] = place } }
+    return enumerated().map { place, peer in
+      var peer = peer
+      peer.allowedIPs = peer.allowedIPs.filter { owners[$0] == place }.uniqued()
+      if let endpoint = peer.endpoint, let mapped = endpoint.address?.mapped {
+        peer.endpoint = Endpoint(host: .address(mapped), port: endpoint.port)
+      }
+      return peer
     }
   }
 }

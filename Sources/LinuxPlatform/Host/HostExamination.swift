@@ -55,7 +55,7 @@ extension KernelCondition {
     if case .unknown(let reason) = machine.firewall.observed { nftablesAbsence = reason }
     // Without root the answer would be that root is needed.
     markAbsence = geteuid() == 0 ? ProviderGroups.absence() : nil
-    isIPv6Disabled = text("/proc/sys/net/ipv6/conf/all/disable_ipv6") != "0\n"
+    isIPv6Disabled = isIPv6Off
     strictLinks = Folder.names(in: "/sys/class/net").filter { $0 != "lo" && checksReversePathStrictly($0) }
   }
 }

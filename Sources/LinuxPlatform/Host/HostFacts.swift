@@ -29,6 +29,12 @@ func checksReversePathStrictly(_ link: String) -> Bool {
   return values.max() == UInt8(ascii: "1")
 }
 
+/// Whether new links get no IPv6: it is switched off, or this kernel has none.
+var isIPv6Off: Bool {
+  let bytes = try? TextFile.read("/proc/sys/net/ipv6/conf/default/disable_ipv6", limit: 16)
+  return bytes.map { $0.first != UInt8(ascii: "0") } ?? true
+}
+
 /// The power source, from `/sys/class/power_supply`: mains that is online, else a battery that discharges, else mains.
 func powerSource(root: String = "/sys/class/power_supply") -> Fact<PowerSource> {
   func text(_ supply: String, _ attribute: String) -> String {

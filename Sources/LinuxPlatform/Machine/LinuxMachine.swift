@@ -116,6 +116,7 @@ package final class LinuxMachine {
     if need.followsSteps { firewall.isPlanned(need.firewall) }
     state.providers = providerGroups.state
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
+    if isIPv6Off { state.familiesOff = [.v6] }
     // Last: an answer that came meanwhile need not be polled for.
     for name in need.wireGuardLinks { state.wireGuard[name] = ahead.calling.state(of: name) { engines.state(of: $0, in: kernel) } }
     ahead.stepsFollow()

@@ -93,7 +93,7 @@ func judgeService(_ service: ServiceProviderConfiguration, of entry: Node.Entry,
   case .unit(let name) where !service.hasGroup:
     let (reason, cure) = ("\(name) has no processes whose packets could be marked", "name the service that carries the tunnel")
     refuseGuards(reason, help: cure)
-    if draft.routes?.isEnforced == true || draft.routes?.include.contains(where: { $0.length == 0 }) == true {
+    if draft.routes?.isEnforced == true || draft.routes?.include.coverEverything == true {
       refuse("routes", "\(reason), so a tunnel for everything would take them too", help: cure)
     }
     refuse("through", "\(reason), so none would go through another tunnel", help: cure)

@@ -25,6 +25,7 @@ extension DesiredState {
       let (routes, notes) = tunnelRoutes(tunnel, on: underlay, through: ordered.outer(of: tunnel))
       self.routes += routes
       self.notes += notes
+      if tunnel.level != .armed { remarks += tunnel.overlapRemarks(on: underlay) }
       if tunnel.level == .armed { remarks += armedRemarks(of: tunnel, on: underlay) }
       let families = Set(routes.map(\.destination.family)).sorted()
       rules += families.map {
@@ -40,7 +41,51 @@ extension DesiredState {
     refuseNames(of: ordered, down: down, on: underlay)
     watchNames(of: ordered, on: underlay)
     captureNames(of: up, down: down, on: underlay)
+    leaveOutOfNarrowLinks()
+    leaveOut(underlay.familiesOff)
     nameServer?.asksNetworkInside = ordered.contains(where: \.takesNamesInside)
+  }
+
+  /// Leaves IPv6 out of links that are too narrow for it (RFC 8200, 5): the kernel takes no IPv6 address there. What would go in is
+  /// unreachable.
+  private mutating func leaveOutOfNarrowLinks() {
+    for i in links.indices {
+      guard let mtu = links[i].mtu, mtu < 1280 else { continue }
+      let lost = links[i].addresses.filter { $0.address.family == .v6 }
+      if lost.isEmpty { continue }
+      let what = lost.map(\.description).joined(separator: ", ")
+      notes.append(
+        Remark(
+          .familyOff, of: links[i].tunnel,
+          "its MTU is \(mtu), and IPv6 needs 1280, so \(what) is left out and the IPv6 that it includes is unreachable; cure: a larger mtu")
+      )
+      links[i].addresses.removeAll { $0.address.family == .v6 }
+      for j in routes.indices where routes[j].link == links[i].name && routes[j].destination.family == .v6 {
+        routes[j].link = nil
+        routes[j].kind = .unreachable
+      }
+    }
+  }
+
+  /// Leaves out a family that this machine has switched off: no packet of it can leave, inside a tunnel or outside. A tunnel without any
+  /// other address cannot be up.
+  private mutating func leaveOut(_ families: Set<IPAddress.Family>) {
+    if families.isEmpty { return }
+    for i in links.indices {
+      let lost = links[i].addresses.filter { families.contains($0.address.family) }
+      if lost.isEmpty { continue }
+      let what = lost.map(\.description).joined(separator: ", ")
+      let names = Set(lost.map(\.address.family)).sorted().map { "IPv\($0.rawValue)" }.joined(separator: " and ")
+      let reason = "\(names) is switched off on this machine (sysctl net.ipv6.conf.default.disable_ipv6)"
+      if lost.count == links[i].addresses.count {
+        refusals[links[i].tunnel] = TunnelFailure(.familyOff, "\(reason), and the tunnel has no address but \(what)")
+      } else {
+        notes.append(Remark(.familyOff, of: links[i].tunnel, "\(reason), so \(what) and the routes of \(names) are left out"))
+      }
+      links[i].addresses.removeAll { families.contains($0.address.family) }
+    }
+    routes.removeAll { families.contains($0.destination.family) }
+    rules.removeAll { families.contains($0.family) }
   }
 
   /// Adds rules for other VPNs' own packets: they take the main table, as without our tunnels, unless a kill switch has to keep everything
@@ -76,7 +121,11 @@ extension DesiredLink {
       // 80 bytes, as above: enough for most protocols over UDP.
       self.init(
         name: link, tunnel: tunnel.policy.name, device: tunnel.device,
-        mtu: (tunnel.policy.mtu ?? brought.mtu).map(underlay.mtu) ?? underlay.mtu(afterOverhead: 80), addresses: brought.addresses)
+        mtu: (tunnel.policy.mtu ?? brought.mtu).map(underlay.mtu) ?? underlay.mtu(afterOverhead: 80),
+        // Alone, without the prefix that a server gives with it: of that, the kernel would make broadcast addresses.
+        addresses: brought.addresses.compactMap {
+          InterfaceAddress($0.address, prefixLength: $0.address.family.bitWidth)
+        })
     default:
       self.init(name: link, tunnel: tunnel.policy.name, device: .foreign, mtu: tunnel.policy.mtu.map(underlay.mtu))
     }

@@ -66,7 +66,7 @@ extension TunnelSetup {
 
   /// Whether the network's servers may only be asked through it: it takes everything and brings no servers, or its kill switch is active.
   var takesNamesInside: Bool {
-    isGuarding || level.hasRoutes && dns.servers.isEmpty && includedPrefixes.contains { $0.length == 0 }
+    isGuarding || level.hasRoutes && dns.servers.isEmpty && includedPrefixes.coverEverything
   }
 
   private static let privateNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"].compactMap {

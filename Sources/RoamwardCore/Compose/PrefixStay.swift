@@ -81,6 +81,18 @@ extension TunnelSetup {
     }
   }
 
+  /// What becomes of attached prefixes that overlap with named ones, unless the routes say so already (`tunnelRoutes`).
+  func overlapRemarks(on underlay: UnderlayFit) -> [Remark] {
+    let included = includedPrefixes
+    return underlay.attachedPrefixes.compactMap { prefix in
+      guard namedPrefix(overlapping: prefix) != nil, let stay = stay(of: prefix, on: underlay),
+        !(stay.isOutside && included.contains(prefix))
+      else { return nil }
+      let fate = stay.isOutside ? "stays outside" : "goes into the tunnel"
+      return Remark(.overlap, of: policy.name, "\(prefix), which this machine is attached to, \(fate), because \(stay.reason)")
+    }
+  }
+
   /// The reason why the tunnel may not start on this underlay: an attached prefix overlaps with a named one, and the policy says
   /// `on-overlap: refuse`. Excluded prefixes do not count. A network of this machine alone counts only if it contains the whole named
   /// prefix. A bridge for containers inside 172.16.0.0/12 is no conflict with another network.

@@ -106,7 +106,7 @@ extension RouteClaim {
       claimed = "what table \(rule.table) routes"
       reason = "that rule comes before \(name)'s"
     }
-    let takesAll = underlay.others.all.contains { $0.rules.contains(rule) && $0.prefixes.contains(.everything(rule.family)) }
+    let takesAll = underlay.others.all.contains { $0.rules.contains(rule) && $0.prefixes.coverEverything(of: rule.family) }
     self.init(
       tunnel: name, what: "\(claimed), by \(what)", fate: .outside, reason: reason + held,
       isNews: rule.table == Route.mainTable || takesAll)

@@ -85,7 +85,7 @@ extension TunnelSetup {
   fileprivate var familyForParity: IPAddress.Family? {
     let named = policy.namedPrefixes
     return IPAddress.Family.allCases.first { family in
-      !carries(family) && !named.contains { $0.family == family } && named.holdsEverything(of: family == .v4 ? .v6 : .v4)
+      !carries(family) && !named.contains { $0.family == family } && named.coverEverything(of: family == .v4 ? .v6 : .v4)
     }
   }
 
@@ -107,13 +107,6 @@ extension TunnelSetup {
   /// Whether the tunnel has an address of the family; a command's link is assumed to have both.
   func carries(_ family: IPAddress.Family) -> Bool {
     policy.provider.ownAddresses?.contains { $0.address.family == family } ?? true
-  }
-}
-
-extension [IPPrefix] {
-  /// Whether the prefixes include the whole family: in one prefix, or in two halves, a common way to be more specific than a default route.
-  func holdsEverything(of family: IPAddress.Family) -> Bool {
-    contains(.everything(family)) || Set(lazy.filter { $0.family == family && $0.length == 1 }).count == 2
   }
 }
 

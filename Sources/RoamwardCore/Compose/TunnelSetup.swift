@@ -81,7 +81,7 @@ extension TunnelPolicy {
   /// Whether it is known before the tunnel starts that it includes less than all addresses of each family.
   package var takesPart: Bool {
     guard let known = knownIncludes, !known.isEmpty else { return false }
-    return !IPAddress.Family.allCases.contains(where: known.holdsEverything)
+    return !known.coverEverything
   }
 }
 
@@ -116,6 +116,8 @@ package struct UnderlayFit: Equatable, Sendable {
   /// Whether reverse path filtering is strict. Packets from the gateway carry no mark when they arrive, so a strict check expects them from
   /// the tunnel and drops them.
   package var isReversePathStrict: Bool
+  /// Families that this machine has switched off.
+  package var familiesOff: Set<IPAddress.Family> = []
   /// The routes and rules of other VPNs on this machine.
   package var others: OtherVPNs
   /// The DNS backend of this host.
@@ -125,8 +127,9 @@ package struct UnderlayFit: Equatable, Sendable {
 
   package init(
     _ snapshot: NetworkSnapshot, isReversePathStrict: Bool = false, others: OtherVPNs = OtherVPNs(), resolver: ResolverChoice = .file,
-    providers: ProviderGroupState = .unexamined, outerMTUs: [String: UInt32] = [:]
+    providers: ProviderGroupState = .unexamined, outerMTUs: [String: UInt32] = [:], familiesOff: Set<IPAddress.Family> = []
   ) {
+    self.familiesOff = familiesOff
     self.providers = providers
     self.outerMTUs = outerMTUs
     self.isReversePathStrict = isReversePathStrict

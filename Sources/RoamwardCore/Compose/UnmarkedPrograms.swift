@@ -15,7 +15,7 @@ extension TunnelSetup {
 
   /// A remark on a tunnel that takes everything: also the packets that carry it.
   func markRemark(on underlay: UnderlayFit) -> Remark? {
-    guard policy.provider.opensOwnSockets, includedPrefixes.contains(where: { $0.length == 0 }),
+    guard policy.provider.opensOwnSockets, includedPrefixes.coverEverything,
       case .unavailable(let reason) = underlay.providers
     else { return nil }
     let mark = "0x\(String(Ownership.mark, radix: 16)) (openvpn: --mark \(Ownership.mark))"

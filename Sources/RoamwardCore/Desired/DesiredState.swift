@@ -77,7 +77,19 @@ package struct DesiredLink: Hashable, Sendable {
     self.tunnel = tunnel
     self.device = device
     self.mtu = mtu
-    self.addresses = addresses
+    self.addresses = addresses.asKernelKeeps
+  }
+}
+
+extension [InterfaceAddress] {
+  /// The addresses as the kernel reports them after they were set: each once, and in IPv6 each with the first of its lengths.
+  fileprivate var asKernelKeeps: [InterfaceAddress] {
+    var lengths: [IPAddress: Int] = [:]
+    return uniqued().filter { address in
+      guard address.address.family == .v6 else { return true }
+      if lengths[address.address] == nil { lengths[address.address] = address.prefixLength }
+      return lengths[address.address] == address.prefixLength
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 package import KernelModel
+package import NetworkTypes
 
 /// The observed state: the part of the machine that plans change.
 package struct ObservedState: Equatable, Sendable {
@@ -13,6 +14,8 @@ package struct ObservedState: Equatable, Sendable {
   /// Whether strict reverse path filtering is on: the kernel drops IPv4 packets that arrive by another link than an answer would take
   /// (`rp_filter` 1, RFC 3704 strict).
   package var isReversePathStrict = false
+  /// Families that this machine has switched off (`net.ipv6.conf.default.disable_ipv6`): new links get no addresses of them.
+  package var familiesOff: Set<IPAddress.Family> = []
   package var firewall = ObservedFirewall.absent
   /// The table that redirects DNS questions to our own name server.
   package var nameCapture = ObservedFirewall.absent

@@ -41,6 +41,12 @@ package struct AppliedState: Sendable {
     if case .table(let digest, _, _) = observed.nameCapture { captureDigest = digest }
   }
 
+  /// Whether a firewall table of ours is applied.
+  package var hasFirewall: Bool { firewallDigest != nil }
+
+  /// Whether a redirection of names to our name server is applied.
+  package var hasNameCapture: Bool { captureDigest != nil }
+
   /// Records a step that has succeeded.
   package mutating func take(_ step: Step) {
     switch step {

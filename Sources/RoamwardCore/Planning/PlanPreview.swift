@@ -29,11 +29,13 @@ package final class PlanPreview: Sendable {
     let setups = tunnels.atRest.setups
     let fit = UnderlayFit(
       tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice,
-      providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)))
+      providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)),
+      familiesOff: observed.familiesOff)
     desired = DesiredState(of: setups, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
     plan = Plan(from: observed, to: desired)
+    // `claims` tell of overlaps, too.
     self.remarks =
-      remarks + desired.remarks + desired.notes + others.collisions.map { Remark(.conflict, $0) }
+      remarks + desired.remarks.filter { $0.code != .overlap } + desired.notes + others.collisions.map { Remark(.conflict, $0) }
       + desired.refusals.sorted { $0.key < $1.key }.map { Remark($0.value.code, of: $0.key, $0.value.description) }
     claims = routeClaims(on: setups.filter { $0.level.hasRoutes }, in: observed.kernel, fit)
     resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil

@@ -12,7 +12,9 @@ package enum ArmingObstacle: Hashable, Sendable {
   case through(String)
   /// The tunnel includes no prefix.
   case noPrefix
-  /// The tunnel includes everything, or a prefix that is not private.
+  /// The tunnel includes all addresses of a family.
+  case everything
+  /// The tunnel includes a prefix that is not private.
   case publicPrefix(IPPrefix)
   /// The tunnel has no name servers.
   case noServer
@@ -33,7 +35,7 @@ extension ArmingObstacle: CustomStringConvertible {
     case .provider(let name): "only a WireGuard tunnel waits for its first packet, and its provider is `\(name)`"
     case .through(let outer): "it goes through \(outer), which would have to be up"
     case .noPrefix: "it includes no prefix"
-    case .publicPrefix(let prefix) where prefix.length == 0: "it includes everything"
+    case .everything: "it includes everything"
     case .publicPrefix(let prefix): "it includes \(prefix), which is not private"
     case .noServer: "it has no name servers, so no look-up goes into it"
     case .everyName: "its name servers answer every name"
@@ -49,7 +51,7 @@ extension ArmingObstacle: CustomStringConvertible {
     case .provider: "use `action: connect`, or the provider `wireguard`"
     case .through: "use `action: connect`, or remove `through:`"
     case .noPrefix: "name private prefixes in `routes: include:`"
-    case .publicPrefix: "include only private prefixes (RFC 1918, RFC 4193, RFC 6598), or use `action: connect`"
+    case .everything, .publicPrefix: "include only private prefixes (RFC 1918, RFC 4193, RFC 6598), or use `action: connect`"
     case .noServer: "name the tunnel's servers and domains: `dns: { servers: […], match-domains: […] }`"
     case .everyName: "name the tunnel's own domains in `dns: match-domains:`"
     case .serverOutside(let server): "add \(IPPrefix.host(server)) to `routes: include:`, or correct the server"
@@ -75,6 +77,20 @@ extension TunnelPolicy {
     return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
   }
 
+  /// The prefixes that can go into the tunnel, whatever its provider brings; `nil`: only its own programs know.
+  package var possibleIncludes: [IPPrefix]? {
+    if let known = knownIncludes { return known }
+    return switch provider {
+    case .installed(let provider): provider.allowance.routes
+    case .wireGuard(let provider): provider.configuration.peers.flatMap(\.allowedIPs)
+    case .command, .service: nil
+    }
+  }
+
+  /// Whether the policy, or the provider's own configuration, includes all addresses of a family, as far as that is known before the tunnel
+  /// starts.
+  package var takesEverything: Bool { knownIncludes?.coverEverything ?? false }
+
   /// The policy's name servers, else those of the provider's own configuration.
   package var dnsInForce: DNSPolicy {
     if let own = dns { return own }
@@ -92,6 +108,7 @@ extension TunnelPolicy {
     if let through { return .through(through.name) }
     let included = namedPrefixes
     if included.isEmpty { return .noPrefix }
+    if included.coverEverything { return .everything }
     if let open = included.first(where: { !$0.isArmable }) { return .publicPrefix(open) }
     let dns = dnsInForce
     if dns.servers.isEmpty { return .noServer }

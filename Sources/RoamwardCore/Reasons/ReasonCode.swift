@@ -85,6 +85,10 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case linkTaken = "link-taken"
   /// The machine is attached to a prefix of the tunnel, and `on-overlap` is `refuse`.
   case overlapRefused = "overlap-refused"
+  /// The tunnel has addresses of a family that this machine has switched off.
+  case familyOff = "family-off"
+  /// This network has no route to the endpoints of the tunnel's peers.
+  case endpointUnreachable = "endpoint-unreachable"
   /// Sockets of the tunnel's programs cannot be marked on this machine.
   case markUnavailable = "mark-unavailable"
 
@@ -94,6 +98,8 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case dnsLimited = "dns-limited"
   /// The tunnel's routes are not applied, or some addresses stay outside of them.
   case routesLimited = "routes-limited"
+  /// The machine is attached to a prefix that the tunnel includes; `on-overlap` decides where it goes.
+  case overlap
   /// The firewall cannot block what the policy asks for.
   case firewallUnavailable = "firewall-unavailable"
   /// Another program uses Roamward's objects, or keeps changing them.

@@ -1,0 +1,101 @@
+import SeededRandom
+import Testing
+
+/// Valid files that nobody writes on purpose, on the real kernel: what is desired is what reading back shows.
+@Suite("An odd file", .needsLab)
+struct OddFilesTests {
+  static let always = """
+    version: 1
+    tunnels:
+      corp:
+        provider: { wireguard: { config: corp.conf } }
+        on-demand: { rules: [{ action: connect }] }
+
+    """
+
+  /// The words of each script: `settles` waits until the tunnel is connected, and lives through repairs; then nothing may have been
+  /// repaired, no difference may be left, and a stop has to leave the machine as it was.
+  private let words = """
+    settles() {
+      start_agent
+      tunnel_is corp connected 60s
+      steps=$(counter steps)
+      # Each observation compares: repairs of what was just written would follow at once.
+      for _ in 1 2 3; do
+        observations=$(counter observations)
+        ip link add stir type veth peer name stirred
+        ip link del stir
+        within 5 eval '(( $(counter observations) > observations ))'
+      done
+      difference=$(dry diff 2>&1) || say "$1: differs: $difference"
+      [[ $(counter repairs) == 0 ]] || say "$1: $(counter repairs) repairs"
+      [[ $(counter steps) == "$steps" ]] || say "$1: $(counter steps) steps after $steps"
+      [[ $(stop_agent) == 0 ]] || say "$1: the agent failed"
+      within 5 as_before || say "$1: something is left"
+    }
+
+    """
+
+  @Test("connects, needs no repair, and leaves nothing")
+  func settles() throws {
+    let scene = try Scene(["corp.yaml": Self.always])
+    try scene.run("go cafe; remember; cp $policies/corp.conf original.conf; wg genkey | wg pubkey >other.key")
+    var random = SplitMix64(seed: 24)
+    var files = Self.known
+    for _ in 0..<16 { files.append(Self.odd(&random)) }
+    var script = words
+    for (number, file) in files.enumerated() {
+      script += """
+        sed -E '/^(Address|AllowedIPs|MTU) *=/d' original.conf |
+          sed 's|^\\[Interface\\].*|&\\n\(file.interface)|; s|^\\[Peer\\].*|&\\nAllowedIPs = \(file.allowed)|' >$policies/corp.conf
+        \(file.other.isEmpty ? "" : "printf '[Peer]\\nPublicKey = %s\\nEndpoint = 203.0.113.10:51999\\nAllowedIPs = \(file.other)\\n' \"$(<other.key)\" >>$policies/corp.conf")
+        printf '%s' '\(Self.always)\(file.policy)' >$policies/corp.yaml
+        settles 'file \(number): \(file.text)'
+
+        """
+    }
+    let seen = try scene.run(script + "say done\n", limit: 900)
+    #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[done]"], "\(seen)")
+  }
+
+  struct File {
+    var addresses: [String]
+    var allowed: String
+    var other = ""
+    var mtu: Int?
+    var policy = ""
+
+    var interface: String { (addresses.map { "Address = \($0)" } + (mtu.map { ["MTU = \($0)"] } ?? [])).joined(separator: "\\n") }
+    var text: String { "\(addresses.joined(separator: " ")) <- \(allowed) | \(other) \(policy)" }
+  }
+
+  static let known = [
+    File(addresses: ["10.77.0.2/32"], allowed: "0.0.0.0/1, 128.0.0.0/1"),
+    File(addresses: ["10.77.0.2/32"], allowed: "0.0.0.0/2, 64.0.0.0/2, 128.0.0.0/1"),
+    File(addresses: ["10.77.0.2/32", "fd00:77::2/128"], allowed: "0.0.0.0/1, 128.0.0.0/1, ::/1, 8000::/1"),
+    File(addresses: ["10.77.0.2/24"], allowed: "10.77.0.0/16", other: "10.77.0.0/16"),
+    File(addresses: ["10.77.0.2/24", "10.77.0.2/32", "fd00:77::2/64", "fd00:77::2/128"], allowed: "10.77.0.7/16, 10.77.0.0/16"),
+    File(addresses: ["10.77.0.2/32", "fd00:77::2/128"], allowed: "0.0.0.0/0, ::/0", mtu: 1000),
+    File(addresses: ["10.77.0.2/32"], allowed: "::ffff:10.77.0.0/112, 10.77.0.0/16"),
+    File(addresses: ["10.77.0.2/32"], allowed: "0.0.0.0/1, 128.0.0.0/1", policy: "    kill-switch: \"on\"\n"),
+  ]
+
+  static func odd(_ random: inout SplitMix64) -> File {
+    let prefixes = [
+      "0.0.0.0/0", "0.0.0.0/1", "128.0.0.0/1", "0.0.0.0/2", "64.0.0.0/2", "128.0.0.0/2", "192.0.0.0/2", "::/0", "::/1", "8000::/1",
+      "10.77.0.0/16", "10.77.0.9/24", "10.77.0.2/32", "fd00:77::/48", "fd00:77::5/64", "203.0.113.10/32", "203.0.113.0/24", "224.0.0.0/4",
+      "127.0.0.0/8", "::1/128", "fe80::/10", "ff00::/8", "255.255.255.255/32", "0.0.0.0/32", "::/128", "169.254.0.0/16",
+    ]
+    let addresses = ["10.77.0.2/32", "10.77.0.2/24", "10.77.0.3/24", "10.77.0.2/8", "fd00:77::2/64", "fd00:77::2/128", "fd00:77::3/128"]
+    let policies = [
+      "", "", "    kill-switch: \"on\"\n", "    routes: { include: [0.0.0.0/1, 128.0.0.0/1] }\n",
+      "    routes: { include: [default], exclude: [203.0.113.0/24, 203.0.113.0/25] }\n",
+      "    dns: { servers: [10.77.0.1, 10.77.0.1], search-domains: [corp.example] }\n",
+    ]
+    func some(_ most: Int, of list: [String]) -> [String] { (0..<1 + Int(random.next() % UInt64(most))).map { _ in random.pick(list) } }
+    return File(
+      addresses: some(4, of: addresses), allowed: some(6, of: prefixes).joined(separator: ", "),
+      other: random.chance(0.5) ? some(4, of: prefixes).joined(separator: ", ") : "", mtu: random.chance(0.2) ? 1279 : nil,
+      policy: random.pick(policies))
+  }
+}
