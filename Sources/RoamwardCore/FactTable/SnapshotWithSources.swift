@@ -43,7 +43,8 @@ package struct SnapshotWithSources: Equatable, Sendable {
   package var provenance: Provenance
 
   /// Merges the sources. Our own tunnels are not part of the underlay. Neither are links without carrier, or without an address that is
-  /// valid beyond the link (those of containers, by the hundred).
+  /// valid beyond the link (those of containers, by the hundred). The tunnels of others are no network either: one is primary only if no
+  /// other link has a default route.
   package init(_ sources: SnapshotInputs) {
     let kernel = sources.kernel
     let ours = Set(kernel.links.lazy.filter { Ownership.tunnel(ofAlias: $0.alias) != nil }.map(\.name))
@@ -53,9 +54,11 @@ package struct SnapshotWithSources: Equatable, Sendable {
       route.destination.length == 0 && route.kind == .unicast && route.table == Route.mainTable && !route.isDead
         && route.routeProtocol != Ownership.routeProtocol && route.link.map(names.contains) ?? false
     }
-    // The kernel's own order within a family is the metric; between families IPv4 goes first if both metrics are equal.
-    let ordered = defaults.sorted { (isBetter($0, than: $1)) }
-    let primary = ordered.first?.link
+    let ordered = defaults.inKernelOrder
+    // A modem's link may have the kind of a tunnel.
+    let overlays = Set(
+      usable.lazy.filter { kernel.isOverlay($0) && sources.mediums[$0.index]?.type != .cellular }.map(\.name))
+    let primary = (ordered.first { $0.link.map { !overlays.contains($0) } ?? false } ?? ordered.first)?.link
     var facts = FactGathering(sources)
     let addressesByLink = Dictionary(grouping: kernel.addresses) { $0.link }
     let links = usable.compactMap { link -> LinkFacts? in
@@ -79,7 +82,12 @@ extension NetworkSnapshot {
   package init(_ sources: SnapshotInputs) { self = SnapshotWithSources(sources).snapshot }
 }
 
-/// Orders by metric, lower first; then IPv4; then name, so that the order is deterministic.
-private func isBetter(_ a: Route, than b: Route) -> Bool {
-  (a.metric, a.destination.family, a.link ?? "") < (b.metric, b.destination.family, b.link ?? "")
+extension [Route] {
+  /// The order in which the kernel tries default routes: by the metric, and among equal metrics as it lists them. It has no order between
+  /// families: IPv4 goes first if both metrics are equal.
+  fileprivate var inKernelOrder: [Route] {
+    enumerated().sorted { a, b in
+      (a.element.metric, a.element.destination.family, a.offset) < (b.element.metric, b.element.destination.family, b.offset)
+    }.map(\.element)
+  }
 }

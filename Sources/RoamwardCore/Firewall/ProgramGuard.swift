@@ -30,29 +30,14 @@ package struct ProgramGuard: Hashable, Sendable {
     self.group = group
   }
 
-  /// Kinds of links (`IFLA_INFO_KIND`) whose packets a program carries: it hands them over to the program, or to the program's sockets.
-  private static let kindsOfPrograms: Set<String> = ["tun", "ppp", "ovpn", "ovpn-dco"]
-
-  /// Kinds of links that are tunnels. All others lead to the network itself, or to containers and virtual machines.
-  private static let kindsOfTunnels = kindsOfPrograms.union([
-    "wireguard", "xfrm", "vti", "vti6", "gre", "gretap", "ip6gre", "ip6gretap", "ipip", "sit", "ip6tnl", "l2tpeth", "fou", "vxlan",
-  ])
-
-  /// ARPHRD_PPP of linux/if_arp.h: a link that pppd(8) has made by its older interface has no kind.
-  private static let pointToPointProtocol: UInt16 = 512
-
   /// Whether this link may have the guard's traffic, by its kind.
-  package static func isTunnel(_ link: Link) -> Bool { has(link, kindsOfTunnels) }
-
-  private static func has(_ link: Link, _ kinds: Set<String>) -> Bool {
-    link.kind.map(kinds.contains) ?? (link.hardwareType == pointToPointProtocol)
-  }
+  package static func isTunnel(_ link: Link) -> Bool { link.isOfTunnelKind }
 
   /// Whether the link is the guard's. Our own links are not: they count when their tunnels are up.
   package func owns(_ link: Link) -> Bool {
     if Ownership.tunnel(ofAlias: link.alias) != nil { return false }
     if let name = self.link { return link.name == name && Self.isTunnel(link) }
-    return link.index.value > lastLinkBefore && link.master == nil && Self.has(link, Self.kindsOfPrograms)
+    return link.index.value > lastLinkBefore && link.master == nil && link.isOfProgram
   }
 }
 

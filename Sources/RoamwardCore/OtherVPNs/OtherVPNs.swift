@@ -75,7 +75,7 @@ package struct OtherVPNs: Equatable, Sendable {
   private mutating func collectLinks(_ kernel: KernelState, _ ownLinks: Set<String>) {
     let links = kernel.links.filter { link in
       Ownership.tunnel(ofAlias: link.alias) == nil && !ownLinks.contains(link.name)
-        && (link.isTunnel || KnownVPN.all.contains { $0.owns(link: link.name) })
+        && !kernel.isTranslator(link) && (link.isTunnel || KnownVPN.all.contains { $0.owns(link: link.name) })
     }
     guard !links.isEmpty else { return }
     var tablesByLink: [String: Set<UInt32>] = [:]
@@ -143,24 +143,12 @@ package struct OtherVPNs: Equatable, Sendable {
   }
 }
 
-extension Link {
-  /// Whether the link is a tunnel, from its kind; a TAP link is the cable of a virtual machine.
-  package var isTunnel: Bool {
-    switch kind {
-    case "wireguard", "amneziawg", "ovpn", "xfrm", "vti", "vti6", "ppp": true
-    // ARPHRD_NONE.
-    case "tun": hardwareType == 65534
-    default: false
-    }
-  }
-}
-
 extension OtherVPNs.VPN: CustomStringConvertible {
   /// The text for people: `Tailscale (tailscale0) routes 100.64.0.0/10 by rule 5270; not touched`.
   package var description: String {
-    let what =
-      prefixes.isEmpty
-      ? "" : " routes \(listed(prefixes.map { $0.length == 0 ? "everything (IPv\($0.family.rawValue))" : $0.description }))"
+    let whole = IPAddress.Family.allCases.filter(prefixes.coverEverything)
+    let rest = prefixes.filter { !whole.contains($0.family) }.map(\.description)
+    let what = prefixes.isEmpty ? "" : " routes \(listed(whole.map { "everything (IPv\($0.rawValue))" } + rest))"
     let by = detour.map { " by rule \($0.priority)" } ?? (prefixes.isEmpty ? "" : " in the main table")
     let whose = links.isEmpty ? name : "\(name) (\(links.joined(separator: ", ")))"
     return "\(whose)\(what.isEmpty ? " is here" + (by.isEmpty ? "" : "," + by) : what + by); not touched"
