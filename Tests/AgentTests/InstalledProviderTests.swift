@@ -44,7 +44,7 @@ import Testing
     #expect(life.states == ["plain connecting", "plain connected"])
     let kernel = life.machine.state.observed.kernel
     #expect(kernel.link(named: "plain")?.mtu == 1380 && kernel.link(named: "plain")?.alias == "roamward:plain")
-    #expect(kernel.addresses.map(\.address.description).contains("10.9.0.2/24"))
+    #expect(kernel.addresses.map(\.address.description).contains("10.9.0.2/32"), "without a route of its own")
     let routes = kernel.routes.filter { $0.link == "plain" }.map(\.destination.description)
     #expect(Set(routes) == ["10.0.0.0/8", "0.0.0.0/0"])
     #expect(kernel.routes.contains { $0.destination.description == "203.0.113.0/24" && $0.kind == .throw })

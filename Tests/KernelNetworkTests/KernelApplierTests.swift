@@ -22,6 +22,8 @@ struct KernelApplierTests {
       .addAddress(try #require(InterfaceAddress("2001:db8::2/64")), link: "lan0"),
       .setUp(link: "lan0"),
       .addRoute(Route(to: try #require(IPPrefix("10.20.0.0/16")), on: "lan0", table: 21001)),
+      // Addresses make no route to the gateway.
+      .addRoute(Route(to: try #require(IPPrefix("10.9.0.0/24")), on: "lan0", table: Route.mainTable)),
       .addRoute(Route(to: try #require(IPPrefix("10.30.0.0/16")), via: IPAddress("10.9.0.1"), on: "lan0", table: 21001, metric: 7)),
       .addRoute(Route(to: .everything(.v6), on: "lan0", table: 21001, metric: 1024)),
       .addRoute(Route(to: try #require(IPPrefix("2001:db8:1::/48")), kind: .unreachable, table: 21001, metric: 1024)),
@@ -48,7 +50,7 @@ struct KernelApplierTests {
       let addresses = Set(state.addresses.filter { $0.link == "lan0" }.map(\.address.description))
       #expect(addresses.isSuperset(of: ["10.9.0.2/24", "2001:db8::2/64"]))
       let wanted = Set(steps.compactMap { if case .addRoute(let route) = $0 { route } else { nil } })
-      #expect(Set(state.routes.filter { $0.table == 21001 }) == wanted)
+      #expect(Set(state.routes.filter { $0.routeProtocol == Ownership.routeProtocol }) == wanted)
       #expect(Set(state.rules.filter { $0.routeProtocol == 82 }) == [Self.rule, Self.rule6])
 
       let second = applier.apply(steps)

@@ -53,8 +53,10 @@ extension InstalledDriver {
   }
 
   func judge(_ settings: TunnelSettings) {
-    let judgement = SettingsJudgement(of: settings, for: policy(), allowance: configuration.allowance)
     let gateways = run.brought.gateways
+    var places = outlets.places()
+    places.hosts.formUnion(gateways)
+    let judgement = SettingsJudgement(of: settings, for: policy(), allowance: configuration.allowance, places: places)
     (run.brought, run.refused) = (judgement.brought, judgement.refused)
     run.brought.gateways = gateways
     run.brought.lastIncluded = run.brought.included

@@ -10,8 +10,9 @@ struct SettingsJudgement: Equatable {
   var brought = BroughtSettings()
   var refused: [RefusedSetting] = []
 
-  init(of wanted: TunnelSettings, for policy: TunnelPolicy, allowance: SettingsAllowance) {
-    takeAddresses(wanted.addresses)
+  /// `places`: the addresses that this machine and its networks use.
+  init(of wanted: TunnelSettings, for policy: TunnelPolicy, allowance: SettingsAllowance, places: PlacesInUse) {
+    takeAddresses(wanted.addresses, allowance, places)
     takeRoutes(wanted, policy, allowance)
     takeMTU(wanted, policy)
     if let dns = wanted.dns { takeNames(dns, policy, allowance) }
@@ -22,12 +23,19 @@ struct SettingsJudgement: Equatable {
     refused.append(RefusedSetting(setting: setting, value: value, code: code))
   }
 
-  private mutating func takeAddresses(_ addresses: [InterfaceAddress]) {
-    for address in addresses {
-      if address.address.isLoopback || address.address.isMulticast || address.address == .unspecified(address.address.family) {
+  /// An address is a destination that this machine takes for itself: it has to be one that the policy allows, or a private one that no
+  /// network at hand has.
+  private mutating func takeAddresses(_ addresses: [InterfaceAddress], _ allowance: SettingsAllowance, _ places: PlacesInUse) {
+    for address in addresses.uniqued() {
+      let own = address.address
+      if !own.isOfOneHost {
         refuse("addresses", "\(address)", code: "invalid")
-      } else if !brought.addresses.contains(address) {
+      } else if places.hosts.contains(own) {
+        refuse("addresses", "\(address)", code: "taken")
+      } else if allowance.routes.contains(where: { $0.contains(own) }) || own.isPrivate && !places.isAttached(own) {
         brought.addresses.append(address)
+      } else {
+        refuse("addresses", "\(address)")
       }
     }
   }
@@ -79,8 +87,48 @@ struct SettingsJudgement: Equatable {
       matched = allowance.domains
     }
     if matched.isEmpty, !dns.matchDomains.isEmpty { return refuse("dns") }
-    brought.dns = DNSPolicy(servers: dns.servers, searchDomains: dns.searchDomains.filter(isAllowed), matchDomains: matched)
+    let servers = dns.servers.uniqued()
+    let usable = servers.filter(\.canServeNames)
+    for server in servers where !usable.contains(server) { refuse("servers", "\(server)", code: "invalid") }
+    if usable.isEmpty, !servers.isEmpty { return }
+    brought.dns = DNSPolicy(servers: usable, searchDomains: dns.searchDomains.filter(isAllowed), matchDomains: matched)
   }
+}
+
+/// The addresses that this machine and its networks use, which no provider may take.
+struct PlacesInUse: Equatable {
+  /// Prefixes that the machine is attached to.
+  var attached: [IPPrefix] = []
+  /// The machine's own addresses outside of tunnels, its gateways and name servers, and the gateways of the provider itself.
+  var hosts: Set<IPAddress> = []
+
+  init() {}
+
+  init(_ snapshot: NetworkSnapshot) {
+    attached = snapshot.links.flatMap(\.addresses).map(\.onLinkPrefix).uniqued()
+    for link in snapshot.links {
+      hosts.formUnion(link.addresses.map(\.address))
+      hosts.formUnion(link.gateways)
+      hosts.formUnion(link.dnsServers.value ?? [])
+    }
+  }
+
+  func isAttached(_ address: IPAddress) -> Bool { attached.contains { $0.contains(address) } }
+}
+
+extension IPAddress {
+  /// Whether one host can have the address: it is neither unspecified nor loopback, neither multicast nor broadcast nor reserved (RFC 1112,
+  /// RFC 6890).
+  fileprivate var isOfOneHost: Bool {
+    if isLoopback || isMulticast || mapped != nil { return false }
+    return family == .v4 ? (1..<240).contains(low >> 24) : self != .unspecified(.v6)
+  }
+
+  /// Whether a name server of a tunnel can have the address: one of a host other than this machine.
+  fileprivate var canServeNames: Bool { isOfOneHost && self != NameServerSettings.addressOnLink }
+
+  /// Whether the address is private (RFC 1918, RFC 4193), shared (RFC 6598) or link-local: no public service has it.
+  fileprivate var isPrivate: Bool { IPPrefix.host(self).isArmable || isLinkLocal }
 }
 
 extension TunnelPolicy {
@@ -104,6 +152,7 @@ extension RefusedSetting {
     let what = value.isEmpty ? "\(setting)" : "\(setting) \(value)"
     return switch code.description {
     case "policy": "the provider asks for \(what), which the policy does not allow"
+    case "taken": "the provider asks for \(what), which this machine or its network has already"
     case "unsupported": "the provider asks for \(what), which this version does not set"
     default: "the provider asks for \(what), which is not valid here"
     }

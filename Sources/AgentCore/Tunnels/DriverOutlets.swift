@@ -12,4 +12,6 @@ struct DriverOutlets {
   let cause: () -> ReasonCode
   /// The way of the tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
   let outerWay: () -> OuterWay?
+  /// The addresses that this machine and its networks use.
+  var places: () -> PlacesInUse = { PlacesInUse() }
 }

@@ -21,14 +21,18 @@ package struct FirewallTable: Hashable, Sendable {
     }
   }
 
-  /// A tunnel's link and its own addresses; packets to them may not arrive by another link.
+  /// A tunnel's link, which is a way for packets that a kill switch blocks elsewhere.
   package struct Inside: Hashable, Sendable {
     package var link: String
+    /// Its own addresses; packets to them may not arrive by another link.
     package var addresses: [IPAddress]
+    /// The destinations for which it is a way; `nil`: for all.
+    package var prefixes: [IPPrefix]?
 
-    package init(link: String, addresses: [IPAddress]) {
+    package init(link: String, addresses: [IPAddress], prefixes: [IPPrefix]? = nil) {
       self.link = link
       self.addresses = addresses
+      self.prefixes = prefixes
     }
   }
 
@@ -79,7 +83,7 @@ package struct FirewallTable: Hashable, Sendable {
   }
 
   /// Whether the kill switch covers all addresses of a family.
-  package func guardsAll(_ family: IPAddress.Family) -> Bool { guards.contains { $0.prefixes.contains(.everything(family)) } }
+  package func guardsAll(_ family: IPAddress.Family) -> Bool { guards.contains { $0.prefixes.coverEverything(of: family) } }
 
   /// Whether the kill switch covers all addresses of both families.
   package var guardsAll: Bool { IPAddress.Family.allCases.allSatisfy(guardsAll) }
@@ -108,7 +112,8 @@ extension FirewallTable: CustomStringConvertible {
   /// The text for people: `10.0.0.0/8 flows through corp or not at all; neighbours in 192.168.7.0/24 are reached`.
   package var description: String {
     var parts = guards.map { guarded in
-      let what = guarded.prefixes.allSatisfy { $0.length == 0 } ? "everything" : guarded.prefixes.map(\.description).joined(separator: ", ")
+      let isEverything = IPAddress.Family.allCases.allSatisfy(guarded.prefixes.coverEverything)
+      let what = isEverything ? "everything" : guarded.prefixes.map(\.description).joined(separator: ", ")
       return "\(what) flows through \(guarded.tunnel) or not at all"
     }
     let excluded = guards.flatMap(\.excluded)

@@ -138,8 +138,14 @@ extension FirewallTable {
     return links.isEmpty ? [] : [set(links)]
   }
 
-  /// 3: packets into our tunnels that are up.
-  private var intoTunnels: [String] { insides.isEmpty ? [] : ["oifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
+  /// 3: packets into our tunnels that are up, into each only to the destinations that its own policy may include.
+  private var intoTunnels: [String] {
+    let open = insides.filter { $0.prefixes == nil }.map { "\"\($0.link)\"" }
+    let limited = insides.flatMap { inside in
+      addresses(inside.prefixes ?? [], outgoing: true).map { "oifname \"\(inside.link)\" \($0)" }
+    }
+    return (open.isEmpty ? [] : ["oifname \(set(open)) accept"]) + limited
+  }
 
   private var outOfTunnels: [String] { insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) accept"] }
 

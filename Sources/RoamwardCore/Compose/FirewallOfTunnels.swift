@@ -28,7 +28,20 @@ extension FirewallTable {
       }
       .compactMap(Inside.init)
     }
+    for i in insides.indices { insides[i].prefixes = way(into: insides[i].link, among: tunnels) }
     if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
+  }
+
+  /// The destinations for which a tunnel is a way past the kill switches of others: those that its own policy may include, whatever its
+  /// provider does. `nil`: it is one for all.
+  private func way(into link: String, among tunnels: [TunnelSetup]) -> [IPPrefix]? {
+    guard let tunnel = tunnels.first(where: { $0.link == link }), guards.contains(where: { $0.tunnel != tunnel.policy.name }),
+      let prefixes = tunnel.policy.possibleIncludes, !IPAddress.Family.allCases.allSatisfy(prefixes.coverEverything)
+    else { return nil }
+    let inner = tunnels.filter { $0.policy.through?.name == tunnel.policy.name && $0.isRunning }
+    // Packets of a tunnel through this one go to its endpoints, which only programs may know.
+    if inner.contains(where: \.endpoints.isEmpty) { return nil }
+    return (prefixes + inner.flatMap(\.endpoints).map { .host($0) }).uniqued().sorted()
   }
 
   /// Adds guards: each blocks everything, the local network too, except through its link or one of our tunnels.
@@ -86,7 +99,7 @@ extension TunnelSetup {
 
   fileprivate var isOfPrograms: Bool { policy.isEnabled && policy.provider.opensOwnSockets }
 
-  fileprivate var takesEverything: Bool { includedPrefixes.contains { $0.length == 0 } }
+  fileprivate var takesEverything: Bool { includedPrefixes.coverEverything }
 
   /// Whether its addresses exist, and nothing else on this machine has them or reaches them: they can be protected before its peer answers,
   /// which it may never do.

@@ -14,6 +14,12 @@ package enum AddressMessage {
     static let local: UInt16 = 2
     static let flags: UInt16 = 8
   }
+
+  /// `IFA_F_*` of linux/if_addr.h.
+  enum Flag {
+    static let noDuplicateDetection: UInt32 = 0x2
+    static let noPrefixRoute: UInt32 = 0x200
+  }
 }
 
 extension LinkAddress {
@@ -48,20 +54,25 @@ extension NetlinkWriter {
     }
   }
 
-  /// IPv6 addresses are usable at once: duplicate address detection is pointless on a tunnel (`IFA_F_NODAD`).
+  /// The address makes no route: what goes into a tunnel is in the tunnel's own table alone, whatever prefix length a server sends. IPv6
+  /// addresses are usable at once: duplicate address detection is pointless on a tunnel.
   package mutating func addAddress(_ address: InterfaceAddress, toLink index: UInt32, sequence: UInt32, flags: UInt16) {
     let flags = flags | NetlinkMessage.Flag.create | NetlinkMessage.Flag.exclusive
     message(AddressMessage.new, flags: flags, sequence: sequence) {
-      $0.addressBody(address, index: index, flags: address.address.family == .v6 ? 0x2 : 0)
+      let isV6 = address.address.family == .v6
+      $0.addressBody(address, index: index)
+      $0.attribute(
+        AddressMessage.Attribute.flags,
+        host32: AddressMessage.Flag.noPrefixRoute | (isV6 ? AddressMessage.Flag.noDuplicateDetection : 0))
     }
   }
 
   package mutating func removeAddress(_ address: InterfaceAddress, fromLink index: UInt32, sequence: UInt32, flags: UInt16) {
-    message(AddressMessage.delete, flags: flags, sequence: sequence) { $0.addressBody(address, index: index, flags: 0) }
+    message(AddressMessage.delete, flags: flags, sequence: sequence) { $0.addressBody(address, index: index) }
   }
 
-  private mutating func addressBody(_ address: InterfaceAddress, index: UInt32, flags: UInt8) {
-    raw([address.address.family.addressFamily, UInt8(address.prefixLength), flags, 0])
+  private mutating func addressBody(_ address: InterfaceAddress, index: UInt32) {
+    raw([address.address.family.addressFamily, UInt8(address.prefixLength), 0, 0])
     host32(index)
     attribute(AddressMessage.Attribute.local, address.address)
     attribute(AddressMessage.Attribute.address, address.address)
