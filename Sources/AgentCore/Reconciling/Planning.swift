@@ -145,6 +145,7 @@ extension AgentState {
       if let obstacle = failure ?? open.obstacles[tunnel.policy.name], tunnel.machine.level > .nothing {
         return [(tunnel, .failed(obstacle))]
       }
+      if case .awaitingPeer = tunnel.machine.state, let obstacle = obstacle(of: tunnel) { return [(tunnel, .failed(obstacle))] }
       if open.steps.contains(where: tunnel.owns) { return [] }
       return (tunnel.setup.level > .nothing && !isAwaitingResolver(tunnel) ? [(tunnel, .applied)] : [])
         + (tunnel.machine.level == .nothing && tunnel.isReleased ? [(tunnel, .removed)] : [])

@@ -26,6 +26,8 @@ final class Reconciler {
     state.tunnels.surroundings = TunnelSurroundings(
       changed: { [weak self] in self?.lookAgain() }, publish: { [announcer] in announcer.publish(.provider($0, $1)) },
       outerWay: { [tunnels = state.tunnels] in tunnels.outerWay(of: $0) },
+      places: { [weak self] in self.map { PlacesInUse($0.state.seen.snapshot) } ?? PlacesInUse() },
+      obstacle: { [weak self] tunnel in self?.state.obstacle(of: tunnel) },
       cause: { [weak self] tunnel in
         guard let self else { return .stopping }
         return state.reason(for: tunnel, at: now, wallClock: wallClock).code

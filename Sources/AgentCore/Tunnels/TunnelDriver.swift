@@ -36,8 +36,8 @@ protocol TunnelDriver: AnyObject {
   var wantsNewSessions: Bool { get }
   /// Notes that the step was applied, or was needless.
   func sessionsBegan()
-  /// The address families of its peers' endpoints; `nil`: not known.
-  var endpointFamilies: Set<IPAddress.Family>? { get }
+  /// The addresses of its peers' endpoints, as far as the agent knows them.
+  var endpoints: [IPAddress] { get }
   /// Takes in new facts of the same network, for example its name servers.
   func learn(_ underlay: LinkFacts?)
   /// The present state of its device alone; `nil`: the device does not show whether the peer answers.
@@ -103,7 +103,7 @@ extension TunnelDriver {
   func renewSessions(on underlay: LinkFacts?) { probePeer(on: underlay) }
   var wantsNewSessions: Bool { false }
   func sessionsBegan() {}
-  var endpointFamilies: Set<IPAddress.Family>? { nil }
+  var endpoints: [IPAddress] { [] }
   func learn(_ underlay: LinkFacts?) {}
   func readDevice() -> WireGuardState? { nil }
   var nextQuestion: Moment? { nil }

@@ -170,8 +170,8 @@ final class TunnelSupervisor {
   func handle(_ event: TunnelMachine.Event, on underlay: LinkFacts?) {
     self.underlay = underlay
     let (before, status) = (machine.state, machine.status)
-    let event = isIdleInstead(of: event) ? .idle : event
     let now = platform.clock.now()
+    let event = isIdleInstead(of: event) ? .idle : event == .tick ? knownReason(at: now) ?? event : event
     let effects = machine.handle(lookup.turn(event, in: machine.state, rest: rest, at: now), at: now)
     lookup.follow(machine.state)
     noteTime(before, status)
@@ -181,6 +181,12 @@ final class TunnelSupervisor {
     if !endsWhenIdle { sampling.endMeasuring() }
     if machine.state != .armed { packets = PacketWatch() }
     carryOut(effects, on: underlay)
+  }
+
+  /// The failure of a tunnel whose peer has not answered on this network in time, if this machine knows why.
+  private func knownReason(at now: Moment) -> TunnelMachine.Event? {
+    guard case .reasserting(let deadline?) = machine.state, deadline <= now else { return nil }
+    return surroundings.obstacle(self).map { .failed($0) }
   }
 
   private func carryOut(_ effects: [TunnelMachine.Effect], on underlay: LinkFacts?) {
@@ -257,7 +263,13 @@ final class TunnelSupervisor {
   }
 
   /// The families of its peers' endpoints while it is connected; `nil`: not known, or not connected.
-  var endpointFamilies: Set<IPAddress.Family>? { machine.state == .connected ? driver?.endpointFamilies : nil }
+  var endpointFamilies: Set<IPAddress.Family>? {
+    let families = machine.state == .connected ? Set(endpoints.map(\.family)) : []
+    return families.isEmpty ? nil : families
+  }
+
+  /// The addresses of its peers' endpoints, as far as the agent knows them.
+  var endpoints: [IPAddress] { driver?.endpoints ?? [] }
 
   /// Whether the change concerns this tunnel: a change of the other family's path does not.
   func isConcerned(by news: (event: TunnelMachine.Event, paths: Set<IPAddress.Family>)) -> Bool {
@@ -363,7 +375,7 @@ final class TunnelSupervisor {
         surroundings.publish(policy.name, news)
       },
       cause: { [weak self] in self.map { $0.cause } ?? .stopping },
-      outerWay: { [weak self] in self.flatMap { $0.surroundings.outerWay($0.policy) } })
+      outerWay: { [weak self] in self.flatMap { $0.surroundings.outerWay($0.policy) } }, places: surroundings.places)
     driver = policy.provider.driver(
       of: { [weak self, policy] in self?.policy ?? policy }, named: policy.name, platform: platform, outlets: outlets)
   }

@@ -9,6 +9,10 @@ struct TunnelSurroundings {
   var publish: (String, ProviderNews) -> Void = { _, _ in }
   /// The way of a tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
   var outerWay: (TunnelPolicy) -> OuterWay? = { _ in nil }
+  /// The addresses that this machine and its networks use.
+  var places: () -> PlacesInUse = { PlacesInUse() }
+  /// Why no peer of a tunnel can answer on this network, as far as this machine knows.
+  var obstacle: (TunnelSupervisor) -> TunnelFailure? = { _ in nil }
   /// The reason of rules and people for a tunnel's state.
   var cause: (TunnelSupervisor) -> ReasonCode = { _ in .undecided }
 }

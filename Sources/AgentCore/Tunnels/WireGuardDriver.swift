@@ -243,10 +243,8 @@ final class WireGuardDriver: TunnelDriver {
 
   func sessionsBegan() { wantsNewSessions = false }
 
-  var endpointFamilies: Set<IPAddress.Family>? {
-    let families = Set(device?.peers.compactMap { $0.endpoint?.address?.family } ?? [])
-    return families.isEmpty ? nil : families
-  }
+  /// Endpoints of another network are resolved again first.
+  var endpoints: [IPAddress] { isRenewing ? [] : device?.peers.compactMap { $0.endpoint?.address } ?? [] }
 
   func readDevice() -> WireGuardState? { device == nil ? nil : platform.machine.readDevice(link) }
 

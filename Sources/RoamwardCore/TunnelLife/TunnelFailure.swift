@@ -22,8 +22,8 @@ package struct TunnelFailure: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether the network at hand is to blame, so that the failure of a session is none of the tunnel's own parts.
-  var isOfNetwork: Bool { code == .endpointUnresolved }
+  var isOfNetwork: Bool { [.endpointUnresolved, .endpointUnreachable].contains(code) }
 
   /// Whether no session could begin, which the device alone cannot disprove.
-  var isOfSession: Bool { [.endpointUnresolved, .peerTimeout, .noNetwork].contains(code) }
+  var isOfSession: Bool { [.endpointUnresolved, .endpointUnreachable, .peerTimeout, .noNetwork].contains(code) }
 }
