@@ -108,7 +108,8 @@ package struct SpawnedProgram {
       }
     }
     let process = clinux_spawn_in_group(
-      group.number, program, &argv, &envp, numbers, Int32(numbers.count), company == .session ? 1 : 0, umask.map { Int32($0) } ?? -1, isSeparate ? 1 : 0)
+      group.number, program, &argv, &envp, numbers, Int32(numbers.count), company == .session ? 1 : 0, umask.map { Int32($0) } ?? -1,
+      isSeparate ? 1 : 0)
     if process < 0 { throw .last("start \(program)") }
     withExtendedLifetime(descriptors) {}
     return process

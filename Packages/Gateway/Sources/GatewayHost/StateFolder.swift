@@ -129,7 +129,11 @@ package struct StateFolder: Hashable, Sendable {
   /// The text that everybody accepts at a login; `nil`: there is none.
   package func loginBanner() -> String? {
     guard let bytes = try? TextFile.read("\(path)/banner", limit: 1024), !bytes.isEmpty else { return nil }
-    return String(decoding: bytes, as: UTF8.self)
+    // The client shows it: lines and tabs are all that it needs of control characters.
+    let shown = String(decoding: bytes, as: UTF8.self).unicodeScalars.filter { scalar in
+      scalar.properties.generalCategory != .control || scalar == "\n" || scalar == "\t"
+    }
+    return shown.isEmpty ? nil : String(String.UnicodeScalarView(shown))
   }
 
   package var relayPath: String { "\(path)/relay" }

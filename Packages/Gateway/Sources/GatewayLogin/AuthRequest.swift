@@ -67,7 +67,7 @@ package enum AuthRequest: Hashable, Sendable {
 
   package init(_ frame: LoginFrame) throws(LoginFrameError) {
     switch frame.kind {
-    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, 0...1024))
+    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, 0...1024, lines: true))
     case 2: self = .credential(number: try frame.number(), name: try frame.name(2))
     case 3: self = .token(number: try frame.number(), hash: try frame.value(2, 32...32))
     case 4: self = .code(number: try frame.number(), code: try frame.value(2, 0...ClientMessage.secretLimit))
@@ -152,7 +152,7 @@ package enum AuthReply: Hashable, Sendable {
     switch frame.kind {
     case 1:
       let port = frame[2] == nil ? nil : try frame.value(2, 2...2)
-      self = .start(identity: try frame.text(1, 1...16_384), relayTo: port.map { UInt16($0[0]) << 8 | UInt16($0[1]) })
+      self = .start(identity: try frame.text(1, 1...16_384, lines: true), relayTo: port.map { UInt16($0[0]) << 8 | UInt16($0[1]) })
     case 14: self = .listener
     case 2:
       var refusal: LoginRefusal?
@@ -176,7 +176,7 @@ package enum AuthReply: Hashable, Sendable {
     case 5:
       guard let refusal = LoginRefusal(rawValue: try frame.value(2, 1...1)[0]) else { throw .field }
       return .refused(refusal)
-    case 6: return .unsuitable(try frame.text(2, 0...GatewayMessage.textLimit))
+    case 6: return .unsuitable(try frame.text(2, 0...GatewayMessage.textLimit, lines: true))
     case 7: return .bound(try LoginGrant(try LoginFrame(body: try frame.value(2, 3...LoginFrame.limit + 2).dropFirst(2))))
     case 8: return .unbound
     case 9: return .unavailable

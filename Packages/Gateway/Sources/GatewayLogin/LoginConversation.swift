@@ -17,6 +17,9 @@ package struct LoginAccount: Hashable, Sendable {
     self.questions = questions
   }
 
+  /// Whether its first factor alone does not log in.
+  var needsCode: Bool { questions.contains(.code) }
+
   package enum Question: Hashable, Sendable {
     case code
     case newPassword
@@ -237,7 +240,7 @@ extension LoginConversation {
     guard let question = session.account.questions.first, question.method == method else { return fail(.format) }
     switch question {
     case .code:
-      if let wait = limits.begin(session.name, from: address, at: now) { return pause(wait, at: now) }
+      if let wait = limits.begin(session.name, codeOf: session.account.user, from: address, at: now) { return pause(wait, at: now) }
       state = .checkingCode(session, since: now)
       return [.checkCode(user: session.account.user, code: value)]
     case .newPassword:
@@ -256,14 +259,14 @@ extension LoginConversation {
     switch (state, answer) {
     case (.checkingPassword(let check), _): return receive(answer, of: check, &limits, at: now)
     case (.checkingToken(let hello, let since), .account(let account)):
-      limits.succeed(nil, from: address)
+      limits.succeed(nil, from: address, at: now)
       return identified(Session(hello: hello, account: account, name: nil, factors: [.token]), since: since, at: now)
     case (.awaitingPage(let hello), .visit(let page)):
       state = .visiting(hello)
       limit = now + .seconds(Int64(page.seconds)) + Self.providerPatience
       return [.send(.visit(page))]
     case (.visiting(let hello), .account(let account)):
-      limits.succeed(nil, from: address)
+      limits.succeed(nil, from: address, at: now)
       return identified(Session(hello: hello, account: account, name: nil, factors: [.openID]), since: now, at: now)
     // The gateway has noted it: it knows the name.
     case (.visiting, .refused): return hold(.failed(.wrong, retryAfter: 0), now, now, .close)
@@ -272,7 +275,7 @@ extension LoginConversation {
     case (.checkingCode(let session, let since), .refused(let refusal)):
       return refuse(refusal, session.name ?? "", since: since, at: now)
     case (.checkingCode(var session, let since), .accepted):
-      limits.succeed(session.name, from: address)
+      limits.succeed(session.name, codeOf: session.account.user, from: address, at: now)
       session.factors.append(.code)
       session.account.questions.removeFirst()
       return identified(session, since: since, at: now)
@@ -298,7 +301,7 @@ extension LoginConversation {
   private func withdraw(_ limits: inout LoginLimits) {
     switch state {
     case .checkingToken, .awaitingPage, .visiting: limits.withdraw(nil, from: address)
-    case .checkingCode(let session, _): limits.withdraw(session.name, from: address)
+    case .checkingCode(let session, _): limits.withdraw(session.name, codeOf: session.account.user, from: address)
     default: break
     }
   }

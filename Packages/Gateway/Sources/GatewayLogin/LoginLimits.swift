@@ -13,6 +13,8 @@ package struct LoginLimits: Sendable {
     case name(String)
     /// Any name from one place.
     case place(IPPrefix)
+    /// The codes of a user, from anywhere, whatever the first factor was: who gets so far has proven one, and guesses (RFC 4226, 7.3).
+    case code(Int64)
 
     /// The failures without a pause, and the longest pause in seconds.
     var allowance: (free: Int, longest: Int64) {
@@ -20,6 +22,7 @@ package struct LoginLimits: Sendable {
       case .nameAt: (5, 900)
       case .name: (50, 30)
       case .place: (20, 300)
+      case .code: (5, 300)
       }
     }
   }
@@ -35,7 +38,12 @@ package struct LoginLimits: Sendable {
   /// A subject without a new failure for so long is forgotten.
   package static let memory = Duration.seconds(3600)
 
+  /// A place where a name has logged in is not paused with the name for so long: a stranger cannot keep its person out there.
+  package static let lately = Duration.seconds(30 * 86_400)
+
   private var entries: [Subject: Entry] = [:]
+  /// The last whole login of a name from a place.
+  private var logins: [Subject: Moment] = [:]
 
   package init() {}
 
@@ -46,14 +54,19 @@ package struct LoginLimits: Sendable {
     IPPrefix(address, length: address.family == .v4 ? 32 : 64) ?? .host(address)
   }
 
-  private func subjects(_ name: String?, _ address: IPAddress) -> [Subject] {
+  private func subjects(_ name: String?, _ user: Int64?, _ address: IPAddress) -> [Subject] {
     let place = Self.place(of: address)
-    return (name.map { [.nameAt($0, place), .name($0)] } ?? []) + [.place(place)]
+    return (name.map { [.nameAt($0.lowercased(), place), .name($0.lowercased())] } ?? []) + [.place(place)]
+      + (user.map { [.code($0)] } ?? [])
   }
 
-  /// Begins an attempt. Returns the seconds to wait if there is a pause; the attempt is none then. `name`: `nil` for a token.
-  package mutating func begin(_ name: String?, from address: IPAddress, at now: Moment) -> UInt16? {
-    let subjects = subjects(name?.lowercased(), address)
+  /// Begins an attempt. Returns the seconds to wait if there is a pause; the attempt is none then. `name`: `nil` for a token. `user`: whose
+  /// code it is.
+  package mutating func begin(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress, at now: Moment) -> UInt16? {
+    var subjects = subjects(name, user, address)
+    if let login = subjects.compactMap({ logins[$0] }).first, now - login < Self.lately {
+      subjects.removeAll { if case .name = $0 { true } else { false } }
+    }
     let end = subjects.compactMap { entries[$0]?.end }.max() ?? now
     if end > now { return UInt16(clamping: (end - now).components.seconds + 1) }
     for subject in subjects { count(subject, at: now) }
@@ -71,16 +84,24 @@ package struct LoginLimits: Sendable {
     entries[subject] = entry
   }
 
-  /// Ends an attempt that was right.
-  package mutating func succeed(_ name: String?, from address: IPAddress) {
-    for subject in subjects(name?.lowercased(), address) {
+  /// Ends the last attempt of a login that was right as a whole.
+  package mutating func succeed(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress, at now: Moment) {
+    for subject in subjects(name, user, address) {
       if case .place = subject { undo(subject) } else { entries[subject] = nil }
+      if case .nameAt = subject { noteLogin(subject, at: now) }
     }
   }
 
+  private mutating func noteLogin(_ subject: Subject, at now: Moment) {
+    if logins[subject] == nil, logins.count >= Self.capacity {
+      for (old, _) in logins.sorted(by: { $0.value < $1.value }).prefix(Self.capacity / 8) { logins[old] = nil }
+    }
+    logins[subject] = now
+  }
+
   /// Ends an attempt that was not judged.
-  package mutating func withdraw(_ name: String?, from address: IPAddress) {
-    for subject in subjects(name?.lowercased(), address) { undo(subject) }
+  package mutating func withdraw(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress) {
+    for subject in subjects(name, user, address) { undo(subject) }
   }
 
   /// The longest pause after attempts that a service could not judge, as a power of two of seconds: no client waits long once it is back.
@@ -88,7 +109,7 @@ package struct LoginLimits: Sendable {
 
   /// Ends an attempt that counts, though no service has judged it: the pause is a short one.
   package mutating func shorten(_ name: String?, from address: IPAddress) {
-    for subject in subjects(name?.lowercased(), address) {
+    for subject in subjects(name, nil, address) {
       guard var entry = entries[subject] else { continue }
       entry.failures = min(entry.failures, subject.allowance.free + Self.shortPause)
       entry.end = min(entry.end, entry.last + .seconds(Int64(1) << Self.shortPause))

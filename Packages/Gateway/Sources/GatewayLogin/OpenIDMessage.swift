@@ -33,8 +33,8 @@ package struct OpenIDClient: Hashable, Sendable {
     userClaim = try frame.text(4, value)
     groupsClaim = try frame.text(5, value)
     scopes = try frame.text(6, 1...65_535).split(separator: " ").map(String.init)
-    groups = try frame.text(7, 0...65_535).split(separator: "\n").map(String.init)
-    authorities = frame[8] == nil ? nil : try frame.text(8, 1...SignInLimits.authorities)
+    groups = try frame.text(7, 0...65_535, lines: true).split(separator: "\n").map(String.init)
+    authorities = frame[8] == nil ? nil : try frame.text(8, 1...SignInLimits.authorities, lines: true)
   }
 
   fileprivate var frame: LoginFrame {
@@ -135,7 +135,7 @@ package enum OpenIDReport: Hashable, Sendable {
 
   package init(_ frame: LoginFrame) throws(LoginFrameError) {
     switch frame.kind {
-    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, 0...Self.textLimit))
+    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, 0...Self.textLimit, lines: true))
     case 2:
       guard case .visit(let page) = try GatewayMessage(LoginFrame(body: try frame.value(2, 3...LoginFrame.limit + 2).dropFirst(2))) else {
         throw .field
@@ -149,7 +149,7 @@ package enum OpenIDReport: Hashable, Sendable {
       self = .identity(number: try frame.number(), identity)
     case 4: self = .denied(number: try frame.number())
     case 5: self = .expired(number: try frame.number())
-    case 6: self = .failed(number: try frame.number(), try frame.text(2, 0...Self.textLimit))
+    case 6: self = .failed(number: try frame.number(), try frame.text(2, 0...Self.textLimit, lines: true))
     case 7: self = .checked(number: try frame.number())
     default: throw .kind
     }

@@ -89,13 +89,13 @@ package enum PAMReport: Hashable, Sendable {
   package init(_ frame: LoginFrame) throws(LoginFrameError) {
     let text = 0...PAMLimits.text
     switch frame.kind {
-    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, text))
-    case 2: self = .prompt(text: Self.printable(try frame.text(1, text)), echo: try frame.value(2, 1...1)[0] == 1)
-    case 3: self = .accepted(notes: Self.printable(try frame.text(1, 0...PAMLimits.notes)))
+    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.anyText(1, text))
+    case 2: self = .prompt(text: Self.printable(try frame.anyText(1, text)), echo: try frame.value(2, 1...1)[0] == 1)
+    case 3: self = .accepted(notes: Self.printable(try frame.anyText(1, 0...PAMLimits.notes)))
     case 4:
       guard let refusal = LoginRefusal(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
       self = .refused(refusal)
-    case 5: self = .unavailable(Self.printable(try frame.text(1, text)))
+    case 5: self = .unavailable(Self.printable(try frame.anyText(1, text)))
     default: throw .kind
     }
   }

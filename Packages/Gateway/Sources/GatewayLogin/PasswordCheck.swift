@@ -33,7 +33,12 @@ extension LoginConversation {
     switch answer {
     case .account where check.judge == .serviceForDecoy: return end(.failed(.wrong, retryAfter: 0), check, now)
     case .account(let account):
-      limits.succeed(check.name, from: address)
+      if account.needsCode {
+        // The password was right and is no failure, but the login is not at its end: what was counted before stays.
+        limits.withdraw(check.name, from: address)
+      } else {
+        limits.succeed(check.name, from: address, at: now)
+      }
       let session = Session(hello: check.hello, account: account, name: check.name, factors: check.factors)
       return identified(session, since: check.since, at: now)
     case .prompt(let text, let echo):

@@ -77,6 +77,7 @@ package final class PostgreSQLEngine: StoreEngine {
 
   @discardableResult package func run(_ statement: String, _ values: [SQLValue]) throws(StoreError) -> [[SQLValue]] {
     let texts = values.map(Self.text)
+    if texts.contains(where: { $0?.utf8.contains(0) ?? false }) { throw StoreError("store: PostgreSQL holds no text with U+0000") }
     // Zero-terminated copies, alive until the statement has run.
     let copies = texts.map { text in text.map { ContiguousArray($0.utf8CString) } }
     let result = Self.withPointers(to: copies[...], []) {
@@ -103,7 +104,7 @@ package final class PostgreSQLEngine: StoreEngine {
     return copy.withUnsafeBufferPointer { withPointers(to: rest.dropFirst(), pointers + [$0.baseAddress], body) }
   }
 
-  /// A parameter in PostgreSQL's text form; `nil` is NULL.
+  /// A parameter in PostgreSQL's text form; `nil` is NULL. It has no NUL (`run`).
   private static func text(_ value: SQLValue) -> String? {
     switch value {
     case .null: nil

@@ -86,7 +86,7 @@ package final class SQLiteEngine: StoreEngine {
       switch value {
       case .null: sqlite3_bind_null(statement, place)
       case .integer(let number): sqlite3_bind_int64(statement, place, number)
-      case .text(let text): sqlite3_bind_text(statement, place, text, -1, copying)
+      case .text(let text): sqlite3_bind_text(statement, place, text, Int32(text.utf8.count), copying)
       case .bytes(let bytes): sqlite3_bind_blob(statement, place, bytes, Int32(bytes.count), copying)
       }
     if status != SQLITE_OK { throw failure() }
@@ -95,7 +95,11 @@ package final class SQLiteEngine: StoreEngine {
   private static func value(of statement: OpaquePointer, at place: Int32) -> SQLValue {
     switch sqlite3_column_type(statement, place) {
     case SQLITE_INTEGER: .integer(sqlite3_column_int64(statement, place))
-    case SQLITE_TEXT: .text(sqlite3_column_text(statement, place).map { String(cString: $0) } ?? "")
+    case SQLITE_TEXT:
+      .text(
+        String(
+          decoding: UnsafeBufferPointer(start: sqlite3_column_text(statement, place), count: Int(sqlite3_column_bytes(statement, place))),
+          as: UTF8.self))
     case SQLITE_BLOB:
       .bytes(
         [UInt8](UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, place), count: Int(sqlite3_column_bytes(statement, place)))))

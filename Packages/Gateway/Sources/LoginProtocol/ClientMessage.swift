@@ -116,9 +116,23 @@ extension LoginFrame {
     return ends[0]...ends[1]
   }
 
-  /// Valid UTF-8.
-  package func text(_ tag: UInt8, _ lengths: ClosedRange<Int>) throws(LoginFrameError) -> String {
+  /// Valid UTF-8 without control characters: names and addresses are shown, stored and logged. `lines`: it may have line ends and tabs.
+  package func text(_ tag: UInt8, _ lengths: ClosedRange<Int>, lines: Bool = false) throws(LoginFrameError) -> String {
+    guard let text = Self.text(try value(tag, lengths), lines: lines) else { throw .field }
+    return text
+  }
+
+  /// Valid UTF-8 with any characters, for a text that the caller makes printable.
+  package func anyText(_ tag: UInt8, _ lengths: ClosedRange<Int>) throws(LoginFrameError) -> String {
     guard let text = String(validating: try value(tag, lengths), as: UTF8.self) else { throw .field }
     return text
+  }
+
+  static func text(_ bytes: [UInt8], lines: Bool = false) -> String? {
+    guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+    let isClean = text.unicodeScalars.allSatisfy { scalar in
+      scalar.properties.generalCategory != .control || lines && (scalar == "\n" || scalar == "\t")
+    }
+    return isClean ? text : nil
   }
 }

@@ -68,7 +68,7 @@ package enum GatewayMessage: Hashable, Sendable {
         self = .visit(try SignInPage(frame))
         return
       }
-      let text = try frame.text(2, 0...Self.textLimit)
+      let text = try frame.text(2, 0...Self.textLimit, lines: true)
       self = method == .prompt ? .prompt(text: text, echo: try frame.value(3, 1...1)[0] == 1) : .more(method, text: text)
     case Kind.done: self = .done(try LoginGrant(frame))
     case Kind.failed:

@@ -64,7 +64,7 @@ package struct GatewaySite: Hashable, Sendable {
       return Array(rest.prefix(length))
     }
     func text(_ lengths: ClosedRange<Int>) throws(LoginFrameError) -> String {
-      guard let text = String(validating: try part(lengths), as: UTF8.self) else { throw .field }
+      guard let text = LoginFrame.text(try part(lengths)) else { throw .field }
       return text
     }
     guard rest.count >= 32 else { throw .field }

@@ -71,7 +71,9 @@ package struct IDTokenCheck: Hashable, Sendable {
     guard let subject = claims["sub"]?.string, (1...SignInLimits.subject).contains(subject.utf8.count),
       subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
     else { throw ProviderFault("the ID token has no usable subject (sub)") }
-    guard let name = value(client.userClaim, in: claims)?.string, (1...OpenIDSettings.valueLimit).contains(name.utf8.count) else {
+    guard let name = value(client.userClaim, in: claims)?.string, (1...OpenIDSettings.valueLimit).contains(name.utf8.count),
+      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else {
       throw ProviderFault(
         "the ID token has no claim \(client.userClaim) with a name; ask the provider for it by a scope, or choose another --user-claim")
     }

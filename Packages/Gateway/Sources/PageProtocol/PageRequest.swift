@@ -89,7 +89,7 @@ package enum PageRequest: Hashable, Sendable {
 
   package init(_ frame: LoginFrame) throws(LoginFrameError) {
     switch frame.kind {
-    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, 0...1024))
+    case 1: self = .hello(trouble: frame[1] == nil ? nil : try frame.text(1, 0...1024, lines: true))
     case 2: self = .ended(connection: try frame.integer(1))
     default: self = .ask(number: try frame.integer(2), connection: try frame.integer(1), try Self.question(frame))
     }
@@ -162,7 +162,7 @@ package enum PageReply: Hashable, Sendable {
     case 3:
       self = .answer(
         number: try frame.integer(1), status: try frame.value(2, 2...2).reduce(0) { $0 << 8 | UInt16($1) },
-        body: try frame.text(3, 0...Self.bodyLimit))
+        body: try frame.text(3, 0...Self.bodyLimit, lines: true))
     default: throw .kind
     }
   }

@@ -160,6 +160,19 @@ import Testing
     #expect(try store.problems() == [])
   }
 
+  @Test("whatever a text has in it, the audit log is as it was written", arguments: Kind.all) func texts(kind: Kind) throws {
+    let database = try Database(kind)
+    let store = try GatewayStore(try database.open(), creating: true)
+    var random = SplitMix64(seed: 4)
+    let pieces = ["bob", "\0", "\n", "\u{1b}[2J", "e\u{301}", "\u{202e}", "'", "\\", "𝒳", "\u{85}", " lock alice", "\u{fffd}"]
+    for number in 0..<60 {
+      let text = (0..<Int.random(in: 0..<6, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
+      try store.record([AuditEntry.Record(actor: text, verb: "login refused", object: text, detail: text)], at: Int64(number))
+    }
+    #expect(try store.verifyAudit().broken == nil)
+    #expect(try store.problems() == [])
+  }
+
   @Test("a changed row of the audit log is found and named; so is a broken reference", arguments: Kind.all)
   func tampering(kind: Kind) throws {
     let database = try Database(kind)

@@ -1,3 +1,5 @@
+internal import NetworkTypes
+
 /// A digest of 32 bytes (SHA-256), which the caller supplies: the core links no library.
 package typealias Digest = @Sendable ([UInt8]) -> [UInt8]
 
@@ -31,6 +33,13 @@ package struct AuditEntry: Hashable, Sendable {
       self.object = object
       self.detail = detail
     }
+
+    /// The record without control characters, which are written as `\u{0}`.
+    var escaped: Record {
+      Record(
+        actor: NetworkTypes.escaped(actor), verb: NetworkTypes.escaped(verb), object: NetworkTypes.escaped(object),
+        detail: NetworkTypes.escaped(detail))
+    }
   }
 }
 
@@ -52,6 +61,8 @@ package struct AuditChain: Sendable {
   }
 
   package mutating func append(_ record: AuditEntry.Record, at time: Int64) -> AuditEntry {
+    // A store cannot hold every text, and the hash has to be of what it holds.
+    let record = record.escaped
     var entry = AuditEntry(sequence: length + 1, time: time, record: record, hash: [])
     entry.hash = digest(entry.hashed(after: head))
     (length, head) = (entry.sequence, entry.hash)
