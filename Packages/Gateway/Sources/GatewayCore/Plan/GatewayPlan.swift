@@ -9,6 +9,8 @@ package enum GatewayOwnership {
   package static let alias = "roamward-gateway"
   /// `rtm_protocol` of the gateway's routes; 83 is unassigned in linux/rtnetlink.h.
   package static let routeProtocol: UInt8 = 83
+  /// The metric of the route of a pool into the link. Not 0, which the kernel reads back as another number for IPv6.
+  package static let firstMetric: UInt32 = 1
   /// The metric of the route that makes a pool unreachable without its link: the link's own route always wins.
   package static let lastMetric: UInt32 = 4_278_198_272
 }
@@ -34,10 +36,14 @@ package struct GatewayState: Hashable, Sendable {
     let everybody = directory.settings(for: .everybody)?.pushed
     mtu = everybody?.mtu ?? 1420
     addresses = pools.compactMap(\.gateway)
-    routes = pools.map {
-      Route(
-        to: $0.prefix, kind: .unreachable, metric: GatewayOwnership.lastMetric, routeProtocol: GatewayOwnership.routeProtocol)
+    // Addresses make no route of their own. Without the link a pool is unreachable.
+    let own = pools.filter { $0.gateway != nil }.map { [link] in
+      Route(to: $0.prefix, on: link, metric: GatewayOwnership.firstMetric, routeProtocol: GatewayOwnership.routeProtocol)
     }
+    let unreachable = pools.map {
+      Route(to: $0.prefix, kind: .unreachable, metric: GatewayOwnership.lastMetric, routeProtocol: GatewayOwnership.routeProtocol)
+    }
+    routes = own + unreachable
     table = GatewayTable(directory, link: link, at: now)
   }
 
