@@ -92,10 +92,10 @@ package struct GatewayPlan: Hashable, Sendable {
 
   /// The steps that remove everything of the gateway's from the kernel.
   package init(cleaning kernel: KernelState) {
-    steps = kernel.links.filter { $0.alias == GatewayOwnership.alias }.map {
-      .deleteLink($0.name, $0.kind == "wireguard" ? .kernel : .userspace)
-    }
-    steps += Self.ownRoutes(kernel).map { .removeRoute($0) }
+    let links = kernel.links.filter { $0.alias == GatewayOwnership.alias }
+    steps = links.map { .deleteLink($0.name, $0.kind == "wireguard" ? .kernel : .userspace) }
+    // A link takes its routes with it.
+    steps += Self.ownRoutes(kernel).filter { route in !links.contains { $0.name == route.link } }.map { .removeRoute($0) }
   }
 
   private static func ownRoutes(_ kernel: KernelState) -> [Route] {
