@@ -31,6 +31,9 @@ package struct PolicyFileSystem: Sendable {
   package var read: @Sendable (_ path: String, _ limit: Int) throws(FileFailure) -> (bytes: [UInt8], status: Status)
   /// The status of a file with a secret, of which no copy is kept; `nil`: as of any other file.
   package var statusOfSecret: (@Sendable (_ path: String) throws(FileFailure) -> Status)?
+  /// All that the kernel passes on the way to an absolute path, from `/` on: folders, symbolic links, and last the file; `nil`: only the
+  /// file itself is known.
+  package var way: (@Sendable (_ path: String) throws(FileFailure) -> [Waypoint])?
   /// The base of relative paths.
   package var workingDirectory: @Sendable () -> String
 
