@@ -1,11 +1,14 @@
 internal import Glibc
 package import LinuxIO
 
-/// A listening TCP socket for both families, at every address of the machine.
+/// A listening TCP socket for both families, at every address of the machine; for IPv4 where the kernel has no IPv6.
 package enum ListeningSocket {
   /// `link`: packets that come in by another link do not reach it (SO_BINDTODEVICE of socket(7), without a capability since Linux 5.7).
   package static func make(port: UInt16, link: String? = nil) throws(SystemError) -> FileDescriptor {
-    let number = socket(AF_INET6, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    var number = socket(AF_INET6, kind, 0)
+    let isFour = number < 0 && errno == EAFNOSUPPORT
+    if isFour { number = socket(AF_INET, kind, 0) }
     guard number >= 0 else { throw .last("make a TCP socket") }
     let file = FileDescriptor(owning: number)
     var (on, off): (Int32, Int32) = (1, 0)
@@ -16,20 +19,32 @@ package enum ListeningSocket {
     setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
     setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &queue, 4)
     setsockopt(number, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &silence, 4)
-    setsockopt(number, Int32(IPPROTO_IPV6), Int32(IPV6_V6ONLY), &off, 4)
+    if !isFour { setsockopt(number, Int32(IPPROTO_IPV6), Int32(IPV6_V6ONLY), &off, 4) }
     if let link {
       guard setsockopt(number, SOL_SOCKET, SO_BINDTODEVICE, link, socklen_t(link.utf8.count)) == 0 else {
         throw .last("bind a socket to \(link)")
       }
     }
+    guard (isFour ? bindFour(number, port) : bindSix(number, port)) == 0 else { throw .last("bind to TCP port \(port)") }
+    guard listen(number, 128) == 0 else { throw .last("listen at TCP port \(port)") }
+    return file
+  }
+
+  private static func bindSix(_ number: Int32, _ port: UInt16) -> Int32 {
     var address = sockaddr_in6()
     address.sin6_family = sa_family_t(AF_INET6)
     address.sin6_port = port.bigEndian
-    let result = withUnsafePointer(to: &address) {
+    return withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.bind(number, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) }
     }
-    guard result == 0 else { throw .last("bind to TCP port \(port)") }
-    guard listen(number, 128) == 0 else { throw .last("listen at TCP port \(port)") }
-    return file
+  }
+
+  private static func bindFour(_ number: Int32, _ port: UInt16) -> Int32 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.bind(number, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+    }
   }
 }
