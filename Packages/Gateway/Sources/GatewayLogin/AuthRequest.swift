@@ -232,7 +232,7 @@ extension LoginFrame {
     var questions: [LoginAccount.Question] = []
     if self[5] != nil { questions.append(.code) }
     if self[6] != nil { questions.append(.newPassword) }
-    if self[7] != nil { questions.append(.banner(try text(7, 0...GatewayMessage.textLimit))) }
+    if self[7] != nil { questions.append(.banner(try text(7, 0...GatewayMessage.textLimit, lines: true))) }
     return LoginAccount(user: try integer(3), token: self[4] == nil ? nil : try integer(4), questions: questions)
   }
 }
