@@ -1,5 +1,6 @@
 package import GatewayCore
 package import GatewayStore
+internal import Glibc
 internal import KernelModel
 internal import KernelNetwork
 internal import KeyMemory
@@ -123,12 +124,20 @@ package struct HostExamination {
     condition.pamProblems = PAMExamination.problems(folder)
     condition.notForwarded = view.directory.families.filter { !Forwarding.isOn($0) }
     guard condition.hasRightKey, view.directory.site != nil else { return condition }
-    let state = try desired()
-    condition.isFirewallIntact = try GatewayFirewall(folder).drift(to: state.table) == .none
-    let plan = try kernel().plan(to: state)
-    condition.leftSteps = plan.conflict.map { [$0] } ?? plan.steps.map(\.description)
+    // A gateway that runs takes a change of a moment ago, and repairs what others change: only what stays is a finding.
+    let end = Moment.now + Self.patience
+    repeat {
+      let state = try desired()
+      condition.isFirewallIntact = try GatewayFirewall(folder).drift(to: state.table) == .none
+      let plan = try kernel().plan(to: state)
+      condition.leftSteps = plan.conflict.map { [$0] } ?? plan.steps.map(\.description)
+      if condition.isFirewallIntact, condition.leftSteps == [] { break }
+      usleep(50_000)
+    } while isServing && Moment.now < end
     return condition
   }
+
+  private static let patience = Duration.seconds(2)
 
   /// Whether a program of this name runs (proc(5): `comm`).
   private static func runs(_ name: String) -> Bool {

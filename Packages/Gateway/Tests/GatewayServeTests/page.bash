@@ -181,8 +181,8 @@ doctor_says() { ! gateway doctor >doctor.out 2>&1 && grep -q "^$1" doctor.out; }
 listens() { [[ -n $(at gateway ss -Hltn "sport = :$1") ]]; }
 at gateway busybox nc -ll -p 8088 -e busybox cat &
 until_so 'another program listens' listens 8088
-# The command says so too where the gateway has tried by then.
-gateway web enable --port 8088 >/dev/null 2>&1 || true
+! gateway web enable --port 8088 >taken.out 2>&1 || fail "a taken port is not told: $(<taken.out)"
+grep -q 'the page is not shown: .*in use' taken.out || fail "a taken port: $(<taken.out)"
 until_so 'the doctor says that the port is taken' doctor_says 'the page is not shown: .*in use'
 gateway web enable --port 80 >/dev/null
 until_so 'the page is there again' answers 200 alice GET /api/me
