@@ -191,7 +191,7 @@ let package = Package(
     .target(name: "CProviderIO", path: "Packages/Provider/Sources/CProviderIO", cSettings: strictC),
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
-    // What openvpn(8) reads in a configuration: for its provider and for imports.
+    // The language of openvpn(8)'s configurations: for its provider and for imports.
     pure("OpenVPNLanguage", optimized: unnamed),
     rim(
       "OpenVPNProvider",

@@ -1,4 +1,4 @@
-/// What becomes of an option of a stranger's configuration.
+/// The treatment of an option of a stranger's configuration.
 package enum OpenVPNJudgement: Equatable, Sendable {
   /// It is passed on.
   case passed
@@ -18,7 +18,7 @@ package enum OpenVPNJudgement: Equatable, Sendable {
 }
 
 extension OpenVPNOption {
-  /// What `setenv opt NAME …` says: the option, if it is known; the same option otherwise.
+  /// The option of `setenv opt NAME …`: the option, if it is known; the same option otherwise.
   package var meant: OpenVPNOption {
     guard name == "setenv", words.count > 2, words[1] == "opt" else { return self }
     var inner = self
@@ -53,7 +53,7 @@ extension OpenVPNOption {
   }
 }
 
-/// What may stand between tags. Anything else there has no contents.
+/// The names of tags that have contents. No other has any.
 private let blocks: Set<String> = [
   "ca", "cert", "key", "extra-certs", "tls-auth", "tls-crypt", "tls-crypt-v2", "pkcs12", "crl-verify", "secret", "peer-fingerprint", "dh",
 ]
@@ -98,7 +98,7 @@ private let leftOutOptions: [String: String] = {
   return options
 }()
 
-/// What is passed on, with the number of its arguments.
+/// The options that are passed on, with the number of their arguments.
 private let passed: [String: (ClosedRange<Int>, OpenVPNJudgement)] = {
   var options: [String: (ClosedRange<Int>, OpenVPNJudgement)] = [:]
   func add(_ count: ClosedRange<Int>, _ judgement: OpenVPNJudgement = .passed, _ names: String) {
@@ -140,7 +140,7 @@ private let protocols: Set<String> = [
   "udp", "udp4", "udp6", "tcp", "tcp4", "tcp6", "tcp-client", "tcp4-client", "tcp6-client", "tcp-server", "tcp4-server", "tcp6-server",
 ]
 
-/// What openvpn takes inside of `<connection>`.
+/// The options that openvpn takes inside of `<connection>`.
 private let connectionOptions: Set<String> = [
   "remote", "proto", "local", "port", "lport", "rport", "bind", "nobind", "float", "connect-timeout", "server-poll-timeout",
   "connect-retry", "connect-retry-max", "http-proxy", "http-proxy-option", "http-proxy-timeout", "socks-proxy", "explicit-exit-notify",

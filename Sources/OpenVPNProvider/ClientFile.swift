@@ -12,7 +12,7 @@ package struct ClientFile: Equatable, Sendable {
     package var description: String { "line \(line) of the credential `config`: \(reason)" }
   }
 
-  /// What openvpn gets, written anew.
+  /// The text for openvpn, written anew.
   package private(set) var text = ""
   /// Whether it has `auth-user-pass`.
   package private(set) var asksForLogin = false

@@ -8,7 +8,7 @@ import Simulation
 import TestKit
 import Testing
 
-/// What is desired is what reading back shows, for every valid file.
+/// Reading back shows what is desired, for every valid file.
 @Suite("Odd settings") struct OddSettingsTests {
   @Test("a tunnel of any valid file connects, nothing of it is repaired, and a stop leaves nothing") func settled() throws {
     for seed in UInt64(0)..<400 {

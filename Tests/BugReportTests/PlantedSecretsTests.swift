@@ -5,7 +5,7 @@ import SeededRandom
 import Testing
 
 @Suite("Planted secrets in a bug report") struct PlantedSecretsTests {
-  /// What a report shows of a file.
+  /// The text of a file in a report.
   private func report(_ text: String, as format: ReportFormat) -> String {
     var redactor = Redactor(hidesPlaces: false)
     let document = Disclosure(text, as: format)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PolicyImport
 
-/// What openvpn(8) itself says of a file: it reads it, and lists its digests.
+/// The answer of openvpn(8) itself to a file: it reads it, and lists its digests.
 private struct OpenVPNProgram {
   static let path = "/usr/sbin/openvpn"
   static var isInstalled: Bool { access(path, X_OK) == 0 }
@@ -50,7 +50,7 @@ private let profiles = getenv("OPENVPN_FUZZ").flatMap { Int(String(cString: $0))
       let text = (0..<(random.next() % 14 + 2)).map { _ in Self.parts.randomElement(using: &random) ?? "" }.joined() + "\n"
       let file = OpenVPNFile(Array(text.utf8))
       let said = try openVPN.complaint(about: text)
-      // Where this reader refuses a file, nothing is passed on.
+      // Nothing is passed on of a file that this reader refuses.
       guard file.faults.isEmpty else { continue }
       let unknown = file.options.first { $0.judgement() == .unknown }
       let nested = file.options.contains { if case .connection = $0.contents { true } else { false } }
@@ -104,7 +104,7 @@ private let profiles = getenv("OPENVPN_FUZZ").flatMap { Int(String(cString: $0))
       for word in ["evil", "/bin/sh", "shadow", "script-security"] { #expect(!copy.contains(word), "\(text): \(copy)") }
       #expect(result.report.entries.contains { $0.outcome == .dropped && $0.line != nil } || line.hasPrefix("auth-user-pass"))
       #expect(throws: ClientFile.Failure.self, "\(text)") { try ClientFile(Array((start + text).utf8)) }
-      // What an import wrote is what the provider takes, unless a file is still to be named.
+      // The provider takes what an import wrote, unless a file is still to be named.
       #expect(throws: Never.self, "\(copy)") { try ClientFile(Array(copy.utf8)) }
       if OpenVPNProgram.isInstalled, let said = try OpenVPNProgram().complaint(about: copy) { Issue.record("\(copy): \(said.text)") }
     }

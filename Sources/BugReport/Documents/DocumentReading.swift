@@ -1,7 +1,7 @@
 internal import JSON
 internal import YAMLEvents
 
-/// How a file of a report is read.
+/// The way in which a file of a report is read.
 package enum ReportFormat: Sendable {
   /// Free text: it is searched, because it has no structure.
   case text

@@ -1,4 +1,4 @@
-/// What the name of a key says about its value.
+/// The nature of a value, by the name of its key.
 package enum KeyNature: Sendable {
   /// The value shows.
   case harmless

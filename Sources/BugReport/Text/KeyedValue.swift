@@ -38,7 +38,7 @@ struct KeyedValue {
     return found
   }
 
-  /// What the name says about the value. Some names stand before other things too, so the value decides.
+  /// The nature of the value, by its name. Some names stand before other things too, so the value decides.
   func nature(in line: [UInt8]) -> ValueNature? {
     let word = line[value].prefix { $0 > 0x20 && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
     switch name {

@@ -79,7 +79,7 @@ extension OpenVPNCopy {
     case .passed where option.name == "auth-user-pass": askForLogin(place, &report)
     case .passed, .own: report.taken(place)
     case .namesFile where option.name == "auth-user-pass":
-      // What the file holds is sent to the server.
+      // The file's contents are sent to the server.
       askForLogin(place, &report)
       return OpenVPNOption(words: [option.name])
     case .namesFile where option.words[1].contains("/"):

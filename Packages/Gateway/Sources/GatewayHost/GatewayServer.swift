@@ -20,7 +20,7 @@ package final class GatewayServer {
   private let server: StoreProcess?
   /// Of the store that it was started with.
   private let storeDigest: String
-  /// What was noted last.
+  /// The last note.
   private var served: StateFolder.Served?
   private let key: SecretKey
   private let kernel: GatewayKernel

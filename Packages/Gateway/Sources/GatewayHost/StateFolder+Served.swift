@@ -37,7 +37,7 @@ extension StateFolder {
     }
   }
 
-  /// What the folder says now. `store`: of a gateway, what it was started with.
+  /// The folder's present settings. `store`: of a gateway, what it was started with.
   func present(store: String? = nil) -> Served {
     Served(store: store ?? storeDigest, settings: Self.settings.mapValues { _ in "" }.reduce(into: [:]) { $0[$1.key] = sign(of: $1.key) })
   }
@@ -69,7 +69,7 @@ extension StateFolder {
     (try? TextFile.read(servedPath, limit: 4096)).flatMap { Served(String(decoding: $0, as: UTF8.self)) }
   }
 
-  /// How a running gateway differs from what commands mean; `nil`: it does not, or none runs.
+  /// The differences between a running gateway and what commands mean; `nil`: there are none, or none runs.
   package var unserved: UnservedSettings? {
     guard isServed, let served else { return nil }
     let others = present().settings.filter { name, sign in

@@ -86,8 +86,15 @@ package struct LoginLimits: Sendable {
 
   /// Ends the last attempt of a login that was right as a whole.
   package mutating func succeed(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress, at now: Moment) {
-    for subject in subjects(name, user, address) {
-      if case .place = subject { undo(subject) } else { entries[subject] = nil }
+    let subjects = subjects(name, user, address)
+    let isKnown = subjects.contains { logins[$0].map { now - $0 < Self.lately } ?? false }
+    for subject in subjects {
+      switch subject {
+      case .place: undo(subject)
+      // It was not counted (`begin`), and what strangers have failed elsewhere stays.
+      case .name where isKnown: break
+      default: entries[subject] = nil
+      }
       if case .nameAt = subject { noteLogin(subject, at: now) }
     }
   }
@@ -101,7 +108,12 @@ package struct LoginLimits: Sendable {
 
   /// Ends an attempt that was not judged.
   package mutating func withdraw(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress) {
-    for subject in subjects(name, user, address) { undo(subject) }
+    let subjects = subjects(name, user, address)
+    let isKnown = subjects.contains { logins[$0] != nil }
+    for subject in subjects {
+      if case .name = subject, isKnown { continue }
+      undo(subject)
+    }
   }
 
   /// The longest pause after attempts that a service could not judge, as a power of two of seconds: no client waits long once it is back.

@@ -1,4 +1,4 @@
-/// How many connections the page has at once. A browser needs six; one user's devices together cannot take what others need.
+/// The number of connections that the page has at once. A browser needs six; one user's devices together cannot take what others need.
 package enum PageConnections {
   package static let limit = 256
   package static let limitOfUser = 24

@@ -16,7 +16,7 @@ import Testing
         #expect(ranges.count { $0.overlaps(range) } == 1, "\(round): \(own.ports)")
       }
       #expect(ranges.map(\.count) == ranges.map(\.count).sorted(), "\(round): \(own.ports)")
-      // What is left out is next to the gateway's ports.
+      // The ports that are left out are next to the gateway's.
       let covered = ranges.reduce(0) { $0 + $1.count }
       #expect(covered >= 64_512 - 1025 * own.ports.count, "\(round): \(own.ports)")
     }

@@ -5,7 +5,7 @@ import NetworkTypes
 import SeededRandom
 import Testing
 
-/// What strangers do to logins, in virtual time.
+/// Attacks of strangers on logins, in virtual time.
 @Suite("Logins under attack") struct AttackTests {
   private let password = ClientMessage.password(user: "alice", password: Array("secret".utf8))
 

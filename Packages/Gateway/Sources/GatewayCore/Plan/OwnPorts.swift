@@ -12,7 +12,7 @@ package struct OwnPorts: Hashable, Sendable, ExpressibleByArrayLiteral {
   /// A range has to be so wide that flows to one server find a port of their own.
   private static let least = 1024
 
-  /// Where translated flows get their ports: the ranges between the gateway's, without the system's ports. The widest is the last one.
+  /// The ports of translated flows: the ranges between the gateway's, without the system's ports. The widest is the last one.
   package var ranges: [ClosedRange<UInt16>] {
     var (found, low): ([ClosedRange<UInt16>], UInt16?) = ([], Self.lowest)
     for port in ports where port >= Self.lowest {

@@ -5,7 +5,7 @@ internal import NetworkTypes
 enum Share: String, CaseIterable {
   case greetings, questions
 
-  /// How long the kernel remembers an address after its last datagram.
+  /// The time for which the kernel remembers an address after its last datagram.
   static let memory = "10s"
 
   func set(_ family: IPAddress.Family) -> String { "\(rawValue)_\(family == .v4 ? "v4" : "v6")" }
@@ -18,7 +18,7 @@ enum Share: String, CaseIterable {
     }
   }
 
-  /// What one address may send. A device greets once a session, and may ask ten questions at once (`QuestionBudget`).
+  /// The limit of one address. A device greets once a session, and may ask ten questions at once (`QuestionBudget`).
   func limit(of family: IPAddress.Family) -> String {
     let rate =
       switch self {
@@ -28,7 +28,7 @@ enum Share: String, CaseIterable {
     return "update @\(set(family)) { \(family == .v4 ? "ip" : "ip6") saddr limit \(rate) }"
   }
 
-  /// What all of them may send.
+  /// The limit of all of them together.
   var total: String { "limit rate 1000/second burst 1000 packets" }
 }
 

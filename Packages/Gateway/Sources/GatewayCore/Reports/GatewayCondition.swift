@@ -12,7 +12,7 @@ package struct GatewayCondition: Hashable, Sendable {
   /// Whether connection tracking is shared with other machines (conntrackd(8)).
   package var hasConntrackd = false
   package var isServing = false
-  /// How the running gateway differs from what commands mean.
+  /// The differences between the running gateway and what commands mean.
   package var unserved: UnservedSettings?
   /// What is wrong with sign-ins at an OpenID provider, each with its cure.
   package var openIDProblems: [String] = []

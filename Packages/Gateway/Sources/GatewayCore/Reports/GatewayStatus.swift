@@ -12,7 +12,7 @@ package struct GatewayStatus: Hashable, Sendable {
   package var relayPort: UInt16?
   /// The store's server is away; `nil`: it answers.
   package var away: StoreAbsence?
-  /// How the running gateway differs from what commands mean.
+  /// The differences between the running gateway and what commands mean.
   package var unserved: UnservedSettings?
   /// Seconds since 1970.
   package var now: Int64

@@ -126,7 +126,7 @@ struct EventBudget: Hashable, Sendable {
   private var since: Moment
   /// Dropped since the last one that passed.
   private var dropped = 0
-  /// What came in the hour since `counted`, dropped ones included.
+  /// The number in the hour since `counted`, dropped ones included.
   private var inHour = 0
   private var counted: Moment
 
