@@ -116,7 +116,10 @@ import Testing
     #expect(
       session.advance(to: Self.zero + .seconds(20)) == [.stateChanged(.closed), .runEnded(.stopped(inTime: false)), .close])
     var mute = ProviderSession(tunnel: "corp", at: Self.zero)
-    #expect(mute.advance(to: Self.zero + .seconds(10)) == [.violated(.silence("`hello`")), .stateChanged(.closed), .close])
+    let failure = TunnelFailure(code: "protocol-error", text: "the provider of corp sent no `hello` within 10.0 seconds", help: .time)
+    #expect(
+      mute.advance(to: Self.zero + .seconds(10))
+        == [.violated(.silence("`hello`")), .stateChanged(.closed), .neverGreeted(failure), .close])
     #expect(mute.receive([1, 2, 3], at: Self.zero) == [] && mute.channelClosed() == [])
   }
 

@@ -8,8 +8,8 @@ public import NetworkTypes
 /// `nextDeadline`; call `advance` when it fires. A message that cannot be sent at once waits at the rim. If the other end has closed, call
 /// `channelClosed`. Descriptors of requests that ended with their run (`late` answers return no actions) are closed at the rim.
 ///
-/// Whatever a provider sends, each start ends in exactly one `runEnded`, and a breach of the protocol in `violated` and `close`. Texts in
-/// actions are safe to print.
+/// Whatever a provider sends, each start ends in exactly one `runEnded`, and a breach of the protocol in `violated` and `close`. A provider
+/// that never says `hello` ends in `neverGreeted` and `close`. Texts in actions are safe to print.
 public struct ProviderSession: Sendable {
   /// A request of the provider without an answer.
   enum Request: Hashable, Sendable {
@@ -176,12 +176,10 @@ public struct ProviderSession: Sendable {
   /// The channel is at its end, or cannot be written to: the provider has ended.
   public mutating func channelClosed() -> [Action] {
     guard state != .closed else { return [] }
-    let wasStopping = state == .stopping
-    return close(
-      wasStopping
-        ? .stopped(inTime: true)
-        : .failed(
-          TunnelFailure(code: "provider-ended", text: "the provider of \(tunnel) ended by itself; see its log", help: .time)))
+    if state == .stopping { return close(.stopped(inTime: true)) }
+    let text =
+      state == .greeting ? "the provider of \(tunnel) ended before its `hello`" : "the provider of \(tunnel) ended by itself; see its log"
+    return close(.failed(TunnelFailure(code: "provider-ended", text: text, help: .time)))
   }
 
   /// Acts on what is due.
@@ -202,7 +200,10 @@ public struct ProviderSession: Sendable {
   private mutating func stateExpired() -> [Action] {
     stateDeadline = nil
     switch state {
-    case .greeting: return violate(.silence("`hello`"))
+    case .greeting:
+      // It may be slow, as on a machine that is starting.
+      let text = "the provider of \(tunnel) sent no `hello` within \(limits.hello)"
+      return [.violated(.silence("`hello`"))] + close(.failed(TunnelFailure(code: "protocol-error", text: text, help: .time)))
     case .starting:
       let failure = TunnelFailure(
         code: "start-timeout", text: "\(tunnel) did not connect within \(limits.start); check the server and the network", help: .time)

@@ -51,7 +51,7 @@ extension ProviderSession {
 
   /// The end of the channel, and of the run if there is one.
   mutating func close(_ end: RunEnd) -> [Action] {
-    let wasRunning = isRunning
+    let (wasRunning, wasGreeting) = (isRunning, state == .greeting)
     var actions = dropRequests() + endSleep(inTime: true)
     for id in messages.keys.sorted() {
       actions.append(.replied(id: id, .failure(Refusal(code: "provider-ended", text: "the provider of \(tunnel) ended"))))
@@ -59,7 +59,9 @@ extension ProviderSession {
     messages = [:]
     stateDeadline = nil
     actions += enter(.closed)
-    return actions + (wasRunning ? [.runEnded(end)] : []) + [.close]
+    if wasRunning { actions.append(.runEnded(end)) }
+    if wasGreeting, case .failed(let failure) = end { actions.append(.neverGreeted(failure)) }
+    return actions + [.close]
   }
 
   mutating func violate(_ violation: ProtocolViolation) -> [Action] {

@@ -97,6 +97,8 @@ extension ProviderSession {
     case dropped(Int)
     /// The run is over.
     case runEnded(RunEnd)
+    /// The provider has ended, or is given up, before it said `hello`: no run can begin. `close` follows.
+    case neverGreeted(TunnelFailure)
     /// The provider broke the protocol. `close` follows.
     case violated(ProtocolViolation)
     /// Close the channel, end the processes of the provider's group, and forget this value.

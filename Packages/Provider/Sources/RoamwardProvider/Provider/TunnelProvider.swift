@@ -14,7 +14,7 @@ public protocol TunnelProvider: AnyObject {
   /// Starts the tunnel. A usual order: open a socket, sign in, apply settings, open the device, `host.ready()`.
   func start(_ request: StartRequest)
 
-  /// Stops the tunnel. Call `host.stopped()` when the server knows, at the latest after 20 seconds. By default it is called at once.
+  /// Stops the tunnel. Call `host.stopped()` when the server knows, at the latest after 20 seconds.
   func stop(_ reason: StopReason)
 
   /// A message of an application, also while nothing runs. Reply once; without a reply the application gets an error after its own limit.
