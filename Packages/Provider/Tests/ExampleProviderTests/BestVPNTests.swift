@@ -99,6 +99,38 @@ import Testing
     #expect(host.flow?.takeWritten() == [packet, packet] && host.flow?.droppedPackets == 1 && host.provider.refusedDatagrams == 1)
   }
 
+  @Test("a silent server is asked again, doubted within 25 s and given up within 60 s; an answer in between reconnects") func silence()
+    throws
+  {
+    let (host, codec) = (try Self.started(), try #require(BestVPNCodec(key: Self.key)))
+    host.sockets[0].deliver([codec.seal(.authenticated(true))])
+    host.advance(by: .seconds(11))
+    #expect(try host.sockets[0].takeSent().last.map { try codec.open($0) } == .authenticate(login: "alice", password: "s3cret"))
+    host.sockets[0].deliver([codec.seal(.authenticated(true))])
+    host.advance(by: .seconds(18))
+    #expect(host.state == .connected)
+    host.advance(by: .seconds(2))
+    #expect(host.state == .reasserting && host.reassertion == "peer-timeout")
+    host.sockets[0].deliver([codec.seal(.data(ping))])
+    #expect(host.state == .connected && host.violations.isEmpty)
+    host.advance(by: .seconds(59))
+    #expect(Self.code(host) == "peer-timeout" && host.violations.isEmpty)
+  }
+
+  @Test("another network gets another socket, and packets pass there") func roams() throws {
+    let (host, codec) = (try Self.started(), try #require(BestVPNCodec(key: Self.key)))
+    host.sockets[0].deliver([codec.seal(.authenticated(true))])
+    host.networkChanged(nil)
+    #expect(host.state == .reasserting && host.reassertion == "no-network")
+    host.networkChanged(NetworkPath(interface: "wwan0", kind: .cellular))
+    #expect(host.sockets.count == 2 && host.sockets[0].isClosed && host.sockets[1].remote == Endpoint("198.51.100.1:9999"))
+    #expect(try host.sockets[1].takeSent().map { try codec.open($0) } == [.authenticate(login: "alice", password: "s3cret")])
+    host.sockets[1].deliver([codec.seal(.authenticated(true))])
+    #expect(host.state == .connected && host.violations.isEmpty)
+    host.flow?.deliver([try #require(pingPacket)])
+    #expect(try host.sockets[1].takeSent().map { try codec.open($0) } == [.data(ping)])
+  }
+
   @Test("good, bad and silent are three results; a question that is lost is repeated") func results() throws {
     let codec = try #require(BestVPNCodec(key: Self.key))
     let bad = try Self.started()
@@ -112,7 +144,7 @@ import Testing
     let late = try Self.started()
     late.advance(by: .seconds(8))
     late.sockets[0].deliver([codec.seal(.authenticated(true))])
-    late.advance(by: .seconds(100))
+    late.advance(by: .seconds(9))
     #expect(late.state == .connected && late.sockets[0].sent.count == 5)
   }
 

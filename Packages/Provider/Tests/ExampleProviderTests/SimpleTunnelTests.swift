@@ -237,6 +237,39 @@ import Testing
     #expect([silent, ended, broken].allSatisfy { $0.ends.count == 1 && $0.sockets[0].isClosed && $0.violations.isEmpty })
   }
 
+  @Test("a silent server is asked, doubted within 25 s and given up within 60 s; an answer in between reconnects") func silence() throws {
+    let (host, id) = try Self.started()
+    try Self.answer(host, id, .openResult(.success, Self.configuration))
+    host.advance(by: .seconds(19))
+    #expect(try host.state == .connected && Self.messages(host).last?.body == .fetchConfiguration(nil))
+    host.advance(by: .seconds(2))
+    #expect(host.state == .reasserting && host.reassertion == "peer-timeout")
+    try Self.answer(host, id, .fetchConfiguration(Configuration()))
+    #expect(host.state == .connected && host.violations.isEmpty)
+    host.advance(by: .seconds(59))
+    #expect(Self.code(host) == "peer-timeout" && host.violations.isEmpty)
+  }
+
+  @Test("another network gets another connection, whose address may be another one") func roams() throws {
+    let (host, id) = try Self.started()
+    try Self.answer(host, id, .openResult(.success, Self.configuration))
+    host.networkChanged(nil)
+    #expect(host.state == .reasserting && host.reassertion == "no-network")
+    host.networkChanged(NetworkPath(interface: "wwan0", kind: .cellular))
+    #expect(host.sockets.count == 2 && host.sockets[0].isClosed && host.state == .reasserting)
+    var frames = SimpleTunnelFrames()
+    let first = try #require(try frames.receive(Array(host.sockets[1].takeSent().joined())).first)
+    #expect(first.body == .open(.packets) && first.identifier != id)
+    var moved = Self.configuration
+    moved.address = "10.9.0.3"
+    let body = SimpleTunnelMessage.Body.openResult(.success, moved)
+    host.sockets[1].deliver([try #require(SimpleTunnelFrames.frame(SimpleTunnelMessage(identifier: first.identifier, body: body)))])
+    #expect(host.state == .connected && host.violations.isEmpty)
+    #expect(host.settings?.addresses == [InterfaceAddress("10.9.0.3/32")].compactMap(\.self))
+    host.flow?.deliver([try #require(pingPacket)])
+    #expect(host.sockets[1].takeSent().count == 1)
+  }
+
   @Test("a stop closes the connection at the server") func stop() throws {
     let (host, id) = try Self.started()
     try Self.answer(host, id, .openResult(.success, Self.configuration))

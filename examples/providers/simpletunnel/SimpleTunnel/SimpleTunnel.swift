@@ -4,9 +4,16 @@ public import ProviderProtocol
 public import RoamwardProvider
 
 /// SimpleTunnel's client for IP packets, as a provider. Insecure: see `SimpleTunnelMessage`.
+///
+/// A silent server is asked for its configuration, which shows whether it is there. On another network the client connects again: a TCP
+/// connection has the addresses of its network.
 public final class SimpleTunnel: TunnelProvider {
   /// From the connection to the server's answer.
   static let patience = Duration.seconds(10)
+  /// Between two looks at whether something came from the server. After `doubt` looks in vain the tunnel carries nothing, after `loss` it
+  /// has failed.
+  static let interval = Duration.seconds(5)
+  private static let (doubt, loss) = (4, 11)
   /// Above this many unsent bytes no packets are read from the link.
   static let mostUnsent = 262_144
 
@@ -16,25 +23,71 @@ public final class SimpleTunnel: TunnelProvider {
   private var frames = SimpleTunnelFrames()
   private var identifier: UInt32 = 0
   private var limit: ProviderTimer?
+  private var server: Endpoint?
+  /// Looks since something came from the server.
+  private var silence = 0
+  private var phase = Phase.opening
+
+  private enum Phase {
+    /// The connection is not open.
+    case opening
+    case open
+    /// It was open, and the server answers nothing.
+    case silent
+  }
+
   /// Why no packets are read from the link: the server said so, and the stream is full.
   private var (isSuspended, isFull) = (false, false)
 
   public init(host: ProviderHost) { self.host = host }
 
   public func start(_ request: StartRequest) {
-    (socket, flow, limit, isSuspended, isFull) = (nil, nil, nil, false, false)
-    frames = SimpleTunnelFrames()
-    identifier = UInt32.random(in: 1...UInt32.max)
+    (socket, flow, limit, server, silence) = (nil, nil, nil, nil, 0)
     guard let server = request.options["server"]?.string.flatMap({ Endpoint($0) }) else {
       return fail("invalid-options", "server is HOST:PORT", .person)
     }
+    self.server = server
+    connect()
+  }
+
+  private func connect() {
+    guard let server else { return }
+    (isSuspended, isFull, frames, phase) = (false, false, SimpleTunnelFrames(), .opening)
+    identifier = UInt32.random(in: 1...UInt32.max)
+    limit?.cancel()
     limit = host.after(Self.patience) { [weak self] in self?.fail("connect-timeout", "the server did not answer within 10 s", .time) }
+    let number = identifier
     host.connect(.tcp, to: server) { [weak self] result in
+      guard let self else { return }
+      // Another network has come meanwhile.
+      guard number == identifier else { return (try? result.get())?.close() ?? () }
       switch result {
-      case .success(let socket): self?.connected(socket)
-      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
+      case .success(let socket): connected(socket)
+      case .failure(let refusal): fail(refusal.code, refusal.text, .time)
       }
     }
+  }
+
+  public func networkChanged(_ path: NetworkPath?) {
+    guard flow != nil else { return }
+    socket?.close()
+    socket = nil
+    phase = .opening
+    limit?.cancel()
+    guard path != nil else { return host.reasserting("no-network", "there is no network") }
+    host.reasserting("network-changed", "connects again on another network")
+    connect()
+  }
+
+  private func look() {
+    silence += 1
+    guard phase != .opening, silence > 1 else { return }
+    if silence == Self.doubt {
+      phase = .silent
+      host.reasserting("peer-timeout", "the server has not answered for 15 s")
+    }
+    if silence >= Self.loss { return fail("peer-timeout", "the server has not answered for 50 s; check its address", .time) }
+    send(.fetchConfiguration(nil))
   }
 
   public func stop(_ reason: StopReason) {
@@ -62,6 +115,8 @@ public final class SimpleTunnel: TunnelProvider {
   }
 
   private func received(_ bytes: [UInt8]) {
+    silence = 0
+    if phase == .silent { carry() }
     do throws(SimpleTunnelFrames.Refusal) {
       for message in try frames.receive(bytes) where message.identifier == identifier { take(message.body) }
     } catch {
@@ -99,8 +154,13 @@ public final class SimpleTunnel: TunnelProvider {
     guard var settings = configuration?.settings else { return fail("no-address", "the server gave no address", .person) }
     settings.remoteAddress = socket?.remote.address
     host.apply(settings) { [weak self] result in
-      if case .failure(let refusal) = result { self?.fail(refusal.code, refusal.text, .person) }
+      switch result {
+      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .person)
+      // Of a new connection, whose address may be another one.
+      case .success: if self?.flow != nil { self?.carry() }
+      }
     }
+    if flow != nil { return }
     host.openDevice { [weak self] result in
       switch result {
       case .success(let flow): self?.opened(flow)
@@ -112,6 +172,12 @@ public final class SimpleTunnel: TunnelProvider {
   private func opened(_ flow: any PacketFlow) {
     self.flow = flow
     flow.readPackets { [weak self] packets in self?.forward(packets) }
+    carry()
+    host.every(Self.interval) { [weak self] in self?.look() }
+  }
+
+  private func carry() {
+    phase = .open
     adjust()
     host.ready()
   }
