@@ -11,7 +11,8 @@ struct Guard: ParsableCommand {
     abstract: "Run a VPN program under a kill switch of its own.",
     discussion: """
       The program alone reaches its endpoint outside. All other traffic goes through its link, or through a tunnel that is up, or is \
-      blocked: from before the program's start until it has ended with all that it has started. The local network is blocked too.
+      blocked: from before the program's start until it has ended well, with all that it has started. The local network is blocked too. If \
+      the program is ended by a signal of another process or fails, all traffic stays blocked until you end `roamward guard` (Ctrl-C).
 
       --endpoint takes an address or a name, with or without a port: 203.0.113.10:1194, [2001:db8::1]:1194, vpn.example.com. It may be \
       repeated. Without it, the program's own packets pass to every address. With it, look up no names in the program: write addresses.
@@ -44,12 +45,21 @@ struct Guard: ParsableCommand {
     }
     let reach = reply.endpoints.isEmpty ? "every address" : reply.endpoints.joined(separator: ", ")
     writeError("roamward: \(escaped(name)) alone reaches \(reach) outside; all other traffic goes through its link, or is blocked\n")
-    // This process is in the control group now, and becomes the program: nothing is between the program and its terminal.
-    var arguments = program.map { strdup($0) } + [nil]
-    execv(path, &arguments)
-    let reason = errno
-    writeError("roamward: cannot execute \(escaped(path)): \(String(cString: strerror(reason)))\n")
-    throw ExitCode(reason == ENOENT ? 127 : 126)
+    var child: GuardedProgram
+    do throws(SystemError) {
+      child = try GuardedProgram(path, program)
+    } catch {
+      writeError("roamward: cannot \(error)\n")
+      throw ExitCode(error.code == ENOENT ? 127 : 126)
+    }
+    let (code, isWanted) = child.end()
+    if !isWanted {
+      let manner = code > 128 ? "was ended by signal \(code - 128)" : "has failed with code \(code)"
+      writeError(
+        "roamward: \(escaped(name)) \(manner); the kill switch stays closed. To open it, press Ctrl-C, or run: sudo kill \(getpid())\n")
+      child.awaitPerson()
+    }
+    throw ExitCode(code)
   }
 
   /// The file of a program, which is searched on PATH unless it contains a slash: before anything is blocked.

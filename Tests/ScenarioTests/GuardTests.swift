@@ -68,7 +68,7 @@ struct GuardTests {
       go cafe
       remember
       start_agent
-      echo hello | roamward guard -- sh -c 'read word; echo "$word $1"; exit 7' sh 'an  argument' 2>/dev/null && true
+      echo hello | roamward guard -- sh -c 'read word; echo "$word $1"; exit 0' sh 'an  argument' 2>/dev/null && true
       say "$?"
       within 5 nothing_left; say "nothing left"
       guard -- sh -c 'trap "echo ended >ended; exit 0" TERM; echo started >started; while :; do sleep 0.05; done'
@@ -76,7 +76,7 @@ struct GuardTests {
       kill -TERM $program; wait $program; say "$? $(cat ended)"
       within 5 nothing_left; say "nothing left"
       # In sessions of their own; one ignores SIGTERM.
-      guard -- sh -c 'setsid sleep 600 & setsid sh -c "trap \\"\\" TERM; sleep 601; sleep 602" & sleep 0.5; exit 3'
+      guard -- sh -c 'setsid sleep 600 & setsid sh -c "trap \\"\\" TERM; sleep 601; sleep 602" & sleep 0.5; exit 0'
       wait $program && true; say "$?"
       # SIGKILL comes after two seconds.
       within 3 eval 'not pgrep -x sleep'; is_closed || say "open too early"
@@ -86,8 +86,38 @@ struct GuardTests {
       """)
     #expect(
       seen.lines.filter { $0 != "[open too early]" } == [
-        "hello an  argument", "[7]", "[nothing left]", "[0 ended]", "[nothing left]", "[3]", "[nothing left]", "0",
+        "hello an  argument", "[0]", "[nothing left]", "[0 ended]", "[nothing left]", "[0]", "[nothing left]", "0",
       ])
+  }
+
+  @Test("stays closed when its program is killed or fails, says so, and opens when a person ends it", arguments: ["KILL", "SEGV", "code"])
+  func failures(end: String) throws {
+    let seen = try scene().run(
+      """
+      go cafe
+      start_agent
+      if [[ \(end) == code ]]; then
+        guard -- sh -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; exit 3'
+        within 5 test -s pid; touch go
+      else
+        guard -- sh -c 'echo $$ >pid; exec sleep 600'
+        within 5 test -s pid; within 5 pgrep -fx 'sleep 600' >/dev/null; kill -\(end) "$(<pid)"
+      fi
+      within 5 eval 'grep -q "the kill switch stays closed" guard.log'
+      grep -o 'was ended by signal.*closed\\|has failed with.*closed' guard.log
+      grep -c "sudo kill $program$" guard.log
+      is_closed && say "$(guards) closed"
+      kill -TERM $program; wait $program && true; say "$?"
+      within 5 nothing_left; say "nothing left"
+      stop_agent
+      """)
+    let (words, code) =
+      switch end {
+      case "KILL": ("was ended by signal 9; the kill switch stays closed", 137)
+      case "SEGV": ("was ended by signal 11; the kill switch stays closed", 139)
+      default: ("has failed with code 3; the kill switch stays closed", 3)
+      }
+    #expect(seen.lines == [words, "1", "[1 closed]", "[\(code)]", "[nothing left]", "0"], "\(seen)")
   }
 
   @Test("lets its program reach its endpoints alone, of both families, and no other program reach these")
