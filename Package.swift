@@ -162,7 +162,8 @@ let package = Package(
     pure("KernelModel", uses: ["NetworkTypes", "KeyMemory"], optimized: fast + unnamed),
 
     // Ring 1: what decides, as functions on values.
-    pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"], optimized: tested + unnamed),
+    pure("PeerDetection", uses: ["NetworkTypes"]),
+    pure("RoamwardCore", uses: ["JSON", "NetworkTypes", "KernelModel", "KeyMemory", "PeerDetection"], optimized: tested + unnamed),
     pure("Wire", uses: ["NetworkTypes", "KernelModel", "KeyMemory"], optimized: fast + unnamed),
 
     // Ring 1 as well: the name server, bytes in and bytes out.
@@ -214,8 +215,8 @@ let package = Package(
     rim(
       "ClientProvider",
       uses: [
-        "CSodium", "CTLS", "JSON", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", "ProviderProtocol", "RoamwardProvider",
-        "WireGuardControl",
+        "CSodium", "CTLS", "JSON", "KeyMemory", "LinuxIO", "LoginProtocol", "NetworkTypes", "PeerDetection", "ProviderProtocol",
+        "RoamwardProvider", "WireGuardControl",
       ]),
     // One program for all of them (docs/decisions/0044).
     .executableTarget(
@@ -414,7 +415,10 @@ let package = Package(
 
     // Ring 3: the agent and who talks to it.
     rim(
-      "AgentCore", uses: ["ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PolicySource", "ProviderProtocol", "RoamwardCore"],
+      "AgentCore",
+      uses: [
+        "ControlProtocol", "JSON", "KernelModel", "NetworkTypes", "PeerDetection", "PolicySource", "ProviderProtocol", "RoamwardCore",
+      ],
       optimized: tested + unnamed),
     rim(
       "LinuxPlatform",
@@ -524,7 +528,9 @@ let package = Package(
       ],
       resources: ["Fixtures"]),
     tests("PolicyAuthoringTests", uses: ["NetworkTypes", "PolicyAuthoring", "PolicyFiles", "PolicyLint", "PolicySource", "RoamwardCore"]),
-    tests("RoamwardCoreTests", uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "Simulation", "TestKit", "SeededRandom"]),
+    tests(
+      "RoamwardCoreTests",
+      uses: ["Doctor", "KernelModel", "RoamwardCore", "NetworkTypes", "PeerDetection", "Simulation", "TestKit", "SeededRandom"]),
     tests(
       "AgentTests",
       uses: [

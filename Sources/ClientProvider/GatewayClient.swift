@@ -44,6 +44,8 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     var ways = WayMachine(.auto, hasRelay: false)
     /// Why TCP is used, for people.
     var reason = ""
+    /// The way that is tried, for people.
+    var attempt = ""
     /// A first search of a run ends with a login or a failure, a later one with a failure alone, after a while.
     var isLater = false
     var began = Moment(nanoseconds: 0)

@@ -147,7 +147,7 @@ extension GatewayClient {
     closeRelay()
     use(site)
     host.log(.notice, "gateway", "to \(site.name): \(reason)")
-    if isReady, !isReasserting { reassert("gateway-changed", "to the gateway \(site.name): \(reason)") }
+    if isReady { reassert("gateway-changed", "to the gateway \(site.name): \(reason)") }
     applyMove()
   }
 
@@ -171,8 +171,7 @@ extension GatewayClient {
       listen(grant)
       // Unless the network has changed meanwhile, or is away.
       guard seeking.number == number else { return }
-      seek(isLater: isReady)
-      seeking.end = end
+      seek(isLater: isReady, until: end)
     }
   }
 

@@ -6,22 +6,24 @@ internal import RoamwardProvider
 
 // The way to the gateway.
 extension GatewayClient {
-  /// Looks for a way in which the gateway answers a handshake.
-  func seek(isLater: Bool) {
+  /// Looks for a way in which the gateway answers a handshake. `end`: the moment at which a search that goes on for that long has failed.
+  func seek(isLater: Bool, until end: Moment? = nil) {
     guard let grant = memory?.login?.grant, let endpoint = Endpoint(grant.endpoint), let options else { return }
     seeking.number += 1
     let number = seeking.number
     suspendSites()
-    (seeking.isLater, seeking.end) = (isLater, nil)
+    (seeking.isLater, seeking.end) = (isLater, end)
     if options.transport == .tcp, grant.relayPort == nil {
       return fail("no-relay", "the gateway \(endpoint) relays nothing by TCP; see `roamward-gateway relay enable` there", .person)
     }
     let ways = WayMachine(options.transport, hasRelay: grant.relayPort != nil)
     // What is known of the ways so far counts, unless the gateway has begun or ceased to relay meanwhile.
     if !isLater || seeking.ways.way == nil || seeking.ways.hasRelay != ways.hasRelay { seeking.ways = ways }
+    if isLater { tellSearch(number, endpoint) }
     switch endpoint.host {
     case .address(let address): begin([address], number)
     case .name(let name):
+      seeking.ways.stop()
       host.resolve(name) { [weak self] result in
         guard let self, seeking.number == number else { return }
         switch result {
@@ -34,6 +36,28 @@ extension GatewayClient {
     }
   }
 
+  /// A tunnel that was up carries nothing while the gateway is sought: that is said, unless it answers soon.
+  private func tellSearch(_ number: Int, _ endpoint: Endpoint) {
+    guard isReady, !isReasserting else { return }
+    host.after(GatewayPatience.tell) { [weak self] in
+      guard let self, seeking.number == number, seeking.ways.way == nil, isReady, !isReasserting else { return }
+      reassert("peer-timeout", "the gateway \(endpoint) does not answer on this network")
+      tellAttempt()
+    }
+  }
+
+  /// The way that is tried now, for people.
+  private func tellAttempt() { if isReasserting || !isReady { host.transport(seeking.attempt) } }
+
+  /// Data is not answered: that is said at once, before another way, another gateway or a new session is sought.
+  private func lose(after silence: Duration) {
+    let endpoint = memory?.login?.grant.endpoint ?? ""
+    reassert("peer-timeout", "the gateway \(endpoint) has not answered for \(silence.components.seconds) s")
+    let end = host.now + GatewayPatience.loss
+    seeking.end = end
+    if !leaveDeadGateway() { seek(isLater: true, until: end) }
+  }
+
   private func begin(_ addresses: [IPAddress], _ number: Int) {
     (seeking.reason, seeking.began, relayFailure) = ("", host.now, "")
     perform(seeking.ways.begin(addresses, at: host.now))
@@ -42,10 +66,11 @@ extension GatewayClient {
 
   /// Looks at the engine, again and again.
   private func look(_ number: Int) {
-    let due = [seeking.ways.deadline, siteDeadline].compactMap { $0 }.min()
+    let due = [seeking.ways.deadline, siteDeadline, live.nextGreeting(after: host.now)].compactMap { $0 }.min()
     let isSought = seeking.ways.isAwaiting || seeking.ways.way == nil
     let (pause, least) =
-      isSought ? (GatewayPatience.look(after: host.now - seeking.asked), Duration.milliseconds(1)) : (watch.pause, .milliseconds(10))
+      isSought
+      ? (GatewayPatience.look(after: host.now - seeking.asked), Duration.milliseconds(1)) : (watch.pause(at: host.now), .milliseconds(10))
     host.after(min(pause, max(least, due.map { $0 - host.now } ?? pause))) { [weak self] in
       guard let self, seeking.number == number else { return }
       engine.read { [weak self] reading in
@@ -69,7 +94,7 @@ extension GatewayClient {
     }
     if wasConnected { greet(reading) }
     if wasConnected, watch.isSilent(reading, at: host.now) {
-      if !leaveDeadGateway() { seek(isLater: true) }
+      lose(after: watch.silence(at: host.now))
       return true
     }
     if wasConnected { measure(reading) }
@@ -88,9 +113,14 @@ extension GatewayClient {
     case .connect(let address):
       seeking.asked = host.now
       seeking.reason = "\(remote(address)) does not answer by UDP"
+      seeking.attempt = "tries UDP to \(remote(address))"
+      tellAttempt()
       engine.configure(
         EngineRequest.connect(memory.key, to: grant.gatewayKey, at: remote(address), keepalive: GatewayPatience.keepalive))
-    case .openRelay(let address): openRelay(at: address)
+    case .openRelay(let address):
+      seeking.attempt = "tries TCP to the relay \(Endpoint(host: .address(address), port: grant.relayPort ?? 0))"
+      tellAttempt()
+      openRelay(at: address)
     case .closeRelay: closeRelay()
     case .connectThroughRelay:
       guard let relay else { return }
@@ -129,7 +159,7 @@ extension GatewayClient {
     }
     live.greetAgain()
     greet(reading)
-    watch = PeerWatch(reading, at: host.now)
+    watch = PeerWatch(reading, keepalive: keepalive, at: host.now)
     siteAnswered()
     update()
   }
@@ -162,8 +192,7 @@ extension GatewayClient {
     host.after(max(GatewayPatience.look, GatewayPatience.round - (host.now - seeking.began))) { [weak self] in
       guard let self, seeking.number == number else { return }
       sites.searchAgain()
-      seek(isLater: true)
-      seeking.end = end
+      seek(isLater: true, until: end)
     }
   }
 
@@ -238,6 +267,8 @@ enum GatewayPatience {
   static func look(after asked: Duration) -> Duration { min(look, max(.milliseconds(1), asked / 8)) }
   /// Between the beginnings of two searches, which may fail at once.
   static let round = Duration.seconds(2)
+  /// A search of a tunnel that was up is told after so long.
+  static let tell = Duration.seconds(5)
   /// A tunnel that was up fails after so long without the gateway.
   static let loss = Duration.seconds(30)
   /// The most addresses of a name that are tried: a start has to be ready within a minute.

@@ -41,6 +41,9 @@ struct LiveSettings {
   /// What the gateway itself has sent is no reason to greet it.
   mutating func disregard(_ datagram: [UInt8]) { greeting?.received += UInt64(datagram.count) + Self.overhead }
 
+  /// When the gateway may be greeted next; `nil`: it is time already.
+  func nextGreeting(after now: Moment) -> Moment? { greeting.map { $0.at + Self.pause }.flatMap { $0 > now ? $0 : nil } }
+
   /// Whether the gateway is to be greeted now.
   mutating func isGreetingDue(_ reading: EngineReading, at now: Moment) -> Bool {
     if let greeting {

@@ -9,7 +9,7 @@ import Testing
   /// that they read with are behind targets of a file or two, as values.
   static let allowed: [(target: String, imports: Set<String>)] = [
     ("NetworkTypes", []), ("JSON", ["NetworkTypes", "CJansson"]), ("KernelModel", ["NetworkTypes", "KeyMemory"]),
-    ("RoamwardCore", ["JSON", "NetworkTypes", "KernelModel", "KeyMemory"]),
+    ("PeerDetection", ["NetworkTypes"]), ("RoamwardCore", ["JSON", "NetworkTypes", "KernelModel", "KeyMemory", "PeerDetection"]),
     ("Wire", ["NetworkTypes", "KernelModel", "KeyMemory"]), ("PolicyLint", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("NameServer", ["NetworkTypes"]), ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
     ("ControlProtocol", ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),

@@ -441,16 +441,60 @@ struct ClientTests {
     host.advance(by: .seconds(1))
     engine.answering = []
     engine.reading = EngineReading(handshake: 1, received: 92, sent: 148)
-    host.advance(by: .seconds(60))
-    engine.reading?.sent += 160
-    host.advance(by: .seconds(120))
+    for _ in 1...8 {
+      engine.reading?.sent += 32
+      host.advance(by: .seconds(25))
+    }
     #expect(host.state == .connected)
     engine.reading?.sent += 1000
-    host.advance(by: .seconds(60))
-    #expect(host.state == .reasserting && host.reassertion == "peer-timeout")
+    host.advance(by: .seconds(25))
+    #expect(host.state == .reasserting && host.reassertion == "peer-timeout" && host.transport == "tries UDP to 203.0.113.10:51820")
     engine.reading = EngineReading(handshake: 1, received: 92, sent: 148)
     host.advance(by: .seconds(1))
     #expect(host.state == .connected && host.violations.isEmpty)
+  }
+
+  @Test(
+    "a gateway that dies while packets are sent: doubted within 25 s, failed within 60 s, and never called one that answers after that",
+    arguments: [0, 1, 2, 3, 4, 5])
+  func dies(second: Int) throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(grant))
+    host.advance(by: .seconds(1))
+    engine.reading = EngineReading(handshake: 1, received: 92, sent: 148)
+    host.advance(by: .seconds(second))
+    engine.answering = []
+    var doubted: Int?
+    var failed: Int?
+    for second in 1...70 where failed == nil {
+      // One ping a second, and the gateway's own initiations, which answer nothing.
+      engine.reading?.sent += 128
+      if second % 5 == 0 { engine.reading?.received += 148 }
+      host.advance(by: .seconds(1))
+      if host.state != .connected, doubted == nil { doubted = second }
+      if doubted != nil { #expect(!host.transport.contains("which answers")) }
+      if failure(host) != nil { failed = second }
+    }
+    #expect(doubted.map { $0 <= 25 } == true && failed.map { $0 <= 60 } == true, "\(doubted ?? 0) \(failed ?? 0)")
+    #expect(host.violations.isEmpty)
+  }
+
+  @Test("another network where the gateway is silent is told within 6 s") func silentNetwork() throws {
+    let (host, engine) = try host()
+    engine.answering = ["203.0.113.10:51820"]
+    host.start(options, credentials: ["password": [112]])
+    try greeted(host).say(.done(grant))
+    host.advance(by: .seconds(1))
+    engine.answering = []
+    host.networkChanged(NetworkPath(interface: "eth0", kind: .ethernet))
+    host.advance(by: .seconds(6))
+    #expect(host.state == .reasserting && host.transport == "tries UDP to 203.0.113.10:51820")
+    engine.answering = ["203.0.113.10:51820"]
+    host.networkChanged(NetworkPath(interface: "wlan0", kind: .wifi))
+    host.advance(by: .seconds(3))
+    #expect(host.state == .connected && host.transport.contains("which answers"))
   }
 
   @Test("all addresses of the name are tried; an engine that ends or is missing is said") func addresses() throws {

@@ -1,5 +1,6 @@
 import KernelModel
 import NetworkTypes
+import PeerDetection
 import RoamwardCore
 import TestKit
 import Testing

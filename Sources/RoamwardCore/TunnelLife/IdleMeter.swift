@@ -1,5 +1,6 @@
 package import KernelModel
 package import NetworkTypes
+import PeerDetection
 
 /// The time since a WireGuard device carried data, from samples of its counters. A pure value.
 ///

@@ -1,5 +1,6 @@
 package import KernelModel
 package import NetworkTypes
+import PeerDetection
 
 /// Whether a WireGuard tunnel still has a peer that answers, from samples of its device.
 ///

@@ -79,6 +79,9 @@ package struct TunnelMachine: Equatable, Sendable {
       doubt = .providerReasserting(reason)
       state = .reasserting(deadline: now + timing.reassert)
       return []
+    case (.reasserting, .reasserting(let reason)):
+      if case .providerReasserting = doubt { doubt = .providerReasserting(reason) }
+      return []
     case (.connected, .peerSilent(let time)): return reassert(reason: .peerSilent(for: time), at: now)
     case (.awaitingPeer(let attempt, _), .underlayChanged), (.applying(let attempt, _), .underlayChanged):
       // The endpoint was resolved on another network.
