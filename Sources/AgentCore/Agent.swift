@@ -11,8 +11,6 @@ package final class Agent {
   package let announcer = Announcer()
   /// The time of the start; `nil`: it has not started.
   private(set) var startedAt: Timestamp?
-  /// Guards that wait for the network's name servers.
-  var whenNameServersKnown: [() -> Void] = []
   private let settle: Duration
 
   /// `settle`: the delay between a network change and its observation. `connectivityCheck`: the configured internet check.
@@ -21,8 +19,9 @@ package final class Agent {
     self.settle = settle
     reconciler = Reconciler(platform, announcer, check: connectivityCheck)
     reconciler.whenPassed = { [weak self] in
-      self?.nameServersMayHaveCome()
-      self?.schedule()
+      guard let self else { return }
+      platform.lookups.learn(lastSnapshot.primaryLink, isLast: state.stop.isStopping)
+      self.schedule()
     }
     platform.machine.watchLookups { [weak self] in self?.lookedUp($0) }
   }

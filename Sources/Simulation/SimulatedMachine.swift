@@ -127,7 +127,8 @@ package final class SimulatedMachine {
         watchers.removeAll { $0.watcher == nil }
         watchers.append(WeakWatcher(watcher: watch))
         return Cancellation(watch)
-      }, watchLookups: { [unowned self] came in lookedUp = { if !life.isDead { came($0) } } },
+      }, countPackets: { [unowned self] in providers.packets[$0] },
+      watchLookups: { [unowned self] came in lookedUp = { if !life.isDead { came($0) } } },
       controlGroup: { [unowned self] in programs.controlGroups.contains($0) ? ControlGroup($0) : nil })
   }
 
@@ -263,10 +264,11 @@ package final class SimulatedMachine {
   }
 
   private func observe(_ request: ObservationRequest) -> Observation {
+    let needed = request.facts
     log.observations += 1
     answerDevices()
-    var snapshot = network
-    if let time = localTime { snapshot.time = .known(time) }
+    var snapshot = network.keepingOnly(needed)
+    if needed.contains(.time), let time = localTime { snapshot.time = .known(time) }
     var observed = state.observed
     observed.unfinishedLinks = observed.kernel.unfinished(among: disk.unfinishedLinks)
     // As on a real machine, a table that nobody asks for is not seen.

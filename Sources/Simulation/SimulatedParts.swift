@@ -124,3 +124,15 @@ package struct SimulatedClock {
     }
   }
 }
+
+extension NetworkSnapshot {
+  /// Without facts that were not requested: no source is asked for them.
+  func keepingOnly(_ needed: Set<FactKind>) -> NetworkSnapshot {
+    var kept = self
+    for kind in FactKind.allCases where !needed.contains(kind) {
+      kept.makeUnknown(kind, reason: Fact<Bool>.notNeededReason)
+      for index in links.indices { kept.links[index].makeUnknown(kind, reason: Fact<Bool>.notNeededReason) }
+    }
+    return kept
+  }
+}

@@ -1,7 +1,7 @@
 internal import AgentCore
 internal import JSON
 internal import KernelModel
-internal import NetworkTypes
+package import NetworkTypes
 package import ProviderProtocol
 internal import RoamwardCore
 
@@ -16,6 +16,16 @@ package struct SimulatedProviders {
   package var questions: [String: Question] = [:]
   /// What a tunnel's provider says of the way of its packets.
   package var transports: [String: String] = [:]
+  /// Tunnels whose programs end at once with this code; `nil`: they run, and say nothing.
+  package var speechless: [String: Int32?] = [:]
+  /// The packets that links have carried, as the kernel counts them.
+  package var packets: [String: (received: UInt64, sent: UInt64)] = [:]
+  /// The servers to which tunnels' providers connect a socket before they ask for their settings.
+  package var servers: [String: Endpoint] = [:]
+  /// The own addresses of sockets that the agent connects for tunnels' providers.
+  package var ownAddresses: [String: IPAddress] = [:]
+  /// The names that a tunnel's provider resolves before it asks for its settings.
+  package var names: [String: DomainName] = [:]
   /// The tunnels whose providers ask for their device too, right behind the settings.
   package var wantDevice: Set<String> = []
   /// The devices that providers were given.
@@ -57,12 +67,16 @@ extension SimulatedMachine {
       start: { [unowned self] tunnel, _, _, events throws(PlatformError) in
         providers.starts += 1
         providers.running[tunnel] = SimulatedProvider(events: { if !life.isDead { events($0) } }, number: Int64(providers.starts))
+        if let code = providers.speechless[tunnel] {
+          if code != nil { soon(life) { [unowned self] in providers.running.removeValue(forKey: tunnel)?.events(.ended(code: code)) } }
+          return false
+        }
         if let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") { tell(tunnel, hello, life) }
         return false
       },
       send: { [unowned self] tunnel, bytes, attachment in receive(bytes, attachment != nil, tunnel, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
-      openSocket: { _, _, _, _, done in done(nil) }, keepSecret: { _, _, _ in },
+      openSocket: { [unowned self] tunnel, _, _, _, done in done(.success(providers.ownAddresses[tunnel])) }, keepSecret: { _, _, _ in },
       // An agent may be released after its machine.
       end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
       cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
@@ -99,7 +113,7 @@ extension SimulatedMachine {
   package func endLeftProgram(of tunnel: String) { (providers.left[tunnel], providers.unread[tunnel]) = (nil, nil) }
 
   /// The program of a tunnel ends by itself.
-  package func endProgram(of tunnel: String) { providers.running.removeValue(forKey: tunnel)?.events(.ended) }
+  package func endProgram(of tunnel: String) { providers.running.removeValue(forKey: tunnel)?.events(.ended(code: 0)) }
 
   private func tell(_ tunnel: String, _ bytes: [UInt8], _ life: SimulatedLife) {
     soon(life) { [unowned self] in providers.running[tunnel]?.events(.message(bytes, hasDescriptor: false)) }
@@ -120,7 +134,7 @@ extension SimulatedMachine {
 
   private func endProvider(of tunnel: String, _ life: SimulatedLife) {
     guard let provider = providers.running.removeValue(forKey: tunnel) else { return }
-    soon(life) { provider.events(.ended) }
+    soon(life) { provider.events(.ended(code: nil)) }
   }
 
   private func receive(_ bytes: [UInt8], _ hasDescriptor: Bool, _ tunnel: String, _ life: SimulatedLife) {
@@ -131,12 +145,17 @@ extension SimulatedMachine {
     case .start:
       if let failure = providers.failures[tunnel] { return say(tunnel, .failed(failure), life) }
       if let question = providers.questions[tunnel] { return say(tunnel, .ask(id: next, question), life) }
+      if let server = providers.servers[tunnel] { return say(tunnel, .openSocket(id: next, .udp, server), life) }
+      if let name = providers.names[tunnel] { return say(tunnel, .resolve(id: next, name), life) }
       // It asks again and again, as a program does whose server is silent.
       if peersAnswer { sayConnected(tunnel, next, life) }
     case .answer(_, let outcome):
       providers.answers.append("\(tunnel) \(outcome.rawValue)")
       if outcome == .answered { return sayConnected(tunnel, next, life) }
       say(tunnel, .failed(.init(code: "no-password", text: "it needs a password", help: .person)), life)
+    case .addresses, .socket: if peersAnswer { sayConnected(tunnel, next, life) }
+    case .refused(_, let refusal):
+      say(tunnel, .failed(.init(code: refusal.code, text: "its server: \(refusal.text)", help: .time)), life)
     case .device(_, let interface, _): providers.devices.append(interface)
     case .applied(_, let refused):
       providers.refusals += refused.map { "\(tunnel) \($0.setting) \($0.value)" }

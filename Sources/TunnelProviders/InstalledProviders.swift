@@ -16,7 +16,8 @@ package final class InstalledProviders {
   package enum Event {
     case message([UInt8], hasDescriptor: Bool)
     case closed
-    case ended
+    /// With the program's exit code, as a shell gives it; `nil`: it is not known.
+    case ended(code: Int32?)
   }
 
   private let loop: EventLoop
@@ -122,11 +123,12 @@ package final class InstalledProviders {
     return Int(String(decoding: text.prefix { (48...57).contains($0) }, as: UTF8.self)) ?? 1500
   }
 
-  /// Connects a socket with the tunnels' mark.
+  /// Connects a socket with the tunnels' mark; calls back with its own address.
   package func openSocket(
-    _ tunnel: String, _ id: UInt32, _ transport: Transport, _ remote: Endpoint, then done: @escaping (ProviderError?) -> Void
+    _ tunnel: String, _ id: UInt32, _ transport: Transport, _ remote: Endpoint,
+    then done: @escaping (Result<IPAddress?, ProviderError>) -> Void
   ) {
-    guard let process = programs[tunnel] else { return done(ProviderError("the provider has ended")) }
+    guard let process = programs[tunnel] else { return done(.failure(ProviderError("the provider has ended"))) }
     process.openSocket(id, transport, remote, then: done)
   }
 

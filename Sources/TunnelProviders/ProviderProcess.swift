@@ -33,6 +33,8 @@ final class ProviderProcess {
   private var waiting: EventSource?
   private var connecting: [UInt32: EventSource] = [:]
   private var hasExited = false
+  /// As a shell gives it; `nil`: it runs, or another agent has started it.
+  private var exitCode: Int32?
   private var killAt: Moment?
 
   /// `link`: the tunnel's, which its user follows from.
@@ -61,7 +63,7 @@ final class ProviderProcess {
       process = try start.start()
       channel = ours
       reading = try loop.whenReadable(ours.descriptor.number) { [weak self] in self?.receive() }
-      exit = try loop.onExit(of: process) { [weak self] _ in self?.exited() }
+      exit = try loop.onExit(of: process) { [weak self] in self?.exited($0) }
     } catch {
       throw ProviderError("\(program.path): \(error)", help: error.code == ENOENT ? "install util-linux, which has setpriv" : nil)
     }
@@ -82,7 +84,7 @@ final class ProviderProcess {
     self.channel = channel
     do throws(SystemError) {
       reading = try loop.whenReadable(file.number) { [weak self] in self?.receive() }
-      exit = try loop.whenReadable(number) { [weak self] in self?.exited() }
+      exit = try loop.whenReadable(number) { [weak self] in self?.exited(nil) }
     } catch {
       throw ProviderError(error.description)
     }
@@ -163,36 +165,44 @@ final class ProviderProcess {
 
   // MARK: Sockets
 
-  func openSocket(_ id: UInt32, _ transport: Transport, _ remote: Endpoint, then done: @escaping (ProviderError?) -> Void) {
-    guard case .address(let address) = remote.host else { return done(ProviderError("\(remote) has no address")) }
+  func openSocket(
+    _ id: UInt32, _ transport: Transport, _ remote: Endpoint, then done: @escaping (Result<IPAddress?, ProviderError>) -> Void
+  ) {
+    guard case .address(let address) = remote.host else { return done(.failure(ProviderError("\(remote) has no address"))) }
     let number = socket(
       address.family == .v4 ? AF_INET : AF_INET6,
       (transport == .udp ? Int32(SOCK_DGRAM.rawValue) : Int32(SOCK_STREAM.rawValue)) | Int32(SOCK_CLOEXEC.rawValue)
         | Int32(SOCK_NONBLOCK.rawValue), 0)
-    guard number >= 0 else { return done(ProviderError(SystemError.last("open a socket").description)) }
+    guard number >= 0 else { return done(.failure(ProviderError(SystemError.last("open a socket").description))) }
     let file = FileDescriptor(owning: number)
     var mark = mark
     guard setsockopt(number, SOL_SOCKET, SO_MARK, &mark, socklen_t(MemoryLayout.size(ofValue: mark))) == 0 else {
-      return done(ProviderError(SystemError.last("mark a socket").description))
+      return done(.failure(ProviderError(SystemError.last("mark a socket").description)))
     }
     // Streams of tunnels have packets in them, which do not wait for others.
     if transport == .tcp { _ = clinux_send_at_once(number) }
     let bytes = address.bytes
     guard clinux_connect(number, bytes, Int32(bytes.count), remote.port) == 0 else {
-      guard errno == EINPROGRESS else { return done(ProviderError("\(remote): \(SystemError.words(errno))")) }
+      guard errno == EINPROGRESS else { return done(.failure(ProviderError("\(remote): \(SystemError.words(errno))"))) }
       connecting[id] = try? loop.whenWritable(number) { [weak self] in
         self?.connecting[id] = nil
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout.size(ofValue: code))
         getsockopt(file.number, SOL_SOCKET, SO_ERROR, &code, &length)
-        if code != 0 { return done(ProviderError("\(remote): \(SystemError.words(code))")) }
+        if code != 0 { return done(.failure(ProviderError("\(remote): \(SystemError.words(code))"))) }
         self?.attachments[.granted(id: id)] = file
-        done(nil)
+        done(.success(Self.ownAddress(of: file)))
       }
       return
     }
     attachments[.granted(id: id)] = file
-    done(nil)
+    done(.success(Self.ownAddress(of: file)))
+  }
+
+  private static func ownAddress(of socket: FileDescriptor) -> IPAddress? {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    let count = clinux_local_address(socket.number, &bytes)
+    return count > 0 ? IPAddress(bytes: bytes.prefix(Int(count))) : nil
   }
 
   // MARK: The end
@@ -218,8 +228,8 @@ final class ProviderProcess {
     if !hasExited { kill(-process, number) }
   }
 
-  private func exited() {
-    hasExited = true
+  private func exited(_ code: Int32?) {
+    (hasExited, exitCode) = (true, code)
     exit = nil
     close()
     // Whoever is left in its group has no channel any more.
@@ -231,7 +241,7 @@ final class ProviderProcess {
     let isPopulated = group?.isPopulated ?? false
     if hasExited && !isPopulated {
       waiting = nil
-      return events(.ended)
+      return events(.ended(code: exitCode))
     }
     if Moment.now >= killAt {
       if let group { group.kill() } else if !hasExited { kill(-process, SIGKILL) }

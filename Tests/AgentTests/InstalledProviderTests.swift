@@ -17,9 +17,10 @@ import Testing
 
   static func policy(
     allowing allowance: SettingsAllowance = .everything, routes: RoutePolicy? = nil, dns: DNSPolicy? = nil,
-    killSwitch: KillSwitch = .off, rules: [Rule] = [Sample.rule(.always, .connect)]
+    killSwitch: KillSwitch = .off, rules: [Rule] = [Sample.rule(.always, .connect)],
+    needing needs: Set<ProviderProgram.Need> = [.device, .udp, .ask]
   ) -> TunnelPolicy {
-    let program = ProviderProgram(name: "plain", path: "/plain", user: "roamward-provider", needs: [.device, .udp, .ask])
+    let program = ProviderProgram(name: "plain", path: "/plain", user: "roamward-provider", needs: needs)
     return TunnelPolicy(
       name: "plain", provider: .installed(InstalledProviderConfiguration(program: program, allowance: allowance)),
       onDemand: OnDemand(rules: rules), routes: routes, dns: dns, killSwitch: killSwitch, location: Sample.place())

@@ -6,11 +6,12 @@ takes_relays() { [[ -n $(on gateway ss -Hltn 'sport = :443') ]]; }
 takes_logins() { [[ -n $(on gateway ss -Hltn 'sport = :51821') ]]; }
 serves() { company status >/dev/null 2>&1 && takes_logins; }
 
-# Starts the gateway at 203.0.113.10, which pushes routes and a name server. alice has the password `correct horse`. $pin is its key.
+# Starts the gateway at 203.0.113.10, or at this name of it, which pushes routes and a name server. alice has the password `correct horse`.
+# $pin is its key.
 company_gateway() {
   if [[ ! -e $scene/company ]]; then
     (
-      company init --endpoint 203.0.113.10:51821 --pool 10.95.0.0/24 --pool fd95::/64
+      company init --endpoint "${1:-203.0.113.10}:51821" --pool 10.95.0.0/24 --pool fd95::/64
       company user add alice
       company user password alice <<<'correct horse'
       company settings set --route 10.95.0.0/24 --dns 10.95.0.1 --search corp.example --mtu 1380
@@ -63,6 +64,15 @@ END
     [[ -z ${2:-} ]] || echo "        credentials: { $2 }"
     cat
   } >"$policies/office.yaml"
+  roamward check "$policies" >/dev/null
+}
+
+# Writes the first or the second policy of docs/how-to/gateway-client.md, with this scene's provider, gateway and pin.
+how_to_policy() {
+  awk -v wanted="$1" '/^    version: 1$/ { count++; inside = 1 } /^[^ ]/ { inside = 0 } inside && count == wanted { print substr($0, 5) }' \
+    "$tests/../../docs/how-to/gateway-client.md" |
+    sed -e "s|name: roamward|name: $scene/providers/roamward.yaml|" -e 's|vpn.example.com:51820|vpn.corp.example:51821|' \
+      -e "s#\"PIN\"#\"$pin\"#" -e "s#\"sha256//[^\"]*\"#\"$pin\"#" >"$policies/corp.yaml"
   roamward check "$policies" >/dev/null
 }
 

@@ -16,8 +16,6 @@ struct WantedEndpoint {
     self.isNeeded = isNeeded
   }
 
-  var isName: Bool { if case .name = host { true } else { false } }
-
   init(_ text: String) throws(RequestError) {
     isNeeded = true
     if let endpoint = GuardedEndpoint(text) {
@@ -52,18 +50,29 @@ final class GuardedNames {
 
   init(_ wanted: [WantedEndpoint]) { self.wanted = wanted }
 
-  /// Calls back once; at once if there is no name. Lives until then.
-  func resolve(_ network: NetworkPlatform, on link: LinkFacts?, then done: @escaping (Result<ResolvedNames, RequestError>) -> Void) {
+  /// Calls back once; at once if nothing is to be asked. `needsServers`: the network's name servers have to be known then. Lives until
+  /// then.
+  func resolve(
+    _ resolver: Lookups, on link: LinkFacts?, needsServers: Bool = false,
+    then done: @escaping (Result<ResolvedNames, RequestError>) -> Void
+  ) {
     self.done = done
-    open = 1
+    open = needsServers ? 2 : 1
     for endpoint in wanted {
       switch endpoint.host {
       case .address(let address): found.endpoints.append(GuardedEndpoint(address: address, port: endpoint.port))
       case .name(let name):
         open += 1
-        let lookup = network.resolve(name, LookupWay(outsideOn: link)) { [self] in take($0, of: name, endpoint) }
+        let lookup = resolver.resolve(name, by: .outside, on: link) { [self] in take($0, of: name, endpoint) }
         if let lookup { lookups.append(lookup) }
       }
+    }
+    if needsServers {
+      let wait = resolver.awaitServers(on: link) { [self] _ in
+        end(one: nil)
+        return nil
+      }
+      if let wait { lookups.append(wait) }
     }
     end(one: nil)
   }

@@ -14,41 +14,19 @@ extension Agent {
       try checkGuard(request, process: process)
       do throws(PlatformError) { try platform.guards.claim(process) } catch { throw RequestError(code: .failed, message: "\(error)") }
       let endpoints = try request.endpoints.map { text throws(RequestError) in try WantedEndpoint(text) }
-      let resolve = { [weak self] in
+      GuardedNames(endpoints).resolve(platform.lookups, on: lastSnapshot.primaryLink) { [weak self] result in
         guard let self else { return }
-        GuardedNames(endpoints).resolve(platform.network, on: lastSnapshot.primaryLink) { [weak self] result in
-          guard let self else { return }
-          do throws(RequestError) {
-            // The machine may be another one by now.
-            try checkGuard(request, process: process)
-            done(.success(try startGuard(request, process: process, endpoints: try result.get().endpoints)))
-          } catch {
-            done(.failure(error))
-          }
+        do throws(RequestError) {
+          // The machine may be another one by now.
+          try checkGuard(request, process: process)
+          done(.success(try startGuard(request, process: process, endpoints: try result.get().endpoints)))
+        } catch {
+          done(.failure(error))
         }
       }
-      endpoints.contains(where: \.isName) ? awaitNameServers(then: resolve) : resolve()
     } catch {
       done(.failure(error))
     }
-  }
-
-  /// Asks for the name servers of the network, which no policy may need, and waits until the sources have answered.
-  func awaitNameServers(then body: @escaping () -> Void) {
-    whenNameServersKnown.append(body)
-    reconciler.change { $0.awaitsNameServers = true }
-    reconciler.lookAgain()
-  }
-
-  /// Continues with the guards that wait for name servers, once these are known, or no source can tell them.
-  func nameServersMayHaveCome() {
-    guard !whenNameServersKnown.isEmpty else { return }
-    let link = lastSnapshot.primaryLink
-    guard link.map({ $0.dnsServers.value != nil || $0.unavailable.contains(.dnsServers) }) ?? true || state.stop.isStopping else { return }
-    let waiting = whenNameServersKnown
-    whenNameServersKnown = []
-    reconciler.change { $0.awaitsNameServers = false }
-    for body in waiting { body() }
   }
 
   private func checkGuard(_ request: GuardRequest, process: Int32) throws(RequestError) {

@@ -87,7 +87,8 @@ extension Agent {
       throw RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could ask")
     }
     do throws(Refusal) { try provider.answer(question, with: answer) } catch {
-      throw RequestError(code: .provider, message: error.text)
+      let failure = error.code == "no-question" ? state.tunnels[tunnel]?.machine.failure : nil
+      throw RequestError(code: .provider, message: error.text + (failure.map { "; its last attempt failed: \($0)" } ?? ""))
     }
     reconciler.pass()
   }
@@ -114,6 +115,9 @@ extension Agent {
       }
       programs = group
     }
+    if state.hasNothingToRelease {
+      throw RequestError(code: .failed, message: "there is no kill switch to suspend: no policy has one, and no guard runs")
+    }
     let now = platform.clock.wallClock()
     var lifetime: ManualOverride.Lifetime =
       switch request.until {
@@ -135,5 +139,13 @@ extension Agent {
     }
     let known = state.set.tunnels.map(\.name).joined(separator: ", ")
     return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
+  }
+}
+
+extension AgentState {
+  /// Whether nothing blocks traffic, and no policy or guard ever would.
+  fileprivate var hasNothingToRelease: Bool {
+    policies.isLoaded && killSwitch.machine.programs.isEmpty && set.tunnels.allSatisfy { $0.guarding == .off }
+      && seen.state?.firewall == .absent
   }
 }

@@ -27,16 +27,13 @@ extension Agent {
     } catch { return done(.refused(error)) }
     wanted += policy.signInHosts.map { WantedEndpoint($0.host, port: $0.port, isNeeded: false) }
     // The browser asks them too.
-    awaitNameServers { [weak self] in
-      guard let self else { return }
-      GuardedNames(wanted).resolve(platform.network, on: lastSnapshot.primaryLink) { [weak self] result in
-        do throws(RequestError) {
-          let found = try result.get()
-          try self?.release(request, signIn: FirewallRelease.SignIn(tunnel, at: found.endpoints))
-          let sites = JSON.array(found.endpoints.map { .string($0.description) })
-          done(.done(["sites": sites, "left-out": .array(found.leftOut.map { .string($0) })]))
-        } catch { done(.refused(error)) }
-      }
+    GuardedNames(wanted).resolve(platform.lookups, on: lastSnapshot.primaryLink, needsServers: true) { [weak self] result in
+      do throws(RequestError) {
+        let found = try result.get()
+        try self?.release(request, signIn: FirewallRelease.SignIn(tunnel, at: found.endpoints))
+        let sites = JSON.array(found.endpoints.map { .string($0.description) })
+        done(.done(["sites": sites, "left-out": .array(found.leftOut.map { .string($0) })]))
+      } catch { done(.refused(error)) }
     }
   }
 }

@@ -7,8 +7,8 @@ package enum ProviderChannelEvent: Equatable, Sendable {
   case message([UInt8], hasDescriptor: Bool)
   /// The program has closed its end of the channel, or ended.
   case closed
-  /// Everything that was started for it has ended.
-  case ended
+  /// Everything that was started for it has ended; the program with this code, as a shell gives it. `nil`: it is not known.
+  case ended(code: Int32?)
 }
 
 /// A provider's program that an agent leaves to the next one.
@@ -33,8 +33,8 @@ package struct InstalledPlatform {
   package var send: (String, [UInt8], ProviderSession.Attachment?) -> Void
   /// Attaches to this TUN device of the tunnel; the descriptor is `granted(id)`. Returns the MTU.
   package var openDevice: (String, UInt32, String) throws(PlatformError) -> Int
-  /// Connects a socket with that mark; the descriptor is `granted(id)` if it calls back without an error.
-  package var openSocket: (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void
+  /// Connects a socket with that mark; the descriptor is `granted(id)` if it calls back with the socket's own address.
+  package var openSocket: (String, UInt32, Transport, Endpoint, @escaping (Result<IPAddress?, PlatformError>) -> Void) -> Void
   /// Keeps a secret as a readable descriptor of this name, until it is sent.
   package var keepSecret: (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void
   /// Keeps these bytes on disk for the next starts of the tunnel with this provider; none: forgets them.
@@ -59,7 +59,7 @@ package struct InstalledPlatform {
       @escaping (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Bool,
     send: @escaping (String, [UInt8], ProviderSession.Attachment?) -> Void,
     openDevice: @escaping (String, UInt32, String) throws(PlatformError) -> Int,
-    openSocket: @escaping (String, UInt32, Transport, Endpoint, @escaping (PlatformError?) -> Void) -> Void,
+    openSocket: @escaping (String, UInt32, Transport, Endpoint, @escaping (Result<IPAddress?, PlatformError>) -> Void) -> Void,
     keepSecret: @escaping (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void,
     keep: @escaping (String, InstalledProviderConfiguration, [UInt8]) throws(PlatformError) -> Void = { _, _, _ in },
     end: @escaping (String) -> Void, cut: @escaping (String) -> Void, endLeftovers: @escaping (Set<String>) -> Void = { _ in },
@@ -86,7 +86,7 @@ package struct InstalledPlatform {
     InstalledPlatform(
       start: { _, _, _, _ throws(PlatformError) in throw PlatformError("this platform runs no providers") }, send: { _, _, _ in },
       openDevice: { _, _, _ throws(PlatformError) in throw PlatformError("this platform has no TUN devices") },
-      openSocket: { _, _, _, _, done in done(PlatformError("this platform has no sockets")) },
+      openSocket: { _, _, _, _, done in done(.failure(PlatformError("this platform has no sockets"))) },
       keepSecret: { _, _, _ throws(PlatformError) in throw PlatformError("this platform keeps no secrets") }, end: { _ in }, cut: { _ in })
   }
 }

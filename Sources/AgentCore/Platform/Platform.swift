@@ -17,6 +17,8 @@ package struct Platform {
   package var guards: GuardPlatform
   package var policies: PolicyPlatform
   package var recoveryLog: RecoveryLog
+  /// All look-ups by `network`.
+  let lookups: Lookups
   /// Records what the kill switch blocks, for people who log in and for `status` without an agent; `nil`: nothing.
   package var recordBlocking: (FirewallStatus?) -> Void
 
@@ -30,6 +32,7 @@ package struct Platform {
     self.clock = clock
     self.machine = machine
     self.network = network
+    lookups = Lookups(network, clock)
     self.commands = commands
     self.installed = installed
     self.services = services
@@ -85,8 +88,8 @@ package struct MachinePlatform {
   package var keepEngineReady: (Bool) -> Void
   /// Reads the WireGuard device of this link, and nothing else; `nil`: it does not answer.
   package var readDevice: (String) -> WireGuardState?
-  /// The packets that a link has carried in both directions; `nil`: there is no such link.
-  package var countPackets: (String) -> UInt64?
+  /// The packets that a link has received and sent, as the kernel counts; `nil`: there is no such link.
+  package var countPackets: (String) -> (received: UInt64, sent: UInt64)?
   /// Calls back once, soon after a packet has passed the link in either direction; `nil`: this host cannot notice that. Multicasts do not
   /// count.
   package var watchPackets: (String, @escaping () -> Void) -> Cancellation?
@@ -102,7 +105,8 @@ package struct MachinePlatform {
     begin: @escaping (Step, @escaping (Result<Void, PlatformError>) -> Void) -> Void, endUserspaceLink: @escaping (String) -> Void,
     wireGuardEngine: @escaping () -> EngineChoice, keepEngineReady: @escaping (Bool) -> Void,
     readDevice: @escaping (String) -> WireGuardState?, watchPackets: @escaping (String, @escaping () -> Void) -> Cancellation?,
-    countPackets: @escaping (String) -> UInt64? = { _ in nil }, watchLookups: @escaping (@escaping (NameLookup) -> Void) -> Void = { _ in },
+    countPackets: @escaping (String) -> (received: UInt64, sent: UInt64)? = { _ in nil },
+    watchLookups: @escaping (@escaping (NameLookup) -> Void) -> Void = { _ in },
     controlGroup: @escaping (String) -> ControlGroup?
   ) {
     self.observe = observe
@@ -141,26 +145,6 @@ package struct NetworkPlatform {
     self.probe = probe
     self.resolveNeighbour = resolveNeighbour
     self.leave = leave
-  }
-}
-
-/// The way of a look-up.
-package struct LookupWay: Equatable, Sendable {
-  package var servers: [IPAddress]
-  /// The link that queries leave by; `nil`: the one of their route.
-  package var link: String?
-  /// Whether queries pass every tunnel by.
-  package var isOutside: Bool
-
-  package init(servers: [IPAddress], link: String?, isOutside: Bool) {
-    self.servers = servers
-    self.link = link
-    self.isOutside = isOutside
-  }
-
-  /// By the name servers of this network, outside of every tunnel.
-  package init(outsideOn underlay: LinkFacts?) {
-    self.init(servers: underlay?.dnsServers.value ?? [], link: underlay?.name, isOutside: true)
   }
 }
 

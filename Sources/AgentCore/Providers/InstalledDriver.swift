@@ -18,11 +18,16 @@ final class InstalledDriver: TunnelDriver {
   var program = ProgramState()
   var run = RunState()
   /// Whether a run is wanted and has not been started.
-  private(set) var isStartDue = false
+  var isStartDue = false
   var underlay: LinkFacts?
   var messages = ProviderMessages()
   /// What no person has answered yet, the first first.
   var questions: [OpenQuestion] = []
+
+  /// The last start whose program never said `hello`.
+  var failedStart: (at: Moment, refusal: Refusal)?
+  /// How often nothing came back through its link, in a row.
+  var losses = 0
 
   /// The program that runs.
   struct ProgramState {
@@ -35,6 +40,8 @@ final class InstalledDriver: TunnelDriver {
     var hasKept = false
     /// The firewall mark of its sockets.
     var mark = Ownership.mark
+    /// Why it never said `hello`, until everything of it has ended.
+    var start: FailedStart?
   }
 
   /// A run of the provider, from the preparation of its start.
@@ -54,6 +61,7 @@ final class InstalledDriver: TunnelDriver {
     var isTakenOver = false
     /// How its packets go, in the provider's words.
     var transport: String?
+    var watch = ProviderWatch()
   }
 
   init(
@@ -125,6 +133,7 @@ final class InstalledDriver: TunnelDriver {
     let new = underlay.map(NetworkPath.init)
     guard new != run.path else { return }
     run.path = new
+    if new != nil { expectReaction() }
     attempt { (session) throws(ProviderSession.Unsendable) in try session.networkChanged(new) }
   }
 
@@ -148,9 +157,13 @@ final class InstalledDriver: TunnelDriver {
 
   var now: Moment { platform.clock.now() }
 
-  var nextDeadline: Moment? { ([session?.nextDeadline].compactMap(\.self) + questions.map(\.until)).min() }
+  var nextDeadline: Moment? {
+    ([session?.nextDeadline, messages.nextDeadline, run.watch.reactionDue].compactMap(\.self) + questions.map(\.until)).min()
+  }
 
   func advance() {
+    messages.expire(at: now, of: tunnel)
+    judgeReaction()
     for question in questions where question.until <= now { answer(question.number, .expired) }
     guard let due = session?.nextDeadline, due <= now else { return }
     perform { [now] in $0.advance(to: now) }
@@ -164,9 +177,7 @@ final class InstalledDriver: TunnelDriver {
       program.hasKept = try platform.installed.start(tunnel, configuration, program.mark) { [weak self] event in self?.take(event) }
       session = ProviderSession(tunnel: String(decoding: tunnel.utf8.prefix(64), as: UTF8.self), at: now)
     } catch {
-      isStartDue = false
-      messages.fail(Refusal(code: "provider-failed", text: error.description))
-      outlets.report(.failed(TunnelFailure(.providerFailed, error.description)))
+      startFailed(error.description)
     }
   }
 
@@ -182,11 +193,16 @@ final class InstalledDriver: TunnelDriver {
     case .closed:
       perform { $0.channelClosed() }
       endProgram()
-    case .ended:
+    case .ended(let code):
       perform { $0.channelClosed() }
       session = nil
-      (program.isEnding, program.isOutdated) = (false, false)
-      if isStartDue || messages.isWaiting { startProgram() }
+      let start = program.start
+      (program.isEnding, program.isOutdated, program.start) = (false, false, nil)
+      if let start {
+        startFailed(start.text(code: code, configuration.program))
+      } else if isStartDue || messages.isWaiting {
+        startProgram()
+      }
       outlets.changed()
     }
   }
@@ -212,8 +228,9 @@ final class InstalledDriver: TunnelDriver {
   /// Sends an application's message; starts the program for it if none runs.
   func message(_ content: MessageContent, then reply: @escaping (MessageReply) -> Void) {
     if program.isLeft { return reply(.failure(Refusal(code: "unavailable", text: "the agent is restarted; try again"))) }
-    messages.wait(content, reply)
-    if session == nil { return startProgram() }
+    if session == nil, let failedStart, now < failedStart.at + .seconds(1) { return reply(.failure(failedStart.refusal)) }
+    messages.wait(content, at: now, reply)
+    if session == nil { startProgram() }
     sendMessages()
   }
 
@@ -270,7 +287,9 @@ final class InstalledDriver: TunnelDriver {
     case .idle:
       startRun()
       sendMessages()
-    case .connected: report(.peerAnswered)
+    case .connected:
+      beginWatch()
+      report(.peerAnswered)
     case .greeting, .starting, .reasserting, .stopping, .closed: break
     }
   }

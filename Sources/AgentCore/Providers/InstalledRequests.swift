@@ -47,6 +47,7 @@ extension InstalledDriver {
     case .dropped(let count):
       outlets.publish(.log(level: "warning", origin: "agent", text: "\(count) events and lines came too fast and were dropped"))
     case .runEnded(let end): ended(end)
+    case .neverGreeted(let failure): if !program.isEnding { program.start = FailedStart(failure) }
     case .violated(let violation): outlets.publish(.log(level: "error", origin: "agent", text: "\(violation)"))
     case .close: endProgram()
     }
@@ -87,16 +88,19 @@ extension InstalledDriver {
 
   func openSocket(_ id: UInt32, _ transport: Transport, _ remote: Endpoint) {
     guard case .address(let address) = remote.host else { return refuse(id, "unreachable", "\(remote) has no address") }
-    platform.installed.openSocket(tunnel, id, transport, remote) { [weak self] error in
+    platform.installed.openSocket(tunnel, id, transport, remote) { [weak self] result in
       guard let self else { return }
-      if let error { return refuse(id, "unreachable", error.description) }
+      switch result {
+      case .failure(let error): return refuse(id, "unreachable", error.description)
+      case .success(let own): (run.watch.ownAddress, run.watch.reactionDue) = (own, nil)
+      }
       if !run.brought.gateways.contains(address) { run.brought.gateways.append(address) }
       attempt { (session) throws(ProviderSession.Unsendable) in try session.socketOpened(id: id) }
     }
   }
 
   func resolve(_ id: UInt32, _ name: DomainName) {
-    let lookup = platform.network.resolve(name, outlets.outerWay().lookup(of: name, on: underlay)) { [weak self] resolution in
+    let lookup = platform.lookups.resolve(name, by: outlets.outerWay().lookup(of: name), on: underlay) { [weak self] resolution in
       guard let self else { return }
       run.pending.lookups[id] = nil
       switch resolution {

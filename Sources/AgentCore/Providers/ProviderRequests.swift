@@ -39,6 +39,7 @@ struct OpenQuestion {
 struct ProviderMessages {
   struct Waiting {
     let content: MessageContent
+    let until: Moment
     let reply: (MessageReply) -> Void
   }
 
@@ -51,11 +52,14 @@ struct ProviderMessages {
   /// Whether one has no reply yet.
   var isOpen: Bool { !waiting.isEmpty || !sent.isEmpty }
 
-  mutating func wait(_ content: MessageContent, _ reply: @escaping (MessageReply) -> Void) {
+  /// The moment until which the first one waits for the program.
+  var nextDeadline: Moment? { waiting.map(\.until).min() }
+
+  mutating func wait(_ content: MessageContent, at now: Moment, _ reply: @escaping (MessageReply) -> Void) {
     guard waiting.count < ProtocolLimits.requests else {
       return reply(.failure(Refusal(code: "busy", text: "\(waiting.count) messages wait for the provider already")))
     }
-    waiting.append(Waiting(content: content, reply: reply))
+    waiting.append(Waiting(content: content, until: now + .seconds(5), reply: reply))
   }
 
   mutating func takeWaiting() -> [Waiting] {
@@ -70,6 +74,15 @@ struct ProviderMessages {
     guard let message = sent.removeValue(forKey: id) else { return nil }
     message.reply(reply)
     return now - message.at
+  }
+
+  /// Answers those that have waited too long.
+  mutating func expire(at now: Moment, of tunnel: String) {
+    let late = waiting.filter { $0.until <= now }
+    waiting.removeAll { $0.until <= now }
+    for one in late {
+      one.reply(.failure(Refusal(code: "timeout", text: "the provider of \(tunnel) is not ready for messages; see `roamward status`")))
+    }
   }
 
   mutating func fail(_ refusal: Refusal) { for one in takeWaiting() { one.reply(.failure(refusal)) } }

@@ -151,6 +151,7 @@ extension RefusedSetting {
   var text: String {
     let what = value.isEmpty ? "\(setting)" : "\(setting) \(value)"
     return switch code.description {
+    case "policy" where value.isEmpty: "the policy's own settings apply in place of the provider's \(setting)"
     case "policy": "the provider asks for \(what), which the policy does not allow"
     case "taken": "the provider asks for \(what), which this machine or its network has already"
     case "unsupported": "the provider asks for \(what), which this version does not set"

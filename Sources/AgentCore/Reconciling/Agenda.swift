@@ -64,13 +64,14 @@ extension AgentState {
         (.resolver, resolver.nextDeadline(at: now)), (.portal, killSwitch.portalDeadline(at: now)), (.trial, trial),
         (.suspensionOver, killSwitch.machine.release?.lifetime.end.map { now + max(.zero, $0 - wallClock) }),
         (.rules, decisions.nextDeadline(of: set, seen.snapshot, seen: seen.at, at: now, time: wallClock)), (.probe, probe),
-        (.stop, stop.cutAt), (.underlay, seen.pathNews.event.map { _ in now }), (.poll, agenda.polling.next),
+        (.nameServers, lookups.nextDeadline), (.stop, stop.cutAt), (.underlay, seen.pathNews.event.map { _ in now }),
+        (.poll, agenda.polling.next),
       ]
     let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
     return common
       + tunnels.ordered.flatMap { tunnel in
         [
-          (WakeReason.tunnel, tunnel.machine.nextDeadline), (.nameServers, tunnel.nextQuestion), (.sample, tunnel.nextSample),
+          (WakeReason.tunnel, tunnel.machine.nextDeadline), (.sample, tunnel.nextSample),
           (.firstPacket, tunnel.packets.nextWatch), (.tunnel, tunnel.driverDeadline),
         ]
         .compactMap { reason, at in at.map { Deadline(reason: reason, at: $0, tunnel: tunnel.policy.name) } }

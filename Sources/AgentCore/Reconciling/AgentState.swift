@@ -24,14 +24,14 @@ final class AgentState {
   var looksEverywhere = false
   /// Whether another network has been observed since the last decisions.
   var isDecisionDue = false
-  /// Whether a request needs the network's name servers now.
-  var awaitsNameServers = false
   let tunnels: TunnelSet
+  let lookups: Lookups
   /// The control group of a name, if it exists and has a process in it.
   let controlGroup: (String) -> ControlGroup?
 
-  init(tunnels: TunnelSet, controlGroup: @escaping (String) -> ControlGroup?) {
+  init(tunnels: TunnelSet, lookups: Lookups, controlGroup: @escaping (String) -> ControlGroup?) {
     self.tunnels = tunnels
+    self.lookups = lookups
     self.controlGroup = controlGroup
   }
 
@@ -138,7 +138,7 @@ extension AgentState {
   private var neededFacts: Set<FactKind> {
     let isHeld = decisions.overrides.values.contains { if case .network = $0.lifetime { true } else { false } }
     return set.neededFacts.union(isHeld ? [.gatewayMAC] : [])
-      .union(awaitsNameServers || killSwitch.machine.portal?.signIn != nil ? [.dnsServers] : [])
+      .union(lookups.needsServers || killSwitch.machine.portal?.signIn != nil ? [.dnsServers] : [])
       .union(tunnels.ordered.contains { $0.policyInForce.bringsServers } ? [.searchDomains, .dnsServers] : [])
   }
 

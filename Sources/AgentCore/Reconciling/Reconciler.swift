@@ -20,7 +20,7 @@ final class Reconciler {
   init(_ platform: Platform, _ announcer: Announcer, check: ConnectivityCheck?) {
     self.platform = platform
     self.announcer = announcer
-    state = AgentState(tunnels: TunnelSet(platform), controlGroup: platform.machine.controlGroup)
+    state = AgentState(tunnels: TunnelSet(platform), lookups: platform.lookups, controlGroup: platform.machine.controlGroup)
     prober = Prober(platform, check: check)
     runner = StepRunner(platform: platform)
     state.tunnels.surroundings = TunnelSurroundings(
@@ -28,10 +28,12 @@ final class Reconciler {
       outerWay: { [tunnels = state.tunnels] in tunnels.outerWay(of: $0) },
       places: { [weak self] in self.map { PlacesInUse($0.state.seen.snapshot) } ?? PlacesInUse() },
       obstacle: { [weak self] tunnel in self?.state.obstacle(of: tunnel) },
+      ownAddresses: { [weak self] in Set(self?.state.seen.state?.kernel.addresses.map(\.address.address) ?? []) },
       cause: { [weak self] tunnel in
         guard let self else { return .stopping }
         return state.reason(for: tunnel, at: now, wallClock: wallClock).code
       })
+    platform.lookups.whenNeeded = { [weak self] in self?.lookAgain() }
     // A probe's answer waits while the network settles.
     prober.whenAnswered = { [weak self] answer in
       guard let self else { return }

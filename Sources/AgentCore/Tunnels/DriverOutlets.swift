@@ -1,3 +1,4 @@
+import NetworkTypes
 import RoamwardCore
 
 /// What a driver has of the agent besides the platform.
@@ -14,4 +15,6 @@ struct DriverOutlets {
   let outerWay: () -> OuterWay?
   /// The addresses that this machine and its networks use.
   var places: () -> PlacesInUse = { PlacesInUse() }
+  /// The addresses of this machine.
+  let ownAddresses: () -> Set<IPAddress>
 }

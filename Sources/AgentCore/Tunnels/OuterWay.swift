@@ -20,20 +20,15 @@ struct OuterWay: Equatable {
     dns = outer?.policyInForce.dnsInForce ?? DNSPolicy()
   }
 
-  /// The way of a look-up of the inner tunnel's endpoint: to the outer tunnel's name servers, if they resolve the name. Otherwise to those
-  /// of the network, by the routes of all other programs.
-  func lookup(of name: DomainName, on underlay: LinkFacts?) -> LookupWay {
-    if !dns.servers.isEmpty, !dns.isSplit || dns.ownDomains.contains(where: { name.isWithin($0) }) {
-      return LookupWay(servers: dns.servers, link: link, isOutside: false)
-    }
-    return LookupWay(servers: underlay?.dnsServers.value ?? [], link: nil, isOutside: false)
+  /// Whose servers resolve the inner tunnel's endpoint: those of the outer tunnel, if the name is one of theirs.
+  fileprivate func lookup(of name: DomainName) -> LookupScope {
+    let isTheirs = !dns.servers.isEmpty && (!dns.isSplit || dns.ownDomains.contains { name.isWithin($0) })
+    return isTheirs ? .servers(dns.servers, link: link) : .routed
   }
 }
 
 extension OuterWay? {
-  func lookup(of name: DomainName, on underlay: LinkFacts?) -> LookupWay {
-    self?.lookup(of: name, on: underlay) ?? LookupWay(outsideOn: underlay)
-  }
+  func lookup(of name: DomainName) -> LookupScope { self?.lookup(of: name) ?? .outside }
 
   var mark: UInt32 { self?.mark ?? Ownership.mark }
 

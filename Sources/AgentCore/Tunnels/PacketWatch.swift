@@ -1,4 +1,5 @@
 import NetworkTypes
+import PeerDetection
 import RoamwardCore
 
 /// Notices the first packet into an armed tunnel, without a wake-up before it.

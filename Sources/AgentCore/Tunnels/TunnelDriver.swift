@@ -42,8 +42,6 @@ protocol TunnelDriver: AnyObject {
   func learn(_ underlay: LinkFacts?)
   /// The present state of its device alone; `nil`: the device does not show whether the peer answers.
   func readDevice() -> WireGuardState?
-  /// The latest moment at which it continues by itself; `nil`: never.
-  var nextQuestion: Moment? { get }
   /// Notes the result of an attempt, to select the next address of an endpoint.
   func noteAnswer(_ isAnswered: Bool)
   /// Repeats an unanswered query; called from time to time while an answer is awaited.
@@ -54,6 +52,10 @@ protocol TunnelDriver: AnyObject {
   var isPolled: Bool { get }
   /// The moment at which it has something to do by itself (`advance`); `nil`: never.
   var nextDeadline: Moment? { get }
+  /// When `sample` is to be called; `nil`: never.
+  var nextSample: Moment? { get }
+  /// Takes a sample of a tunnel that is up; returns the event that follows from it.
+  func sample() -> TunnelMachine.Event?
   /// Does what is due.
   func advance()
   /// The kernel and the DNS backend have everything that the tunnel's level requires.
@@ -91,6 +93,8 @@ extension TunnelDriver {
   var isPolled: Bool { true }
   var nextDeadline: Moment? { nil }
   func advance() {}
+  var nextSample: Moment? { nil }
+  func sample() -> TunnelMachine.Event? { nil }
   func applied() {}
   var brought: BroughtSettings { BroughtSettings() }
   func arm(on underlay: LinkFacts?) { prepare(on: underlay) }
@@ -106,7 +110,6 @@ extension TunnelDriver {
   var endpoints: [IPAddress] { [] }
   func learn(_ underlay: LinkFacts?) {}
   func readDevice() -> WireGuardState? { nil }
-  var nextQuestion: Moment? { nil }
   func noteAnswer(_ isAnswered: Bool) {}
 }
 

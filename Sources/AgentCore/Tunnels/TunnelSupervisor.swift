@@ -278,12 +278,16 @@ final class TunnelSupervisor {
   }
 
   /// The time of the next sample of its device; `nil`: none.
-  var nextSample: Moment? { [sampling.nextSample, idleEnd, lookup.end(in: machine.state)].compactMap { $0 }.min() }
+  var nextSample: Moment? { [sampling.nextSample, idleEnd, lookup.end(in: machine.state), ownSample].compactMap { $0 }.min() }
+
+  /// When its driver takes a sample of its own.
+  private var ownSample: Moment? { machine.state.isUp ? driver?.nextSample : nil }
 
   /// Samples whether the peer still answers, and whether data flows. Returns the event if the tunnel is to be doubted, or is idle.
   func samplePeer() -> TunnelMachine.Event? {
     if let end = lookup.end(in: machine.state), end <= platform.clock.now() { return .idle }
     let now = platform.clock.now()
+    if let due = ownSample, due <= now, let event = driver?.sample() { return event }
     if sampling.measuresLink, let packets = linkPackets {
       sampling.take(packets: packets, at: now)
       if let idleEnd, idleEnd <= now { return .idle }
@@ -308,7 +312,10 @@ final class TunnelSupervisor {
   private var idleEnd: Moment? { sampling.activeAt.map { $0 + policy.idleInForce } }
 
   /// The packets that its link has carried; `nil`: it is a WireGuard device, or there is no link.
-  private var linkPackets: UInt64? { policy.provider.isWireGuard ? nil : linkName.flatMap(platform.machine.countPackets) }
+  private var linkPackets: UInt64? {
+    guard !policy.provider.isWireGuard, let counts = linkName.flatMap(platform.machine.countPackets) else { return nil }
+    return counts.received &+ counts.sent
+  }
 
   /// Whether its time is over, so that another network, or the end of a sleep, is no reason to ask the peer.
   private func isIdleInstead(of event: TunnelMachine.Event) -> Bool {
@@ -344,9 +351,6 @@ final class TunnelSupervisor {
   /// Kills what still runs.
   func cutShort() { driver?.cutShort() }
 
-  /// The time of the next query that only the clock triggers.
-  var nextQuestion: Moment? { driver?.nextQuestion }
-
   /// Takes in new facts of the same underlay.
   func learn(_ underlay: LinkFacts?) {
     self.underlay = underlay
@@ -375,7 +379,8 @@ final class TunnelSupervisor {
         surroundings.publish(policy.name, news)
       },
       cause: { [weak self] in self.map { $0.cause } ?? .stopping },
-      outerWay: { [weak self] in self.flatMap { $0.surroundings.outerWay($0.policy) } }, places: surroundings.places)
+      outerWay: { [weak self] in self.flatMap { $0.surroundings.outerWay($0.policy) } }, places: surroundings.places,
+      ownAddresses: surroundings.ownAddresses)
     driver = policy.provider.driver(
       of: { [weak self, policy] in self?.policy ?? policy }, named: policy.name, platform: platform, outlets: outlets)
   }

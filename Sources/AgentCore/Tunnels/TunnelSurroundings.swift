@@ -13,6 +13,8 @@ struct TunnelSurroundings {
   var places: () -> PlacesInUse = { PlacesInUse() }
   /// Why no peer of a tunnel can answer on this network, as far as this machine knows.
   var obstacle: (TunnelSupervisor) -> TunnelFailure? = { _ in nil }
+  /// The addresses of this machine.
+  var ownAddresses: () -> Set<IPAddress> = { [] }
   /// The reason of rules and people for a tunnel's state.
   var cause: (TunnelSupervisor) -> ReasonCode = { _ in .undecided }
 }

@@ -15,8 +15,8 @@ final class WireGuardDriver: TunnelDriver {
   private var preparedOn: LinkFacts?
   private var lookups: [Cancellation] = []
   private var choice = EndpointChoice()
-  /// The moment until which name servers are awaited.
-  private var serversDue: Moment?
+  /// The life, and the network as it is known now, of a start whose names are being resolved.
+  private var start: (life: Int, underlay: LinkFacts?)?
   /// The name servers that the last look-up of an armed tunnel asked.
   private var askedServers: [IPAddress]?
   /// Present while an endpoint has its last address because its name did not resolve on this network.
@@ -154,34 +154,18 @@ final class WireGuardDriver: TunnelDriver {
   func prepare(on underlay: LinkFacts?) {
     life += 1
     lookups = []
-    // Unknown name servers are awaited, as by a rule.
-    if configuration.needsLookup, let underlay, underlay.isAwaiting(.dnsServers) {
-      serversDue = platform.clock.now() + Timing().decideWithin
-    } else {
-      begin(on: underlay)
-    }
-  }
-
-  func learn(_ underlay: LinkFacts?) {
-    guard let due = serversDue else {
-      if hasUnknownEndpoint, let underlay, underlay.dnsServers.value != askedServers { lookUpQuietly(on: underlay) }
-      return
-    }
-    if let underlay, underlay.isAwaiting(.dnsServers), platform.clock.now() < due { return }
-    begin(on: underlay)
-  }
-
-  private func begin(on underlay: LinkFacts?) {
-    (serversDue, staleNames) = (nil, nil)
+    staleNames = nil
     if underlay != preparedOn { choice.forgetSilence() }
     switch platform.machine.wireGuardEngine() {
     case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
     case .engine(let engine):
+      start = (life, underlay)
       // Without a look-up, it is prepared within the pass that asked for it.
       var isLookingUp = false
       resolveEndpoints(on: underlay) { [weak self] peers in
         guard let self else { return }
-        preparedOn = underlay
+        preparedOn = start?.underlay ?? underlay
+        start = nil
         device = device(by: engine, peers: peers)
         if isRenewing {
           isRenewing = false
@@ -192,6 +176,14 @@ final class WireGuardDriver: TunnelDriver {
       }
       isLookingUp = true
     }
+  }
+
+  func learn(_ underlay: LinkFacts?) {
+    if start?.life == life {
+      start?.underlay = underlay
+      return
+    }
+    if hasUnknownEndpoint, let underlay, underlay.dnsServers.value != askedServers { lookUpQuietly(on: underlay) }
   }
 
   /// On another network than before: resolves again, and gives every peer a new session there. The kernel's state shows the result.
@@ -248,8 +240,6 @@ final class WireGuardDriver: TunnelDriver {
 
   func readDevice() -> WireGuardState? { device == nil ? nil : platform.machine.readDevice(link) }
 
-  var nextQuestion: Moment? { serversDue }
-
   var nextDeadline: Moment? { staleNames?.due }
 
   /// Resolves names again that did not resolve when the tunnel came to this network: it may have come before the network was ready.
@@ -287,7 +277,7 @@ final class WireGuardDriver: TunnelDriver {
     renewals = nil
     isRenewing = false
     wantsNewSessions = false
-    (serversDue, staleNames) = (nil, nil)
+    (start, staleNames) = (nil, nil)
     device = nil
   }
 
@@ -300,7 +290,7 @@ final class WireGuardDriver: TunnelDriver {
     guard open > 0 else { return done(peers) }
     for i in peers.indices {
       guard let endpoint = peers[i].endpoint, case .name(let name) = endpoint.host else { continue }
-      let lookup = platform.network.resolve(name, outerWay().lookup(of: name, on: underlay)) { [weak self] resolution in
+      let lookup = platform.lookups.resolve(name, by: outerWay().lookup(of: name), on: underlay) { [weak self] resolution in
         guard let self, life == asked else { return }
         if case .failed = resolution { areStale = true }
         switch address(in: resolution, of: name, on: underlay) {

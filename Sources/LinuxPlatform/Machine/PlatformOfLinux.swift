@@ -126,7 +126,7 @@ extension InstalledPlatform {
         }
       },
       openSocket: { tunnel, id, transport, remote, done in
-        providers.openSocket(tunnel, id, transport, remote) { error in done(error.map { PlatformError($0.description) }) }
+        providers.openSocket(tunnel, id, transport, remote) { done($0.mapError { PlatformError($0.description) }) }
       },
       keepSecret: { tunnel, name, bytes throws(PlatformError) in
         do throws(ProviderError) { try providers.keepSecret(tunnel, name, bytes) } catch { throw PlatformError(error.description) }
@@ -153,7 +153,7 @@ extension ProviderChannelEvent {
     switch event {
     case .message(let bytes, let hasDescriptor): self = .message(bytes, hasDescriptor: hasDescriptor)
     case .closed: self = .closed
-    case .ended: self = .ended
+    case .ended(let code): self = .ended(code: code)
     }
   }
 }

@@ -42,8 +42,13 @@ extension Condition {
 }
 
 extension ProviderConfiguration {
+  /// Whether the agent may have to resolve a name for it.
   fileprivate var needsLookup: Bool {
-    guard case .wireGuard(let provider) = self else { return false }
-    return provider.configuration.needsLookup
+    switch self {
+    case .wireGuard(let provider): provider.configuration.needsLookup
+    case .installed(let provider): provider.program.needs.contains(.resolve)
+    // Their programs resolve names themselves.
+    case .command, .service: false
+    }
   }
 }
