@@ -73,7 +73,7 @@ how_to_policy() {
     "$tests/../../docs/how-to/gateway-client.md" |
     sed -e "s|name: roamward|name: $scene/providers/roamward.yaml|" -e 's|vpn.example.com:51820|vpn.corp.example:51821|' \
       -e "s#\"PIN\"#\"$pin\"#" -e "s#\"sha256//[^\"]*\"#\"$pin\"#" >"$policies/corp.yaml"
-  roamward check "$policies" >/dev/null
+  roamward check "$policies" >/dev/null 2>&1
 }
 
 # Writes a credential of a policy.
