@@ -36,7 +36,8 @@ struct ProviderWatch {
     (nextSample, last, unanswered, isDoubtful) = (now + Self.interval, nil, nil, false)
   }
 
-  mutating func end() { nextSample = nil }
+  /// Its link shows no packets now: the next look is later.
+  mutating func skip(at now: Moment) { nextSample = now + Self.interval }
 
   /// Takes the packets that its link has carried, as the kernel counts them. `losses`: how often it was lost in a row.
   mutating func take(received: UInt64, sent: UInt64, losses: Int, at now: Moment) -> Verdict? {
@@ -73,7 +74,10 @@ extension InstalledDriver {
 
   /// Looks whether anything came back through its link.
   func sample() -> TunnelMachine.Event? {
-    guard let counts = platform.machine.countPackets(link) else { return nil }
+    guard let counts = platform.machine.countPackets(link) else {
+      run.watch.skip(at: now)
+      return nil
+    }
     switch run.watch.take(received: counts.received, sent: counts.sent, losses: losses, at: now) {
     case nil: return nil
     case .answered:
