@@ -5,7 +5,7 @@ package func importWireGuard(_ bytes: [UInt8], file: String, options: ImportOpti
   var tunnel = ImportedTunnel(name: options.name ?? tunnelName(from: baseName(of: file)) ?? "wireguard", avoiding: options.taken)
   let copy = copyWireGuardQuick(bytes, at: .root, &result.report)
   if let own = options.own, copy.problems.isEmpty, copy.isUnchanged(from: bytes) {
-    tunnel.use(own, &result.report)
+    tunnel.use(own, copy, &result.report)
   } else {
     tunnel.useWireGuard(copy)
   }

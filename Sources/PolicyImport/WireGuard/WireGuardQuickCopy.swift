@@ -6,17 +6,21 @@ struct WireGuardQuickCopy {
   var text: String
   /// Reasons why it cannot be used; empty if it can.
   var problems: [Diagnostic]
+  /// Reasons why its tunnel is off, although it can be read.
+  var obstacles: [String] = []
 }
 
 func copyWireGuardQuick(_ bytes: [UInt8], at place: KeyPath, _ report: inout ImportReport) -> WireGuardQuickCopy {
   var section = ""
   var copied: [String] = []
+  let amnezia = AmneziaWG(
+    numberedLines(bytes).compactMap { _, line in setting(trimmed(line.prefix { $0 != "#" })) })
   for (number, line) in numberedLines(bytes) {
     let bare = trimmed(line.prefix { $0 != "#" })
     if bare.hasPrefix("[") { section = bare.lowercased() }
     let line =
       bare.isEmpty || bare.hasPrefix("[")
-      ? line : copy(line, bare, place.text.isEmpty ? section : place.text, place.line ?? number, &report)
+      ? line : copy(line, bare, place.text.isEmpty ? section : place.text, place.line ?? number, amnezia, &report)
     copied.append(line)
   }
   let text = copied.joined(separator: "\n")
@@ -25,14 +29,34 @@ func copyWireGuardQuick(_ bytes: [UInt8], at place: KeyPath, _ report: inout Imp
     let line = place.line ?? diagnostic.location.line
     report.note("WireGuard: \(diagnostic.message)", weight: diagnostic.severity == .error ? .error : .warning, line: line)
   }
-  return WireGuardQuickCopy(text: text, problems: diagnostics.filter { $0.severity == .error })
+  var copy = WireGuardQuickCopy(text: text, problems: diagnostics.filter { $0.severity == .error })
+  if amnezia == .changed {
+    copy.obstacles.append("this is AmneziaWG, which this version does not speak; ask for a file of plain WireGuard")
+  }
+  return copy
 }
 
-private func copy(_ line: String, _ bare: String, _ section: String, _ number: Int, _ report: inout ImportReport) -> String {
+/// `Key = Value`; `nil`: the line is something else.
+private func setting(_ bare: String) -> (key: String, value: String)? {
   let parts = bare.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-  let key = trimmed(parts[0])
-  let value = parts.count == 2 ? trimmed(parts[1]).lowercased() : ""
-  guard let known = knownKeys.first(where: { $0.lowercased() == key.lowercased() }), parts.count == 2 else {
+  return parts.count == 2 ? (trimmed(parts[0]), trimmed(parts[1])) : nil
+}
+
+private func copy(
+  _ line: String, _ bare: String, _ section: String, _ number: Int, _ amnezia: AmneziaWG, _ report: inout ImportReport
+) -> String {
+  let setting = setting(bare)
+  let value = setting?.value.lowercased() ?? ""
+  if let key = setting.flatMap({ AmneziaWG.key($0.key) }) {
+    let place = KeyPath(text: section.isEmpty ? key : "\(section).\(key)", line: number)
+    if amnezia == .changed {
+      report.dropped(place, "a key of AmneziaWG", weight: .error)
+    } else {
+      report.dropped(place, "a key of AmneziaWG; with these values its gateway speaks plain WireGuard")
+    }
+    return "# " + line
+  }
+  guard let setting, let known = knownKeys.first(where: { $0.lowercased() == setting.key.lowercased() }) else {
     // The word itself is not shown: it may be a key without its name.
     report.dropped(KeyPath(text: section, line: number), "a line that wg-quick does not know", weight: .error)
     return "# " + line
@@ -72,9 +96,10 @@ extension WireGuardQuickCopy {
 }
 
 extension ImportedTunnel {
-  /// Uses the imported file itself, which is beside the policy.
-  mutating func use(_ file: String, _ report: inout ImportReport) {
+  /// Uses the imported file itself, which is beside the policy, and of which `copy` is the judgement.
+  mutating func use(_ file: String, _ copy: WireGuardQuickCopy, _ report: inout ImportReport) {
     provider = .wireGuard(file: file)
+    obstacles += copy.obstacles
     usesImportedFile = true
     report.note("the policy uses \(file) itself, which is in its folder")
   }
@@ -82,6 +107,7 @@ extension ImportedTunnel {
   /// Uses the provider of a wg-quick file beside the policy. If the file is not usable, it is kept, and the tunnel is disabled.
   mutating func useWireGuard(_ copy: WireGuardQuickCopy) {
     let file = addFile("\(name).conf", Array(copy.text.utf8), isSecret: true)
+    obstacles += copy.obstacles
     if let problem = copy.problems.first {
       provider = .missing
       obstacles.append(
