@@ -1,3 +1,4 @@
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 import Testing
@@ -46,5 +47,29 @@ import Testing
     let result = try importing("Jx = 4")
     #expect(result.says(.error, "a line that wg-quick does not know") && !result.report.text.contains("Jx"))
     #expect(!result.shownText.contains("AmneziaWG"))
+  }
+
+  @Test("a file without any endpoint is off, wherever it lies", arguments: [nil, "corp.conf"]) func gateway(_ own: String?) throws {
+    var options = ImportOptions()
+    let text = Self.plain.replacing("Endpoint = vpn.corp.example:51820\n", with: "")
+    options.own = own
+    options.beside = own.map { [OutputFile(name: $0, bytes: Array(text.utf8), isSecret: true)] } ?? []
+    let result = try importFile(Array(text.utf8), file: "corp.conf", options: options)
+    #expect(result.tunnels.map(\.isEnabled) == [false], "\(result.report.text)")
+    #expect(result.tunnels.first?.usesImportedFile == (own != nil))
+    #expect(result.says(.warning, "no peer has an endpoint: this is a gateway's file, or not complete"), "\(result.report.text)")
+  }
+
+  @Test("one peer with an endpoint is enough") func oneEndpoint() throws {
+    let other = "\n[Peer]\nPublicKey = \(Samples.presharedKey)\nAllowedIPs = 10.78.0.0/16\n"
+    let result = try importFile(Array((Self.plain + other).utf8), file: "corp.conf", options: ImportOptions())
+    #expect(try result.tunnel().isEnabled, "\(result.report.text)")
+  }
+
+  @Test("a connection of NetworkManager without an endpoint is off") func networkManager() throws {
+    let text = Samples.nmWireGuard.replacing("endpoint=vpn.corp.example:51820\n", with: "")
+    let result = try importFile(Array(text.utf8), file: "corp.nmconnection", options: ImportOptions())
+    #expect(try !result.tunnel().isEnabled)
+    #expect(result.says(.warning, "no peer has an endpoint"), "\(result.report.text)")
   }
 }

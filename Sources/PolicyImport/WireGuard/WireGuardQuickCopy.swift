@@ -24,7 +24,7 @@ func copyWireGuardQuick(_ bytes: [UInt8], at place: KeyPath, _ report: inout Imp
     copied.append(line)
   }
   let text = copied.joined(separator: "\n")
-  let (_, diagnostics) = readWireGuardQuick(Array(text.utf8), file: report.file)
+  let (configuration, diagnostics) = readWireGuardQuick(Array(text.utf8), file: report.file)
   for diagnostic in diagnostics {
     let line = place.line ?? diagnostic.location.line
     report.note("WireGuard: \(diagnostic.message)", weight: diagnostic.severity == .error ? .error : .warning, line: line)
@@ -32,6 +32,9 @@ func copyWireGuardQuick(_ bytes: [UInt8], at place: KeyPath, _ report: inout Imp
   var copy = WireGuardQuickCopy(text: text, problems: diagnostics.filter { $0.severity == .error })
   if amnezia == .changed {
     copy.obstacles.append("this is AmneziaWG, which this version does not speak; ask for a file of plain WireGuard")
+  }
+  if let configuration, !configuration.hasEndpoint {
+    copy.obstacles.append("no peer has an endpoint: this is a gateway's file, or not complete")
   }
   return copy
 }

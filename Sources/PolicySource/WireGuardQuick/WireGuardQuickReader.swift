@@ -158,3 +158,8 @@ extension WireGuardQuickReader {
     problems.add(.warning, message(), help: help(), at: place, in: source)
   }
 }
+
+extension WireGuardQuickConfiguration {
+  /// Whether this side can begin: a peer has an endpoint.
+  package var hasEndpoint: Bool { peers.contains { $0.endpoint != nil } }
+}
