@@ -426,7 +426,8 @@ let package = Package(
         "AgentCore", "CLinux", "ControlProtocol", "Doctor", "FlightRecord", "HostDNS", "HostProbes", "HostServices", "JSON", "KernelModel",
         "KernelNetwork",
         "KeyMemory",
-        "LinuxIO", "NetworkTypes", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO", "TunnelProviders",
+        "LinuxIO", "NetworkTypes", "PolicyFiles", "PolicySource", "ProviderGroups", "ProviderProtocol", "RoamwardCore", "SystemdIO",
+        "TunnelProviders",
       ], optimized: unnamed),
     rim(
       "LinuxAgent",

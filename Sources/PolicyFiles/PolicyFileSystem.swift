@@ -31,6 +31,8 @@ package struct PolicyFileSystem: Sendable {
   package var read: @Sendable (_ path: String, _ limit: Int) throws(FileFailure) -> (bytes: [UInt8], status: Status)
   /// The status of a file with a secret, of which no copy is kept; `nil`: as of any other file.
   package var statusOfSecret: (@Sendable (_ path: String) throws(FileFailure) -> Status)?
+  /// The path of a file that a policy in this folder names by a relative path; `nil`: it begins at the folder.
+  package var pathOfNamed: (@Sendable (_ folder: String, _ name: String) -> String)?
   /// The base of relative paths.
   package var workingDirectory: @Sendable () -> String
 

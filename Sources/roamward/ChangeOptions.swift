@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import LinuxIO
 import LinuxPlatform
 import NetworkTypes
 import PolicyAuthoring
@@ -22,19 +23,36 @@ struct ChangeOptions: ParsableArguments {
   var layers: [String] { policies.map { [absolute($0)] } ?? PolicyLayers.standard }
 
   /// All policies in force.
-  func load() throws -> LoadedPolicies { try load(with: [:]) }
+  func load() throws -> LoadedPolicies { try load(with: []) }
 
   /// The policies as they would be with these files in the topmost folder.
-  func load(with files: [String: String]) throws -> LoadedPolicies {
+  func load(with files: [OutputFile]) throws -> LoadedPolicies {
     if let policies {
       do throws(FileFailure) { _ = try PolicyFileSystem.linux.status(policies) } catch {
         throw ValidationError("--policies \(policies): \(error.reason); name a folder of policies")
       }
     }
     let top = layers.last ?? ""
-    let changed = Dictionary(files.map { ("\(top)/\($0.key)", Array($0.value.utf8)) }) { first, _ in first }
+    let changed = Dictionary(files.map { ("\(top)/\($0.name)", $0.bytes) }) { first, _ in first }
     return loadPolicies(
       layers: layers, files: .linux.with(changed), requireRootOwnership: policies == nil && geteuid() == 0)
+  }
+
+  /// The file with this text as it would stand in the topmost folder. If its original stands in another folder, the files there that it
+  /// names come along, in front of it.
+  func changed(_ path: String, to text: String) throws -> [OutputFile] {
+    let top = layers.last ?? "."
+    let policy = OutputFile(name: fileName(of: path), bytes: Array(text.utf8), isSecret: false)
+    let folder = Folder.parent(of: path)
+    guard folder != top else { return [policy] }
+    let named = loadPolicies(layers: [path], files: .linux.with([path: policy.bytes]), requireRootOwnership: false).dependencies
+    return try named.filter { Folder.parent(of: $0) == folder }.compactMap { named in
+      guard access(named, F_OK) == 0 else { return nil }
+      let (name, bytes) = (fileName(of: named), Array(try self.text(of: named).utf8))
+      guard access("\(top)/\(name)", F_OK) == 0 else { return OutputFile(name: name, bytes: bytes, isSecret: true) }
+      if Array(try self.text(of: "\(top)/\(name)").utf8) == bytes { return nil }
+      throw ValidationError("\(path) names \(named), and another file of this name is in \(top); move that first")
+    } + [policy]
   }
 
   /// Puts files into force: by the agent, which checks the whole set, or into the folder if no agent runs. All take effect, or none.

@@ -5,6 +5,7 @@ import Glibc
 import JSON
 import KernelModel
 import LinuxPlatform
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 
@@ -28,8 +29,12 @@ struct Diff: ParsableCommand {
     let recorded = RecordedState(facts.sources.stateDir)
     let named = try policies.named()
     var layers = named.isEmpty ? PolicyLayers.standard : named
-    if let trial = recorded.trialLayer { layers.append(trial) }
-    let loaded = loadPolicies(layers: layers, requireRootOwnership: false)
+    var files = PolicyFileSystem.linux
+    if let trial = recorded.trialLayer {
+      files = files.reading(trial, asIfIn: layers.last)
+      layers.append(trial)
+    }
+    let loaded = loadPolicies(layers: layers, files: files, requireRootOwnership: false)
     if loaded.hasErrors {
       for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
       throw trouble("the policies have errors, so the desired state is not known; correct them first")

@@ -67,7 +67,8 @@ struct Edit: ParsableCommand {
   /// Checks the text together with all other policies, and puts it into force. Errors are printed.
   private func takesEffect(_ text: String, of path: String, before: String?) throws -> Bool {
     let name = fileName(of: path)
-    let loaded = try change.load(with: [name: text])
+    let files = try change.changed(path, to: text)
+    let loaded = try change.load(with: files)
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
     if loaded.hasErrors { return false }
     if let before, try change.text(of: path) != before {
@@ -75,7 +76,7 @@ struct Edit: ParsableCommand {
       return false
     }
     do {
-      try change.put([OutputFile(name: name, bytes: Array(text.utf8), isSecret: false)])
+      try change.put(files)
       return true
     } catch is ExitCode {
       // The reason was printed.

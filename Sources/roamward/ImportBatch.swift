@@ -139,7 +139,9 @@ struct ImportBatch {
   mutating func write(replacing: Bool, _ change: ChangeOptions) throws {
     for i in outcomes.indices where outcomes[i].failure == nil {
       guard let result = outcomes[i].result, !result.files.isEmpty else { continue }
-      let networks = hasChangedNetworks ? networksFile.map { [$0] } ?? [] : []
+      var changed = hasChangedNetworks ? networksFile.map { [$0] } ?? [] : []
+      if isApplied, hasChangedNetworks, let networks { changed = try change.changed(networks.path, to: networks.text) }
+      let networks = changed
       do throws(OutputFailure) {
         if isApplied {
           outcomes[i].written = try apply(networks + result.files, result, replacing: replacing, change)

@@ -127,8 +127,9 @@ extension ChangeOptions {
     _ report: (_ path: String) -> String
   ) throws {
     let base = fileName(of: file.path)
-    let after = try load(with: [base: file.text])
-    if !dryRun { try put([OutputFile(name: base, bytes: Array(file.text.utf8), isSecret: false)]) }
+    let files = try changed(file.path, to: file.text)
+    let after = try load(with: files)
+    if !dryRun { try put(files) }
     write(report("\(layers.last ?? ".")/\(base)") + "\n")
     let old = before.policies.decisions(on: snapshot)
     for decision in after.policies.decisions(on: snapshot) {

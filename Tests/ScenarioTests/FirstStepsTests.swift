@@ -1,5 +1,37 @@
 import Testing
 
+/// Policies of a lower layer, as a package brings them, that name files beside them.
+private let packaged = [
+  "pack.yaml": """
+  version: 1
+  tunnels:
+    pack:
+      provider: { wireguard: { config: corp.conf } }
+      on-demand: { rules: [ { action: ignore } ] }
+
+  """,
+  "office.yaml": """
+  version: 1
+  networks:
+    office:
+      any-of:
+        - ssid-file: office.txt
+
+  """,
+  "office.txt": "Office\n",
+]
+
+/// The folders of an installed agent, for this scene alone: local/ is /etc/roamward/policies, and policies/ a lower layer.
+private let installed = """
+  mkdir etc && mount -t tmpfs -o mode=755 tmpfs etc
+  cp -a /etc/. etc
+  mount --bind etc /etc
+  mkdir -p /etc/roamward/policies /run/roamward/policies
+  mount --bind local /etc/roamward/policies
+  mount --bind policies /run/roamward/policies
+
+  """
+
 @Suite("First steps", .needsLab)
 struct FirstStepsTests {
   @Test("a file of wg-quick becomes a tunnel that is down on trusted networks, and `trust` and `untrust` decide which they are")
@@ -65,6 +97,66 @@ struct FirstStepsTests {
         #"work: disconnect, rule 1 "trusted network" (before: connect, rule 2 "any other network")"#,
         "this network is part of `trusted` already", "[edit 1]", "not changed", "active", "1",
         "local/trusted-networks.yaml  network trusted", "local/work.yaml              tunnel work",
+      ], "\(seen)")
+  }
+
+  @Test("`edit`, `trust`, `untrust`, `apply` and `import --apply` beside an agent find the files that policies name, and keep them private")
+  func besideAgent() throws {
+    let scene = try Scene(packaged)
+    let seen = try scene.run(
+      installed + """
+        mkdir home
+        "$lab" config >home/work.conf
+        go cafe
+        within 5 ping -c 1 -W 2 198.51.100.1
+        # As the unit has it.
+        umask 077
+        start_agent
+        import() { roamward import home/work.conf --apply --except here "${inputs[@]}" "$@" >/dev/null; }
+        import
+        within 1 field_is work decision disconnect
+        export TMPDIR=$scene
+        EDITOR='sed -i s/disconnect/ignore/' roamward edit work
+        within 1 field_is work decision ignore
+        EDITOR='sed -i s/work.conf/none.conf/' roamward edit work </dev/null 2>&1 | sed -n 1p || true
+        EDITOR='sed -i s/ignore/disconnect/' roamward edit work
+        roamward untrust "${inputs[@]}" | grep work:
+        tunnel_is work connected
+        roamward trust "${inputs[@]}" | grep work:
+        import --force
+        # A file alone, on trial: what it names is in force already, also for an agent that starts meanwhile.
+        sed s/disconnect/ignore/ /etc/roamward/policies/work.yaml >home/work.yaml
+        mkdir alone && mv home/work.yaml alone/
+        roamward apply alone/work.yaml --confirm-within 10m
+        within 1 field_is work decision ignore
+        kill_agent
+        start_agent
+        within 1 field_is work decision ignore
+        roamward diff --policies policies --policies local "${inputs[@]}" --state-dir state || say "diff $?"
+        roamward confirm
+        roamward apply alone/work.yaml
+        # Those of packages: the changed copy is in another folder.
+        EDITOR='sed -i s/ignore/disconnect/' roamward edit pack
+        within 1 field_is pack decision disconnect
+        roamward trust office "${inputs[@]}" | cut -d ' ' -f 1-7
+        roamward list | cut -d ' ' -f 1
+        stat -c '%a %n' local/*
+        stop_agent
+        """)
+    #expect(
+      seen.lines == [
+        "/etc/roamward/policies/work.yaml: active",
+        "/etc/roamward/policies/work.yaml:6:28: error: /etc/roamward/policies/none.conf cannot be used: No such file or directory",
+        "/etc/roamward/policies/work.yaml: active",
+        #"work: connect, rule 2 "any other network" (before: disconnect, rule 1 "trusted network")"#,
+        #"work: disconnect, rule 1 "trusted network" (before: connect, rule 2 "any other network")"#,
+        "work.yaml: active on trial; reverted in 10 min unless you run `roamward confirm`", "policies confirmed", "work.yaml: active",
+        "/etc/roamward/policies/pack.yaml: active", "this network is now part of `office`", "pack: disconnect, rule 1",
+        #"work: ignore, rule 1 "trusted network""#, "note: no rule names the network `office`", "/etc/roamward/policies/office.yaml",
+        "/run/roamward/policies/office.yaml", "/etc/roamward/policies/pack.yaml", "/run/roamward/policies/pack.yaml",
+        "/etc/roamward/policies/trusted-networks.yaml", "/etc/roamward/policies/work.yaml", "600 local/corp.conf", "600 local/office.txt",
+        "644 local/office.yaml", "644 local/pack.yaml", "644 local/trusted-networks.yaml", "600 local/work.conf", "644 local/work.yaml",
+        "0",
       ], "\(seen)")
   }
 

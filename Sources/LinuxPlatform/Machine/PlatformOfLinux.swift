@@ -32,7 +32,8 @@ extension Platform {
       commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine, kept: state.path + "/kept"),
       services: .linux(loop, machine.providerGroups),
       guards: .linux(loop, machine.providerGroups, log),
-      policies: PolicyPlatform(load: { lastGood.load(trial.layersInForce, isTrial: trial.isInForce) }, trials: trial.trials),
+      policies: PolicyPlatform(
+        load: { lastGood.load(trial.layersInForce, files: trial.files, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
   }
 }

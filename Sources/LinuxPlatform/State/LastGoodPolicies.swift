@@ -1,4 +1,5 @@
 internal import Glibc
+package import PolicyFiles
 package import PolicySource
 
 /// The last known good policies, across restarts of the agent: the notes of `KeptPoliciesOnDisk`.
@@ -16,10 +17,11 @@ package final class LastGoodPolicies {
   }
 
   /// Loads these layers. The result is on disk before it is in force: an agent that is killed in between starts with the same.
-  package func load(_ layers: [String], isTrial: Bool) -> LoadedPolicies {
+  package func load(_ layers: [String], files: PolicyFileSystem = .linux, isTrial: Bool) -> LoadedPolicies {
     if !isTrial { onTrial = nil }
     let loaded = loadPolicies(
-      layers: layers, requireRootOwnership: geteuid() == 0, fallingBackTo: onTrial ?? settled, at: Int64(time(nil)), reusing: &parsed)
+      layers: layers, files: files, requireRootOwnership: geteuid() == 0, fallingBackTo: onTrial ?? settled, at: Int64(time(nil)),
+      reusing: &parsed)
     guard let kept = loaded.kept else { return loaded }
     if isTrial {
       onTrial = kept

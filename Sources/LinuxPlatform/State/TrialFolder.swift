@@ -4,6 +4,7 @@ internal import Glibc
 internal import JSON
 internal import LinuxIO
 internal import NetworkTypes
+internal import PolicyFiles
 internal import PolicySource
 internal import RoamwardCore
 
@@ -29,6 +30,9 @@ final class TrialFolder {
 
   /// The layers that the policies are read from.
   var layersInForce: [String] { isInForce ? layers + [path] : layers }
+
+  /// A file on trial is read as if it stood in the topmost layer, where it will be: it may name files there.
+  var files: PolicyFileSystem { .linux.reading(path, asIfIn: layers.last) }
 
   var isInForce: Bool { state.trialNote != nil }
 
@@ -64,8 +68,8 @@ final class TrialFolder {
     do throws(SystemError) {
       removeFolder()
       try Folder.make(path, mode: 0o700)
-      for file in files { try TextFile.replace("\(path)/\(file.name)", with: Array(file.text.utf8), mode: 0o600) }
-      loaded = loadPolicies(layers: layers + [path], requireRootOwnership: geteuid() == 0)
+      for file in files { try TextFile.replace("\(path)/\(file.name)", with: Array(file.text.utf8), mode: mode(of: file.name)) }
+      loaded = loadPolicies(layers: layers + [path], files: self.files, requireRootOwnership: geteuid() == 0)
       // Users do not know this temporary folder: messages name a file on trial by its base name.
       for i in loaded.diagnostics.indices where loaded.diagnostics[i].location.file.hasPrefix(path + "/") {
         let place = loaded.diagnostics[i].location
@@ -101,7 +105,7 @@ final class TrialFolder {
       try Folder.make(top, mode: 0o755)
       // Files that policies refer to come before the policies.
       let names = Folder.names(in: path).sorted { (isPolicy($0) ? 1 : 0, $0) < (isPolicy($1) ? 1 : 0, $1) }
-      for name in names { try TextFile.replace("\(top)/\(name)", with: try TextFile.read("\(path)/\(name)"), mode: 0o600) }
+      for name in names { try TextFile.replace("\(top)/\(name)", with: try TextFile.read("\(path)/\(name)"), mode: mode(of: name)) }
     } catch {
       throw PlatformError("the policies stay active, but cannot be written to \(top): \(error); retried at the next start")
     }
@@ -120,6 +124,9 @@ final class TrialFolder {
 }
 
 private func isPolicy(_ name: String) -> Bool { [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } }
+
+/// No secret can stand in a policy, which everyone may read. Every other file may be one.
+private func mode(of name: String) -> UInt32 { isPolicy(name) ? 0o644 : 0o600 }
 
 /// The next state of the trial's folder.
 enum TrialNote: Equatable {

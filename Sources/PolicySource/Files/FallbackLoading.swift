@@ -31,7 +31,7 @@ package func loadPolicies(
   let whole =
     parsed.result(of: kept, layers: layers)
     ?? loadPolicies(
-      layers: layers, files: .only(kept, workingDirectory: files.workingDirectory), requireRootOwnership: requireRootOwnership)
+      layers: layers, files: files.only(kept), requireRootOwnership: requireRootOwnership)
   if whole.hasErrors { return loaded }
   var repair = Repair(of: loaded, by: kept)
   let mended = repair.mend { versions, hidden in

@@ -143,7 +143,7 @@ package struct StandIn: Hashable, Sendable {
 
 extension PolicyFileSystem {
   /// A file system with only these files, owned by root, as trusted files are.
-  static func only(_ kept: KeptPolicies, workingDirectory: @escaping @Sendable () -> String) -> PolicyFileSystem {
+  func only(_ kept: KeptPolicies) -> PolicyFileSystem {
     let files = kept.files
     var system = PolicyFileSystem(
       names: { path in files.keys.filter { folder(of: $0) == path }.map { baseName(of: $0) } },
@@ -156,6 +156,7 @@ extension PolicyFileSystem {
         guard let file = files[path]?.file else { throw FileFailure("it was not there", isMissing: true) }
         return (Array(file.bytes.prefix(limit)), Status(kind: .regular, mode: 0o600))
       }, workingDirectory: workingDirectory)
+    system.pathOfNamed = pathOfNamed
     // The set was good with it; it is looked at again when a tunnel starts.
     system.statusOfSecret = { _ in Status(kind: .regular, mode: 0o600) }
     return system

@@ -22,7 +22,9 @@ struct Surroundings: Sendable {
   }
 
   func absolutePath(of name: String) -> String {
-    name.hasPrefix("/") ? name : joined(folder, name.hasPrefix("./") ? String(name.dropFirst(2)) : name)
+    if name.hasPrefix("/") { return name }
+    let relative = name.hasPrefix("./") ? String(name.dropFirst(2)) : name
+    return files.pathOfNamed?(folder, relative) ?? joined(folder, relative)
   }
 
   /// The SSID list; unreadable if it does not exist or is not trusted.

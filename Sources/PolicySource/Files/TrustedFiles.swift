@@ -1,6 +1,21 @@
-import PolicyFiles
+package import PolicyFiles
 
 extension PolicyFileSystem {
+  /// The same files, where those of a folder are read as if they stood in another: what they name is sought beside them first, and then
+  /// in that folder.
+  package func reading(_ folder: String, asIfIn home: String?) -> PolicyFileSystem {
+    guard let home = home.map(absolute) else { return self }
+    let folder = absolute(folder)
+    var files = self
+    files.pathOfNamed = { [status] place, name in
+      let beside = joined(place, name)
+      guard place == folder else { return beside }
+      do throws(FileFailure) { if !name.contains("/"), try status(beside).kind != .folder { return beside } } catch {}
+      return joined(home, name)
+    }
+    return files
+  }
+
   /// The absolute path; `..`, and `.` within it, are left to the kernel.
   func absolute(_ path: String) -> String {
     if path.hasPrefix("/") { return path }
