@@ -24,15 +24,22 @@ extension RecordedHistory {
 
   /// The facts that these policies ask for, and that the record leaves out, each with the reason.
   package func leftOut(for policies: PolicySet, known: [RecordedPolicy]) -> [String] {
-    let needed = policies.neededFacts
-    let hidden: Set<FactKind> =
-      names.contains(.none)
-      ? [.ssid, .bssid, .gatewayMAC, .dnsServers, .searchDomains] : names.contains(.hashed) ? [.searchDomains] : []
+    let needed = policies.ruleFacts(of: policies.tunnels)
     var lines = needed.intersection(hidden).map(\.rawValue).sorted().map { "\($0): left out by `history: names`" }
     if names.contains(.hashed), policies.hasPatternsOfNames { lines.append("ssid: patterns cannot be compared with digests") }
     let unread = needed.subtracting(hidden).filter { fact in known.contains { !$0.facts.contains(fact.rawValue) } }
     lines += unread.map(\.rawValue).sorted().map { "\($0): no policy asked for it at all times, so it was not always read" }
     return lines
+  }
+
+  /// The facts that a tunnel's rules ask for, and that the record leaves out: its decisions cannot be told from the record.
+  package func leftOut(for tunnel: TunnelPolicy, of policies: PolicySet) -> Set<FactKind> {
+    policies.ruleFacts(of: [tunnel]).intersection(hidden)
+  }
+
+  /// The facts that the record leaves out.
+  private var hidden: Set<FactKind> {
+    names.contains(.none) ? [.ssid, .bssid, .gatewayMAC, .dnsServers, .searchDomains] : names.contains(.hashed) ? [.searchDomains] : []
   }
 }
 

@@ -23,13 +23,16 @@ package struct Replay: Sendable {
   /// Recorded decisions that are the same.
   package private(set) var reproduced = 0
   package private(set) var differences: [Difference] = []
+  /// How many decisions of a tunnel cannot be told, because the record leaves out facts that they depend on (`history: names`).
+  package private(set) var unknown: [String: Int] = [:]
   package private(set) var others: [OtherPolicies] = []
 
-  package var isComplete: Bool { differences.isEmpty && others.isEmpty }
+  package var isComplete: Bool { differences.isEmpty && others.isEmpty && unknown.isEmpty }
 
   /// `identification`: of these policies, under the record's key.
   package init(_ history: RecordedHistory, policies: PolicySet, identification: String) {
     var scheduler = DecisionScheduler()
+    let untold = Set(policies.tunnels.lazy.filter { !history.leftOut(for: $0, of: policies).isEmpty }.map(\.name))
     for pass in history.passes {
       guard history.policies[pass.policy].digest == identification else {
         scheduler = DecisionScheduler()
@@ -42,7 +45,13 @@ package struct Replay: Sendable {
         on: policies, history.snapshot(of: pass), changed: pass.changedAt, at: pass.now, time: pass.time, isRunning: pass.running.contains)
       let replayed = Dictionary(verdicts.map { ($0.policy.name, RecordedDecision($0.decision, withText: false)) }) { first, _ in first }
       for (tunnel, recorded) in pass.decisions.sorted(by: { $0.key < $1.key }) {
+        // The decision of another tunnel may be the one that is not known.
+        let isOfOthers = !untold.isEmpty && replayed[tunnel].map { $0.outcome == recorded.outcome && $0.rule == recorded.rule } ?? false
         guard let found = replayed[tunnel], found.isSame(as: recorded) else {
+          if replayed[tunnel] != nil, untold.contains(tunnel) || isOfOthers {
+            unknown[tunnel, default: 0] += 1
+            continue
+          }
           differences.append(Difference(time: pass.time, tunnel: tunnel, recorded: recorded, replayed: replayed[tunnel]))
           continue
         }

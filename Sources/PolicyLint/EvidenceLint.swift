@@ -39,9 +39,38 @@ private func strangersFacts(_ formula: Formula) -> FactStates? {
     guard states.exclude(i, CellSet(count: values.count) { ownMedia.contains(values[$0]) }) else { return nil }
   }
   for case .test(let test, _) in formula.nodes where formula.facts[test.fact].proof == .hardToForge {
-    guard states.answer(test, false, orUnknown: true) else { return nil }
+    if let shared = sharedAddresses(formula, test) {
+      guard case .isIn(let cells) = test.question else { continue }
+      var own = cells
+      own.subtract(shared)
+      guard states.exclude(test.fact, own) else { return nil }
+    } else {
+      guard states.answer(test, false, orUnknown: true) else { return nil }
+    }
   }
   return states
+}
+
+/// The cells of shared hardware addresses; `nil`: the test is not of hardware addresses, or none is shared.
+private func sharedAddresses(_ formula: Formula, _ test: FactTest) -> CellSet? {
+  guard case .fact(let key) = formula.facts[test.fact] else { return nil }
+  let values = formula.universe.values(of: key)
+  let shared = CellSet(count: values.count) { cell in
+    guard case .text(let text) = values[cell], let address = MACAddress(text) else { return false }
+    return address.isShared
+  }
+  return shared.isEmpty ? nil : shared
+}
+
+extension MACAddress {
+  /// Whether routers of many networks have the address: those of virtual routers are made of a fixed prefix and a small number. VRRP and CARP
+  /// (RFC 9568), HSRP, HSRP of version 2 and of IPv6, GLBP.
+  fileprivate var isShared: Bool {
+    [
+      [0x00, 0x00, 0x5e, 0x00, 0x01], [0x00, 0x00, 0x5e, 0x00, 0x02], [0x00, 0x00, 0x0c, 0x07, 0xac], [0x00, 0x05, 0x73, 0xa0],
+      [0x00, 0x07, 0xb4, 0x00],
+    ].contains { bytes.starts(with: $0) } || value >> 12 == 0x00000c_9ff
+  }
 }
 
 /// The alternatives of a goal as a policy writes them: entries of `any-of` and of lists of networks, with the network's name.
@@ -69,7 +98,11 @@ private func shownFacts(
     switch search.formula.nodes[goal.node] {
     case .constant: break
     case .test(let test, let key):
-      if goal.holds, search.formula.facts[test.fact].proof == .forgeable, !keys.contains(key) { keys.append(key) }
+      let proof = search.formula.facts[test.fact].proof
+      // Of hardware addresses only shared ones are left.
+      if goal.holds, proof == .forgeable || proof == .hardToForge && sharedAddresses(search.formula, test) != nil, !keys.contains(key) {
+        keys.append(key)
+      }
     case .not(let part): rest.append(goal.ofNegated(part))
     case .network(_, let part): rest.append(goal.of(part))
     case .all, .any:

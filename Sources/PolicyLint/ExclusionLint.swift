@@ -17,16 +17,53 @@ func exclusiveTunnels(among tunnels: [TunnelPolicy], networks: NetworkTable) -> 
 
 /// False if the search would take too long.
 private func areWantedTogether(_ a: TunnelPolicy, _ b: TunnelPolicy, _ networks: NetworkTable) -> Bool {
-  let (own, others) = (a.onDemand.rules, b.onDemand.rules)
-  guard let formula = Formula(own.map(\.match) + others.map(\.match), networks: networks) else { return false }
-  var reasoning = RuleReasoning(formula)
-  func reach(_ rule: Int, after start: Int) -> [Formula.Goal] {
-    formula.roots[start..<start + rule].map { !$0 } + [formula.roots[start + rule]]
+  meet(a, b, networks) { $0 == .connect } ?? false
+}
+
+/// The tunnels that may be up on one network, by their rules: none of them takes the tunnel down there.
+struct TunnelsTogether {
+  private let tunnels: [TunnelPolicy]
+  private let networks: NetworkTable
+  private var known: [[Int]: Bool] = [:]
+
+  init(_ tunnels: [TunnelPolicy], _ networks: NetworkTable) {
+    self.tunnels = tunnels
+    self.networks = networks
   }
-  for i in own.indices where own[i].action == .connect {
-    for j in others.indices where others[j].action == .connect {
-      if reasoning.isPossible(reach(i, after: 0) + reach(j, after: own.count)) == true { return true }
+
+  /// By their places. Enterprise tunnels are never up together. True if the search would take too long.
+  mutating func mayBeUp(_ one: Int, _ other: Int) -> Bool {
+    let pair = [min(one, other), max(one, other)]
+    if let answer = known[pair] { return answer }
+    let (a, b) = (tunnels[pair[0]], tunnels[pair[1]])
+    let answer =
+      one == other
+      || !(a.precedence == .enterprise && b.precedence == .enterprise)
+        && (!a.onDemand.isEnabled || !b.onDemand.isEnabled || meet(a, b, networks) { $0 != .disconnect } ?? true)
+    known[pair] = answer
+    return answer
+  }
+}
+
+/// Whether on some network both tunnels have an outcome of the kind; `nil`: no rule matches. `nil` if the search would take too long.
+private func meet(_ a: TunnelPolicy, _ b: TunnelPolicy, _ networks: NetworkTable, _ isOfKind: (Action?) -> Bool) -> Bool? {
+  let (own, others) = (a.onDemand.rules, b.onDemand.rules)
+  guard let formula = Formula(own.map(\.match) + others.map(\.match), networks: networks) else { return nil }
+  var reasoning = RuleReasoning(formula)
+  func ways(_ rules: [Rule], after start: Int) -> [[Formula.Goal]] {
+    (0...rules.count).filter { isOfKind($0 < rules.count ? rules[$0].action : nil) }.map { rule in
+      formula.roots[start..<start + rule].map { !$0 } + (rule < rules.count ? [formula.roots[start + rule]] : [])
     }
   }
-  return false
+  var isKnown = true
+  for one in ways(own, after: 0) {
+    for other in ways(others, after: own.count) {
+      switch reasoning.isPossible(one + other) {
+      case true?: return true
+      case false?: break
+      case nil: isKnown = false
+      }
+    }
+  }
+  return isKnown ? false : nil
 }

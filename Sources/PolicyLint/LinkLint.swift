@@ -20,6 +20,61 @@ func links(of tunnel: TunnelPolicy, ownAddresses: Set<IPAddress>) -> [LintFindin
   }
 }
 
+/// Finds settings that cannot be applied, because the provider names no link.
+func unappliedSettings(of tunnel: TunnelPolicy) -> [LintFinding] {
+  guard tunnel.isApplicable else { return [] }
+  let keys = [
+    (tunnel.routes.map { !$0.include.isEmpty || !$0.exclude.isEmpty } ?? false, "routes"), (tunnel.dns != nil, "dns"),
+    (tunnel.mtu != nil, "mtu"),
+  ].filter(\.0).map { "`\($0.1)`" }
+  guard !tunnel.isApplied, !keys.isEmpty else { return [] }
+  return [
+    LintFinding(
+      .unappliedSettings, "\(keys.joined(separator: ", ")) of `\(tunnel.name)` cannot be applied: its provider names no link",
+      help: "name the link that the program makes: `interface: NAME`", at: tunnel.location)
+  ]
+}
+
+/// Finds one link, or one service, of two tunnels: what one of them does to it, it does to the other.
+func sharedLinks(of tunnels: [TunnelPolicy]) -> [LintFinding] {
+  var owners: [String: TunnelPolicy] = [:]
+  return tunnels.flatMap { tunnel in
+    tunnel.claims.compactMap { claim -> LintFinding? in
+      guard let first = owners[claim] else {
+        owners[claim] = tunnel
+        return nil
+      }
+      return LintFinding(
+        .sharedLink, "`\(tunnel.name)` and `\(first.name)` (\(first.location.short)) both have \(claim)",
+        help: "leave it to one of them", at: tunnel.location, related: first.location)
+    }
+  }
+}
+
+extension TunnelPolicy {
+  /// Whether the provider may name a link to which settings are applied.
+  fileprivate var isApplicable: Bool {
+    switch provider {
+    case .command: true
+    case .service(let service): if case .unit = service.service { true } else { false }
+    case .wireGuard, .installed: false
+    }
+  }
+
+  /// What no other tunnel may have.
+  fileprivate var claims: [String] {
+    let link = linkName.map { ["the link `\($0)`"] } ?? []
+    guard case .service(let service) = provider else { return link }
+    let claim =
+      switch service.service {
+      case .unit(let name): "the unit `\(name)`"
+      case .profile(let name): "the profile `\(name)`"
+      case .tailscale: "Tailscale"
+      }
+    return link + [claim]
+  }
+}
+
 /// Programs that only ask a service to start a tunnel: its sockets are not in the tunnel's control group.
 private func unmarkedService(_ command: CommandProviderConfiguration, of tunnel: TunnelPolicy) -> [LintFinding] {
   let isFull = tunnel.includesAllNetworks || tunnel.routes?.include.coverEverything ?? false

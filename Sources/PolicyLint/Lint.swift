@@ -13,7 +13,7 @@ package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddres
   var findings: [LintFinding] = []
   for tunnel in tunnels {
     findings += pointlessExclusions(in: tunnel) + unroutedServers(of: tunnel) + namesOutside(of: tunnel)
-    findings += links(of: tunnel, ownAddresses: ownAddresses)
+    findings += links(of: tunnel, ownAddresses: ownAddresses) + unappliedSettings(of: tunnel)
     guard tunnel.onDemand.isEnabled else { continue }
     findings += lintRules(of: tunnel, networks: networks) + probesInside(tunnel, networks: networks)
   }
@@ -21,59 +21,11 @@ package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddres
     findings += lintNetwork(network, networks: networks)
   }
   if unreliable.isEmpty { findings += unusedNetworks(in: policies) }
-  findings += exclusiveTunnels(among: tunnels, networks: networks)
-  findings += overlappingRoutes(of: tunnels) + overlappingDomains(of: tunnels) + endpointsInside(tunnels)
+  findings += sharedLinks(of: tunnels) + exclusiveTunnels(among: tunnels, networks: networks)
+  var together = TunnelsTogether(tunnels, networks)
+  findings += overlappingRoutes(of: tunnels, &together) + overlappingDomains(of: tunnels, &together) + endpointsInside(tunnels, &together)
   return findings.sorted { a, b in
     (a.location.file, a.location.line, a.location.column, a.kind.rawValue, a.message)
       < (b.location.file, b.location.line, b.location.column, b.kind.rawValue, b.message)
-  }
-}
-
-/// The named networks, as the conditions of rules find them.
-struct NetworkTable {
-  enum Entry {
-    case defined(NamedNetwork)
-    /// Its file could not be read completely: it may match or not.
-    case opaque
-    /// It is in no file: it never matches.
-    case missing
-  }
-
-  private let byName: [String: NamedNetwork]
-  private let unreliable: Set<String>
-
-  init(_ networks: [NamedNetwork], unreliable: Set<String> = []) {
-    byName = Dictionary(networks.map { ($0.name, $0) }) { first, _ in first }
-    self.unreliable = unreliable
-  }
-
-  subscript(name: String) -> Entry {
-    guard let network = byName[name] else { return unreliable.isEmpty ? .missing : .opaque }
-    return unreliable.contains(network.location.file) ? .opaque : .defined(network)
-  }
-
-  /// The conditions, and those of all networks that they name, each once.
-  func closure(of conditions: [Condition]) -> [Condition] {
-    var result = conditions
-    var seen = Set<String>()
-    var i = 0
-    while i < result.count {
-      for name in result[i].networksNamed where seen.insert(name).inserted {
-        if case .defined(let network) = self[name] { result.append(network.condition) }
-      }
-      i += 1
-    }
-    return result
-  }
-}
-
-extension Condition {
-  /// Every key below the condition, without those of named networks.
-  func forEachKey(_ body: (Condition) -> Void) {
-    switch self {
-    case .all(let parts), .any(let parts): for part in parts { part.forEachKey(body) }
-    case .not(let part): part.forEachKey(body)
-    default: body(self)
-    }
   }
 }

@@ -41,6 +41,10 @@ package struct LintFinding: Equatable, Sendable {
     case unroutedServer = "unrouted-server"
     /// A tunnel's link would have the name of another link.
     case takenLinkName = "taken-link-name"
+    /// Two tunnels have the same link, unit or profile.
+    case sharedLink = "shared-link"
+    /// Settings of a tunnel whose provider names no link.
+    case unappliedSettings = "unapplied-settings"
     /// A full or blocking tunnel that another service starts, whose packets have no mark.
     case unmarkedService = "unmarked-service"
     /// A WireGuard file without a peer.

@@ -3,18 +3,17 @@ import NetworkTypes
 import RoamwardCore
 
 /// Finds domains that two tunnels claim for their own servers. A domain below another tunnel's domain is intended: the longer name wins.
-func overlappingDomains(of tunnels: [TunnelPolicy]) -> [LintFinding] {
-  var claims: [DomainName: Int] = [:]
+/// Tunnels that the rules never have up on one network are no rivals.
+func overlappingDomains(of tunnels: [TunnelPolicy], _ together: inout TunnelsTogether) -> [LintFinding] {
+  var claims: [DomainName: [Int]] = [:]
   var findings: [LintFinding] = []
   for (i, tunnel) in tunnels.enumerated() {
     for domain in tunnel.matchDomainNames {
-      guard let other = claims[domain] else {
-        claims[domain] = i
-        continue
-      }
+      let others = claims[domain] ?? []
+      guard tunnel.isApplied, !others.contains(i) else { continue }
+      claims[domain, default: []].append(i)
+      guard let other = others.first(where: { together.mayBeUp($0, i) }) else { continue }
       let first = tunnels[other]
-      // Enterprise tunnels are never up together.
-      guard other != i, ![first, tunnel].allSatisfy({ $0.precedence == .enterprise }) else { continue }
       findings.append(
         LintFinding(
           .overlappingDomains,
@@ -40,9 +39,9 @@ func namesOutside(of tunnel: TunnelPolicy) -> [LintFinding] {
 }
 
 /// Finds peers whose name is looked up through a tunnel that may need it to connect.
-func endpointsInside(_ tunnels: [TunnelPolicy]) -> [LintFinding] {
+func endpointsInside(_ tunnels: [TunnelPolicy], _ together: inout TunnelsTogether) -> [LintFinding] {
   var claims: [DomainName: [Int]] = [:]
-  for (i, tunnel) in tunnels.enumerated() {
+  for (i, tunnel) in tunnels.enumerated() where tunnel.isApplied {
     for domain in tunnel.matchDomainNames.uniqued() { claims[domain, default: []].append(i) }
   }
   var findings: [LintFinding] = []
@@ -51,7 +50,8 @@ func endpointsInside(_ tunnels: [TunnelPolicy]) -> [LintFinding] {
     let endpoints = provider.configuration.peers.compactMap(\.endpoint).uniqued()
     for case .name(let name) in endpoints.map(\.host) {
       let holders = name.selfAndParents.flatMap { domain in (claims[domain] ?? []).map { (tunnel: $0, domain: domain) } }
-      guard let holder = holders.first(where: { $0.tunnel == i }) ?? holders.first else { continue }
+      let own = holders.first { $0.tunnel == i }
+      guard let holder = own ?? holders.first(where: { together.mayBeUp($0.tunnel, i) }) else { continue }
       let other = tunnels[holder.tunnel]
       let whose = holder.tunnel == i ? "its own" : "`\(other.name)`'s (\(other.location.short))"
       findings.append(

@@ -23,10 +23,10 @@ func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
 
 /// Finds prefixes of two personal tunnels, so that their order decides. Enterprise tunnels are never up together. Between a tunnel for a
 /// part of the addresses and one for everything the part wins, as intended (``TunnelPolicy/slots``). A prefix that one of the two excludes
-/// is no conflict. One finding for two tunnels.
-func overlappingRoutes(of tunnels: [TunnelPolicy]) -> [LintFinding] {
+/// is no conflict, nor are tunnels that the rules never have up on one network. One finding for two tunnels.
+func overlappingRoutes(of tunnels: [TunnelPolicy], _ together: inout TunnelsTogether) -> [LintFinding] {
   var findings: [LintFinding] = []
-  let claims = tunnels.enumerated().filter { $0.element.precedence == .personal }.flatMap { i, tunnel in
+  let claims = tunnels.enumerated().filter { $0.element.precedence == .personal && $0.element.isApplied }.flatMap { i, tunnel in
     (tunnel.knownIncludes ?? []).uniqued().map { (prefix: $0, tunnel: i) }
   }
   let takesPart = tunnels.map(\.takesPart)
@@ -38,6 +38,7 @@ func overlappingRoutes(of tunnels: [TunnelPolicy]) -> [LintFinding] {
     let rival = open.last { other in
       other.tunnel != claim.tunnel && takesPart[other.tunnel] == takesPart[claim.tunnel]
         && ![other.tunnel, claim.tunnel].contains { tunnels[$0].routes?.exclude.contains { $0.contains(claim.prefix) } ?? false }
+        && together.mayBeUp(other.tunnel, claim.tunnel)
     }
     open.append(claim)
     guard let rival else { continue }

@@ -111,7 +111,7 @@ extension LintFinding {
     func reference(_ i: Int) -> String { "rule \(i + 1) (\(rules[i].location.short))" }
     switch death {
     case .impossible(let keys, let decidesUnknown):
-      let rest = decidesUnknown ? "; it decides only while a fact is unknown" : ""
+      let rest = decidesUnknown ? "; it can decide only while a fact is unknown" : ""
       self.init(.impossibleRule, "\(subject) can never hold: \(contradiction(keys))\(rest)", help: contradictionCure, at: here)
     case .afterCatchAll(let other):
       self.init(

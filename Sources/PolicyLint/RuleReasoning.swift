@@ -2,8 +2,9 @@ import RoamwardCore
 
 /// Conclusions from the matches of one tunnel's rules, or from one network's condition: they are the formula's roots.
 ///
-/// A fact may be unknown, and then a match may be too. In the end the rule defines the result of an unknown match. So a rule that matches
-/// on no network may decide. A rule that matches wherever the next one does may let the next one decide.
+/// While facts are unknown, a rule decides only if some completion of them reaches it. So a rule decides if and only if a network reaches it
+/// of which everything is known. With `on-unknown` a rule itself defines the result of an unknown match: it may decide although it matches on
+/// no network, and it may let a rule decide that matches nowhere else. Beside such a rule a dead one may be missed, but none is invented.
 struct RuleReasoning {
   /// The reason why no network reaches a rule. Rules count from 0.
   enum Death {
@@ -15,13 +16,16 @@ struct RuleReasoning {
   }
 
   let formula: Formula
-  /// For each rule, true if an unknown match counts as a match in the end.
-  private let unknownCounts: [Bool]
+  /// For each rule, how an unknown match counts, if the rule says so.
+  private let onUnknown: [UnknownPolicy?]
+  /// Whether no rule says so.
+  private let isExact: Bool
   var search: Satisfiability
 
   init(_ formula: Formula, of rules: [Rule] = []) {
     self.formula = formula
-    unknownCounts = rules.map { ($0.onUnknown ?? $0.action.unknownCountsAs) == .match }
+    onUnknown = rules.map(\.onUnknown)
+    isExact = rules.allSatisfy { $0.onUnknown == nil }
     search = Satisfiability(formula)
   }
 
@@ -30,30 +34,37 @@ struct RuleReasoning {
   /// `nil` if some network reaches the rule, or if the search gave up.
   mutating func death(of rule: Int) -> Death? {
     let isReached = isPossible(reach(rule))
-    if isReached != false, !unknownCounts[rule] { return nil }
+    if isReached != false, isExact { return nil }
     if isPossible([formula.roots[rule]]) == false {
-      return .impossible(conflict(in: formula.roots[rule]), decidesUnknown: isReached == true)
+      return .impossible(conflict(in: formula.roots[rule]), decidesUnknown: isReached == true && onUnknown[rule] == .match)
     }
     guard isReached == false else { return nil }
     let own = taking(rule)
-    for other in 0..<rule where isPossible([own, !taking(other)]) == false {
-      return isPossible([!taking(other)]) == false ? .afterCatchAll(other) : .shadowed([other])
+    for other in 0..<rule where isPossible([own, leaving(other)]) == false {
+      return isPossible([leaving(other)]) == false ? .afterCatchAll(other) : .shadowed([other])
     }
     var needed = Array(0..<rule)
     for other in (0..<rule).reversed() {
       let fewer = needed.filter { $0 != other }
-      if isPossible([own] + fewer.map { !taking($0) }) == false { needed = fewer }
+      if isPossible([own] + fewer.map(leaving)) == false { needed = fewer }
     }
     return .shadowed(needed)
   }
 
-  /// The rule's match counts as a match when the decision waits no longer.
+  /// The rule decides, or lets a later one decide: of facts that are unknown, some completion may do either.
   private func taking(_ rule: Int) -> Formula.Goal {
-    formula.roots[rule].orUnknown(unknownCounts[rule])
+    let root = formula.roots[rule]
+    return if isExact { root } else { root.orUnknown(onUnknown[rule] != .noMatch) }
+  }
+
+  private func leaving(_ rule: Int) -> Formula.Goal {
+    let root = formula.roots[rule]
+    let goal = Formula.Goal(node: root.node, holds: false)
+    return if isExact { goal } else { goal.orUnknown(onUnknown[rule] != .match) }
   }
 
   /// The goals for a network on which this rule decides.
-  func reach(_ rule: Int) -> [Formula.Goal] { (0..<rule).map { !taking($0) } + [taking(rule)] }
+  func reach(_ rule: Int) -> [Formula.Goal] { (0..<rule).map(leaving) + [taking(rule)] }
 
   /// A minimal set of keys whose parts cannot match together.
   mutating func conflict(in goal: Formula.Goal) -> [String] {

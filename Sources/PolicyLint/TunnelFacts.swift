@@ -3,6 +3,9 @@ import NetworkTypes
 import RoamwardCore
 
 extension TunnelPolicy {
+  /// Whether routes, name servers and the MTU are applied: not without a link (``unappliedSettings(of:)``).
+  var isApplied: Bool { linkName != nil }
+
   /// True if the tunnel takes an address. The longest prefix that contains it decides; an exclusion takes precedence over an equal
   /// inclusion.
   func takes(_ address: IPAddress, within includes: [IPPrefix]) -> Bool {

@@ -60,6 +60,14 @@ extension AgentOptions {
     return { StandingOrders(RecordedState(sources.stateDir), on: network, firewall: $0.firewall) }
   }
 
+  /// The manual overrides that hold: those that the agent reports, or that the last one recorded.
+  func overrides(on network: NetworkSnapshot, _ sources: SourceOptions) -> [String: ManualOverride] {
+    guard let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)), !report.isStarting else {
+      return RecordedState(sources.stateDir).overrides(on: network)
+    }
+    return StandingOrders(report, isSameNetwork: true).overrides
+  }
+
   /// The agent's snapshot; `nil` if none runs. An agent of another version that does not know the request counts as none.
   fileprivate func agentsView() -> SnapshotWithSources? {
     guard let client = try? ControlClient(path: socket), let answer = try? client.network(),

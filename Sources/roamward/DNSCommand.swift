@@ -96,6 +96,11 @@ private struct NameReport: Encodable {
   let answer: String?
   let problem: String?
 
+  private enum CodingKeys: String, CodingKey {
+    case version, name, asked, refused, captured, backend, reason, lookup, answer, problem
+    case nameServer = "name-server"
+  }
+
   init(_ fate: NameFate, by choice: ResolverChoice, captured: Bool, _ outcome: Result<[String], PlatformError>?) {
     name = fate.name.text
     asked = fate.askees.map {

@@ -14,7 +14,7 @@ struct Diff: ParsableCommand {
     commandName: "diff",
     abstract: "Show drift between policies and system state.",
     discussion: """
-      Compares kernel, DNS backend and firewall with the desired state. Lines with - are desired but missing; lines with + are present \
+      Compares kernel, DNS backend, firewall and providers with the desired state. Lines with - are desired but missing; lines with + are present \
       but not desired. Needs root to read WireGuard devices and the firewall, but no agent.
 
       Exit status: 0 no drift; 1 drift; 2 error.
@@ -47,7 +47,7 @@ struct Diff: ParsableCommand {
     } catch {
       throw trouble("\(error)")
     }
-    var differences = preview.plan.discrepancies(in: preview.observed)
+    var differences = preview.discrepancies
     if case .table(let table) = preview.desired.firewall, case .table(table.digest, _, _) = preview.observed.firewall,
       let lines = machine.firewallDifference(from: table), !lines.missing.isEmpty || !lines.extra.isEmpty
     {

@@ -12,8 +12,8 @@ struct Evaluate: ParsableCommand {
       Uses the agent's own rule evaluation. Needs neither root nor the agent.
 
       With --exit-code and one tunnel, the exit status is the decision: 10 connect, 11 disconnect, 12 ignore, 13 evaluate-connection, 14 \
-      pending; 15 if the decision has no effect: the tunnel is disabled, on-demand is off, or another enterprise tunnel takes \
-      precedence.
+      pending; 15 if the decision has no effect: the tunnel is disabled or held by hand, on-demand is off, another enterprise \
+      tunnel takes precedence, or the tunnel that it goes through cannot be up.
       """)
 
   @OptionGroup var policies: PolicyOptions
@@ -30,7 +30,8 @@ struct Evaluate: ParsableCommand {
     let evaluator = Evaluator(networks: set.networks)
     let chosen = try tunnel.map { [try set.described($0)] } ?? set.tunnels
     if exitCode, chosen.count != 1 { throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel") }
-    let decisions = evaluator.decide(set, on: snapshot).filter { decision in chosen.contains { $0.name == decision.tunnel } }
+    let all = evaluator.decide(set, on: snapshot, under: facts.overrides(on: snapshot))
+    let decisions = all.filter { decision in chosen.contains { $0.name == decision.tunnel } }
     let hosts = try host.map { text in
       guard let name = DomainName(text) else { throw ValidationError("--host takes a domain name, not \"\(text)\"") }
       return chosen.map { evaluator.decide(host: name, $0, on: snapshot) }
@@ -51,7 +52,7 @@ extension Decision {
   fileprivate var exitCode: ExitCode {
     switch inert {
     case nil, .notArmed: break
-    case .disabled, .onDemandOff, .excluded, .blocked: return ExitCode(15)
+    case .disabled, .onDemandOff, .excluded, .reserved, .overridden, .blocked: return ExitCode(15)
     }
     return switch outcome {
     case .connect: ExitCode(10)

@@ -40,7 +40,8 @@ struct Explain: ParsableCommand {
     let policy = try set.described(tunnel)
     let snapshot = try facts.snapshot()
     let evaluator = Evaluator(networks: set.networks)
-    guard let decision = evaluator.decide(set, on: snapshot).first(where: { $0.tunnel == tunnel }) else { return }
+    let decisions = evaluator.decide(set, on: snapshot, under: facts.overrides(on: snapshot))
+    guard let decision = decisions.first(where: { $0.tunnel == tunnel }) else { return }
     let trace = evaluator.trace(policy, on: snapshot)
     if let html {
       try writePage(explanationPage(of: policy, decision, trace, on: snapshot), to: html)
@@ -63,7 +64,7 @@ struct Explain: ParsableCommand {
 
   /// The routes of this machine; those of another network cannot be known.
   private func claims(on policy: TunnelPolicy, of set: PolicySet, _ snapshot: NetworkSnapshot) throws -> [RouteClaim] {
-    guard facts.network == nil, facts.live || facts.set.isEmpty else { return [] }
+    guard facts.isOfThisMachine else { return [] }
     let machine = try facts.sources.machine()
     do throws(PlatformError) {
       return try facts.preview(of: set, on: snapshot, up: policy.name, machine: machine).claims.filter { $0.tunnel == policy.name }

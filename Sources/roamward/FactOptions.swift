@@ -33,6 +33,9 @@ struct FactOptions: ParsableArguments {
     return snapshot
   }
 
+  /// Whether the facts are those of this machine's network.
+  var isOfThisMachine: Bool { network == nil && (live || set.isEmpty) }
+
   private func base() throws -> NetworkSnapshot {
     if let network { return try saved(network) }
     return live || set.isEmpty ? agent.addingAnswers(to: try sources.snapshot()) : NetworkSnapshot()

@@ -63,6 +63,9 @@ struct HistoryOfMachine: ParsableCommand {
         "\(difference.time.localTime)  \(difference.tunnel): recorded \(difference.recorded.outcome.rawValue), rule "
           + "\(difference.recorded.rule.map(String.init) ?? "none"); replayed \(found)")
     }
+    for (tunnel, count) in replay.unknown.sorted(by: { $0.key < $1.key }) {
+      lines.append("\(tunnel): \(count) recorded decisions cannot be replayed: unknown in the record")
+    }
     for other in replay.others {
       lines.append(
         "\(other.from.localTime) to \(other.to.localTime)  \(other.decisions) decisions of other policies, which the record does not have")

@@ -15,7 +15,8 @@ struct Plan: ParsableCommand {
       the state that its rules and manual overrides want.
 
       Manual overrides and a suspended kill switch are included. They come from the running agent; without one, from the agent's state \
-      folder. What the providers of tunnels are asked for follows the steps; changes made by their programs are not included.
+      folder. What the providers of tunnels are asked for follows the steps, and after `then:` the steps that come once they have made \
+      their links; changes made by their programs are not included.
       """)
 
   @OptionGroup var plan: PreviewOptions
@@ -32,7 +33,7 @@ extension PlanPreview {
     var lines = plan.steps.isEmpty && actions.isEmpty ? ["nothing to do: the system is in the desired state"] : []
     let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
-    lines += actions.map(\.description)
+    lines += actions.map(\.description) + later.map { "then: \($0)" }
     lines += claims.map { "route: \($0)" } + others.all.map { "other: \($0)" }
     if let resolver { lines.append("note: DNS backend: \(resolver.backend) (\(resolver.reason))") }
     lines += notes.map { "note: \($0)" }

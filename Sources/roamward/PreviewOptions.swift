@@ -25,6 +25,11 @@ struct PreviewOptions: ParsableArguments {
 }
 
 extension FactOptions {
+  /// The manual overrides that hold on this machine's network; none for another network.
+  func overrides(on snapshot: NetworkSnapshot) -> [String: ManualOverride] {
+    isOfThisMachine ? agent.overrides(on: snapshot, sources) : [:]
+  }
+
   /// The plan under the current overrides and suspension.
   func preview(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine

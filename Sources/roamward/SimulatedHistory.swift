@@ -43,6 +43,11 @@ extension Simulate {
       lines.append("\(replay.differences.count) recorded decisions are not reproduced: `roamward history --replay`")
     }
     lines += history.gaps(from: from, to: to).map { $0.text(.machine) }
+    for tunnel in new.tunnels {
+      let facts = history.leftOut(for: tunnel, of: new).map(\.rawValue).sorted()
+      if facts.isEmpty { continue }
+      lines.append("the times of \(tunnel.name) are not certain: \(facts.joined(separator: ", ")) unknown in the record")
+    }
     lines += history.leftOut(for: new, known: history.policies).map { "missing in the record: \($0)" }
     return lines + history.defects
   }

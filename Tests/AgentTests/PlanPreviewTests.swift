@@ -100,9 +100,8 @@ extension WatchedAgent {
   func preview(_ orders: StandingOrders) -> PlanPreview {
     let observed = machine.state.observed
     let tunnels = DesiredTunnels(machine.policies, on: machine.network, orders, in: observed, engine: .kernel)
-    let own = Set(machine.policies.tunnels.compactMap(\.linkName))
     return PlanPreview(
-      of: tunnels, from: observed, others: OtherVPNs(in: observed.kernel, ownLinks: own),
+      of: tunnels, from: observed, others: OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(machine.policies)),
       portal: orders.killSwitch.portalWindow { _ in nil })
   }
 }

@@ -4,6 +4,7 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 import SeededRandom
+import TestKit
 import Testing
 
 @Suite struct SnapshotRoundTripTests {
@@ -34,6 +35,28 @@ import Testing
     let silent = NetworkSnapshot(primary: "wlan0", links: [LinkFacts(name: "wlan0")])
     #expect(back.value(of: fact, link: 0) == snapshot.value(of: fact, link: 0))
     #expect(snapshot.value(of: fact, link: 0) != silent.value(of: fact, link: 0), "the example is what silence means")
+  }
+
+  @Test("a fact that no source can give is decided alike live and saved: at once") func unavailable() throws {
+    var link = LinkFacts(name: "wlan0", type: .known(.wifi))
+    link.metered = .unknown(reason: "nobody tells")
+    link.unavailable = [.metered]
+    var live = NetworkSnapshot(primary: "wlan0", links: [link], captivePortal: .unknown(reason: "nobody tells"))
+    live.unavailable = [.captivePortal]
+    #expect(
+      live.json.text()
+        == #"{"version":1,"primary":"wlan0","links":{"wlan0":{"type":"wifi","mtu":1500,"unavailable":["metered"]}},"captive-portal":"unavailable"}"#
+    )
+    let saved = try #require(readSnapshot(text: Array(live.json.text().utf8), file: "saved.json").snapshot)
+    var set = NetworkSnapshot(primary: "wlan0", links: [LinkFacts(name: "wlan0", type: .known(.wifi))])
+    #expect(applySettings(["metered=unavailable()", "captive-portal=unavailable()"], to: &set).isEmpty)
+    let rules = [Sample.rule(.any([.captivePortal(true), .metered(true)]), .ignore), Sample.rule(.always, .connect)]
+    for snapshot in [live, saved, set] {
+      let decision = Evaluator(networks: []).decide(Sample.tunnel(rules: rules), on: snapshot)
+      #expect(decision.outcome == .connect && decision.rule?.index == 2)
+    }
+    #expect(applySettings(["metered=unknown()"], to: &set).isEmpty)
+    #expect(Evaluator(networks: []).decide(Sample.tunnel(rules: rules), on: set).outcome == .pending)
   }
 
   @Test("every fact is printed")
@@ -99,6 +122,12 @@ extension SplitMix64 {
       LocalTime(day: Weekday.allCases[Int.random(in: 0..<7, using: &self)], second: Int.random(in: 0..<86_400, using: &self))
     ])
     snapshot.power = fact(PowerSource.allCases)
+    for declaration in FactTable.ofLinks + FactTable.ofNetwork + FactTable.ofHost {
+      for i in declaration.isOfLink ? Array(snapshot.links.indices) : [0] where declaration.kind != nil {
+        guard case .unknown = snapshot.value(of: declaration, link: i), Bool.random(using: &self) else { continue }
+        snapshot.makeUnavailable(declaration, reason: "no source", link: i)
+      }
+    }
     return snapshot
   }
 }

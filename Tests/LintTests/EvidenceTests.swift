@@ -7,6 +7,7 @@ import Testing
 @Suite struct EvidenceTests {
   static let home = Condition.ssid([Sample.ssid("Home")])
   static let router = Condition.gatewayMAC([MACAddress("02:00:5e:10:00:01")].compactMap { $0 })
+  static let virtualRouter = Condition.gatewayMAC([MACAddress("00:00:5e:00:01:0a")].compactMap { $0 })
   static let pinned = Condition.probe(Probe(url: "https://beacon.example/", pins: ["sha256//MTIz"]))
   static let wired = Condition.interface([.ethernet])
 
@@ -17,7 +18,11 @@ import Testing
       ([wired], "`interface`"), ([.all([wired, .subnet([Sample.prefix("10.0.0.0/8")])])], "`interface`, `subnet`"),
       ([.any([.all([home, router]), .all([home, wired]), .dnsDomain([.any])])], "`dns-domain`"),
       ([.all([home, .not(pinned)])], "`ssid`"), ([.bssid([MACAddress("02:00:5e:10:00:01")].compactMap { $0 })], nil),
-      ([.all([.any([router, home]), .captivePortal(false)])], "`ssid`"),
+      ([.all([.any([router, home]), .captivePortal(false)])], "`ssid`, `captive-portal`"),
+      ([.captivePortal(true)], "`captive-portal`"), ([.internet(false)], "`internet`"),
+      ([.probe(Probe(url: "https://beacon.example/"))], nil),
+      // The address of a virtual router is that of many networks' routers.
+      ([virtualRouter], "`gateway-mac`"), ([.all([home, virtualRouter])], "`ssid`, `gateway-mac`"), ([.all([virtualRouter, pinned])], nil),
       // Neither says that the place is a trusted one.
       ([.always], nil), ([.time(TimeWindow(from: 0, to: 60))], nil), ([.not(home)], nil), ([.interface([.cellular])], nil),
       ([.metered(true)], nil),

@@ -47,6 +47,36 @@ import Testing
         == "`lab` and `corp` (10-test.yaml:1) both take 10.1.0.0/16, `corp` as a part of 10.0.0.0/8")
   }
 
+  @Test("tunnels that the rules never have up on one network are no rivals, for prefixes, domains and endpoints") func together() {
+    func pair(_ one: [InterfaceType], _ other: [InterfaceType], else last: Action) -> [LintFinding.Kind] {
+      func rules(_ types: [InterfaceType]) -> [Rule] { [Sample.rule(.interface(types), .connect), Sample.rule(.always, last)] }
+      return kinds(
+        tunnel("cable", include: ["10.0.0.0/8"], servers: ["10.0.0.53"], domains: ["corp.example"], rules: rules(one)),
+        tunnel(
+          "air", include: ["10.0.0.0/8"], servers: ["10.0.0.53"], domains: ["corp.example", "example"], endpoint: "vpn.corp.example:51820",
+          rules: rules(other)))
+    }
+    let apart = pair([.ethernet], [.wifi], else: .disconnect)
+    #expect(!apart.contains(.overlappingRoutes) && !apart.contains(.overlappingDomains))
+    for both in [pair([.ethernet], [.wifi, .ethernet], else: .disconnect), pair([.ethernet], [.wifi], else: .ignore)] {
+      #expect(both.contains(.overlappingRoutes) && both.contains(.overlappingDomains))
+    }
+  }
+
+  @Test("settings that no link gets, and a link or a unit of two tunnels") func links() {
+    func command(_ name: String, _ provider: ProviderConfiguration) -> TunnelPolicy {
+      var tunnel = tunnel(name, include: ["10.\(name.utf8.first ?? 0).0.0/16"], servers: [], domains: [])
+      (tunnel.provider, tunnel.dns) = (provider, nil)
+      return tunnel
+    }
+    func program(_ link: String?) -> ProviderConfiguration { .command(CommandProviderConfiguration(up: ["up"], down: [], interface: link)) }
+    let unit = ProviderConfiguration.service(ServiceProviderConfiguration(.unit("vpn.service"), interface: "vpn7"))
+    #expect(kinds(command("a", program(nil))) == [.unappliedSettings])
+    #expect(kinds(command("a", program("vpn0"))) == [])
+    #expect(kinds(command("a", program("vpn0")), command("b", program("vpn0"))) == [.sharedLink])
+    #expect(kinds(command("a", unit), command("b", unit)) == [.sharedLink, .sharedLink])
+  }
+
   @Test("two enterprise tunnels that are wanted on one network; what both take is not contested, because one runs at a time")
   func exclusive() throws {
     let home = Condition.ssid([Sample.ssid("Home")])

@@ -197,6 +197,23 @@ import Testing
     #expect(decide([Sample.rule(.not(home), .connect), Sample.rule(.always, .ignore)], .isOver).rule?.index == 1)
     #expect(decide([Sample.rule(home, .disconnect, onUnknown: .match), Sample.rule(.always, .connect)], .isOver).outcome == .disconnect)
     #expect(decide([Sample.rule(home, .connect, onUnknown: .noMatch)], .isOver).outcome == .ignore)
+    // An unknown match that leaves the tunnel alone, or arms it, protects more than one that takes it down.
+    #expect(decide([Sample.rule(home, .ignore), Sample.rule(.always, .disconnect)], .isOver).rule?.index == 1)
+    #expect(decide([Sample.rule(home, .ignore), Sample.rule(.always, .connect)], .isOver).rule?.index == 2)
+    #expect(decide([Sample.rule(home, .evaluateConnection), Sample.rule(.always, .disconnect)], .isOver).outcome == .evaluateConnection)
+    // No completion reaches the last rule.
+    let split = [Sample.rule(home, .disconnect), Sample.rule(.not(home), .ignore), Sample.rule(.always, .connect)]
+    #expect(decide(split, .isOver).rule?.index == 2)
+  }
+
+  @Test("the reason names every fact that is not known, also where another rule decides") func named() {
+    let home = Condition.ssid([Sample.ssid("Home")])
+    #expect(
+      decide([Sample.rule(home, .disconnect), Sample.rule(.always, .connect)], .isOver).ruleReason
+        == "always; rule 1 is unknown (ssid is unknown: nl80211 refused)")
+    #expect(
+      decide([Sample.rule(home, .ignore), Sample.rule(.always, .disconnect)], .isOver).ruleReason
+        == "ssid is unknown: nl80211 refused; unknown counts as a match")
   }
 
   @Test("a rule that does not need the fact decides at once") func needless() {

@@ -42,6 +42,28 @@ import Testing
     #expect(Exclusion.losers(among: [claim("a", .disconnect, isRunning: true)]) == [:])
   }
 
+  @Test("what may start when an awaited fact is known keeps its place: it takes nothing down, and nothing after it starts") func reserved()
+  {
+    func pending(_ name: String, then: Decision.Outcome) -> Exclusion.Claim {
+      var decision = Decision(tunnel: name, outcome: .pending)
+      decision.pending = Pending(decideWithin: .seconds(5), then: then, rule: nil)
+      return Exclusion.Claim(tunnel(name), decision)
+    }
+    #expect(Exclusion.losers(among: [pending("a", then: .connect), claim("b", .connect)]) == ["b": "a"])
+    #expect(Exclusion.losers(among: [pending("a", then: .disconnect), claim("b", .connect)]) == [:])
+    #expect(Exclusion.losers(among: [pending("a", then: .connect), claim("b", .connect, isRunning: true)]) == [:])
+    let three = [pending("a", then: .connect), claim("b", .connect, isRunning: true), claim("c", .connect)]
+    #expect(Exclusion.losers(among: three) == ["c": "a"])
+    #expect(Exclusion.losers(among: [claim("b", .connect), pending("a", then: .connect)]) == ["a": "b"])
+
+    let metered = Sample.tunnel("a", rules: [Sample.rule(.metered(true), .connect)], precedence: .enterprise)
+    var cafe = Sample.wifi("Cafe")
+    cafe.metered = .unknown(reason: "NetworkManager has not answered yet")
+    let decisions = Evaluator(networks: []).decide(PolicySet(tunnels: [metered, tunnel("b")]), on: Sample.network(cafe))
+    #expect(decisions.map(\.inert) == [nil, .reserved(for: "a")])
+    #expect(decisions[1].inert?.text == "enterprise tunnel a comes first, and its decision awaits a fact")
+  }
+
   @Test("an armed tunnel gives way to a wanted one, and one that is left as it is gives way to the first armed one") func armed() {
     func armed(_ name: String, isRunning: Bool = false) -> Exclusion.Claim {
       var claim = claim(name, .ignore, isRunning: isRunning)

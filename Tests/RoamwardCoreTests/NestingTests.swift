@@ -1,6 +1,7 @@
 import KernelModel
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import TestKit
 import Testing
 
@@ -30,6 +31,48 @@ import Testing
       #expect(settled.carrying == ["outer": "middle", "middle": "inner"])
       let idle = Exclusion.settle(order.map { claim($0, $0.name == "outer" ? .connect : .disconnect) })
       #expect(idle.claims.allSatisfy { ($0.intent == .up) == ($0.tunnel.name == "outer") } && idle.carrying.isEmpty)
+    }
+  }
+
+  @Test("nothing is up, and nothing gives way, for a tunnel that has to be down") func idle() {
+    let claims = [
+      claim(tunnel("first", .enterprise), .connect), claim(tunnel("outer"), .disconnect),
+      claim(tunnel("inner", through: "outer", .enterprise), .connect),
+    ]
+    let settled = Exclusion.settle(claims)
+    #expect(settled.losers == ["inner": "first"] && settled.carrying.isEmpty && settled.claims[1].intent == .down)
+    // The outer tunnel is the one that has to give way.
+    let chain = [
+      claim(tunnel("inner", through: "middle"), .connect), claim(tunnel("first", .enterprise), .connect),
+      claim(tunnel("middle", through: "outer", .enterprise), .disconnect), claim(tunnel("outer"), .disconnect),
+    ]
+    let lost = Exclusion.settle(chain)
+    #expect(lost.losers["inner"] == "first" && lost.carrying.isEmpty && lost.claims[3].intent == .down)
+  }
+
+  @Test("random tunnels: one enterprise tunnel is up at most, and each carrying tunnel carries one that is up", arguments: 0..<8)
+  func random(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<500 {
+      let names = ["a", "b", "c", "d", "e"].shuffled(using: &random)
+      let claims = names.enumerated().map { i, name in
+        let outer = i > 0 && Bool.random(using: &random) ? names[Int.random(in: 0..<i, using: &random)] : nil
+        return claim(
+          tunnel(name, through: outer, Bool.random(using: &random) ? .enterprise : .personal),
+          [.connect, .disconnect, .ignore].randomElement(using: &random) ?? .ignore, isRunning: Bool.random(using: &random))
+      }.shuffled(using: &random)
+      let settled = Exclusion.settle(claims)
+      let up = settled.claims.filter { claim in
+        !settled.isHeld(claim.tunnel.name) && (claim.intent == .up || claim.intent == .unchanged && claim.isRunning)
+      }
+      #expect(up.count { $0.tunnel.precedence == .enterprise } <= 1, "\(settled)")
+      for inner in settled.carrying.values { #expect(up.contains { $0.tunnel.name == inner }, "\(settled)") }
+      for claim in up {
+        guard let outer = claim.tunnel.through else { continue }
+        #expect(up.contains { $0.tunnel.name == outer.name }, "\(settled)")
+      }
+      let wanted = claims.filter { $0.tunnel.precedence == .enterprise && $0.tunnel.through == nil && $0.intent == .up }
+      #expect(wanted.isEmpty || up.contains { $0.tunnel.precedence == .enterprise }, "one runs where one can: \(settled)")
     }
   }
 

@@ -70,6 +70,7 @@ extension Agent {
         + (supervisor.installed?.refused ?? []).map { RemarkReport(.unsupported, of: policy.name, $0.text) }
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
     report.through = policy.through?.name
+    report.provider = supervisor.machine.isRunning ? .init(policy.asRunning) : nil
     report.cipher = device?.cipher
     report.usage = policy.provider.isWireGuard ? nil : platform.commands.usage(policy.name).map { .init($0) }
     report.brought = (supervisor.installed?.brought).flatMap { $0.isEmpty ? nil : .init($0) }

@@ -15,6 +15,10 @@ package struct StandingOrders: Equatable, Sendable {
   package var tables: [String: UInt32] = [:]
   /// The settings that providers of running tunnels have brought.
   package var brought: [String: BroughtSettings] = [:]
+  /// The providers of tunnels that are not down, as the agent tells; `nil`: no agent runs.
+  package var running: [String: RunningProvider]?
+  /// The links of tunnels that are not down, also of such whose policy is gone.
+  package var links: Set<String> = []
 
   package init() {}
 
@@ -33,6 +37,8 @@ package struct StandingOrders: Equatable, Sendable {
       overrides[tunnel.name] = ManualOverride(
         wantsUp: override == "up", since: tunnel.overrideSince ?? report.time, lifetime: lifetime, reason: tunnel.overrideReason)
     }
+    running = Dictionary(report.tunnels.compactMap { tunnel in tunnel.provider.map { (tunnel.name, $0.running) } }) { first, _ in first }
+    links = Set(report.tunnels.compactMap(\.link))
     let wanted = Dictionary(report.tunnels.map { ($0.name, $0.isWanted) }) { first, _ in first }
     self.wanted = wanted
     let firewall = report.firewall
@@ -46,6 +52,9 @@ package struct StandingOrders: Equatable, Sendable {
     killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), release: release)
     killSwitch.programs = report.guards.map { ProgramGuard($0) }
   }
+
+  /// The links of our tunnels: those of the policies, and those of tunnels that are not down yet.
+  package func ownLinks(_ policies: PolicySet) -> Set<String> { links.union(policies.tunnels.compactMap(\.linkName)) }
 
   /// The deviations from the result of the rules alone.
   package var remarks: [Remark] {
@@ -71,9 +80,14 @@ extension DesiredTunnels {
     _ policies: PolicySet, on snapshot: NetworkSnapshot, _ orders: StandingOrders, in observed: ObservedState, engine: WireGuardEngine
   ) {
     var policies = policies
-    policies.tunnels = policies.tunnels.map { policy in orders.brought[policy.name].map(policy.with) ?? policy }
+    policies.tunnels = policies.tunnels.map { policy in
+      // What another definition has brought is not the tunnel's.
+      guard orders.running.map({ $0[policy.name]?.definition == policy.definition }) ?? true else { return policy }
+      return orders.brought[policy.name].map(policy.with) ?? policy
+    }
     self.init(policies, overrides: orders.overrides, killSwitch: orders.killSwitch, on: snapshot)
-    takenSlots = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName))).takenSlots
+    running = orders.running
+    takenSlots = OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(policies)).takenSlots
     standings = policies.tunnels.map { policy in
       let slot = orders.tables[policy.name].map { $0 &- Ownership.tables.lowerBound } ?? observed.slot(of: policy)
       // A device without peers is one that is only ready.

@@ -7,6 +7,7 @@ package struct PlanReport: Equatable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var steps: [Step]
   package var actions: [Action]
+  package var later: [Step] = []
   package var routes: [RouteReport]
   package var others: [String]
   package var notes: [RemarkReport]
@@ -22,7 +23,7 @@ package struct PlanReport: Equatable, Sendable, Codable {
   }
 
   private enum CodingKeys: String, DescribedKey {
-    case version, steps, actions, routes, others, notes
+    case version, steps, actions, later, routes, others, notes
     case resolver = "dns"
 
     var about: String {
@@ -30,6 +31,7 @@ package struct PlanReport: Equatable, Sendable, Codable {
       case .version: "The version of this document."
       case .steps: "The agent's steps, in order."
       case .actions: "What the tunnels' providers are asked for, besides the steps."
+      case .later: "The agent's steps once the providers have made their links, as far as they are known."
       case .routes: "Routes and rules of other programs that would bypass a tunnel, and their effect."
       case .others: "Other VPNs of the machine, and what they route."
       case .notes: "Parts of the policies that cannot be fulfilled."
@@ -135,6 +137,7 @@ extension PlanReport {
       actions: preview.actions.map { Action(tunnel: $0.tunnel, isStart: $0.isStart, what: $0.text) },
       routes: preview.claims.map { RouteReport($0) }, others: preview.others.all.map(\.description),
       notes: (preview.remarks + preview.plan.conflicts).map { RemarkReport($0) }, resolver: preview.resolver?.backend.description)
+    later = preview.later.map { Step(what: $0.description, undo: $0.undo?.description) }
   }
 }
 

@@ -25,19 +25,22 @@ extension NetworkSnapshot {
 }
 
 extension LinkFacts {
-  /// The link as JSON. Keys of unknown facts are listed under `unknown`; an absent key is known to be absent.
+  /// The link as JSON. Keys of unknown facts are listed under `unknown`, or under `unavailable` if no source of the host can give them; an
+  /// absent key is known to be absent.
   fileprivate var json: JSON {
     var members: [JSON.Member] = []
     var unknown: [String] = []
+    var unavailable: [String] = []
     for fact in FactTable.ofLinks {
       guard case .link(let access) = fact.place else { continue }
       switch access.value(self) {
-      case .unknown: unknown.append(fact.key)
+      case .unknown: if fact.kind.map(self.unavailable.contains) ?? false { unavailable.append(fact.key) } else { unknown.append(fact.key) }
       case .known(let value): if fact.silence != .means(value) { members.append(JSON.Member(key: fact.key, value: value.json)) }
       }
     }
     members.append(JSON.Member(key: "mtu", value: .integer(Int64(mtu))))
     if !unknown.isEmpty { members.append(JSON.Member(key: "unknown", value: JSON(unknown))) }
+    if !unavailable.isEmpty { members.append(JSON.Member(key: "unavailable", value: JSON(unavailable))) }
     return .object(members)
   }
 }
@@ -48,7 +51,9 @@ extension FactDeclaration {
     guard case .machine(let access) = place else { return nil }
     switch access.value(snapshot) {
     case .known(let value): return silence == .means(value) ? nil : JSON.Member(key: key, value: value.json)
-    case .unknown: return silence == .isUnknown ? nil : JSON.Member(key: key, value: "unknown")
+    case .unknown:
+      if let kind, snapshot.unavailable.contains(kind) { return JSON.Member(key: key, value: "unavailable") }
+      return silence == .isUnknown ? nil : JSON.Member(key: key, value: "unknown")
     }
   }
 }

@@ -70,6 +70,8 @@ extension StatusReport {
     package var lookup: Lookup?
     /// What its programs use.
     package var usage: Usage?
+    /// Its provider, while it is anything but down.
+    package var provider: Provider?
     /// The settings that its provider has brought.
     package var brought: Brought?
     /// What its provider asks a person, the first first.
@@ -141,7 +143,7 @@ extension StatusReport {
       case failureCode = "failure-code"
       case notes, outside
       case peerSilenceMilliseconds = "peer-silence-ms"
-      case lookup, usage, brought, questions, transport
+      case lookup, usage, provider, brought, questions, transport
 
       var about: String {
         switch self {
@@ -183,6 +185,7 @@ extension StatusReport {
         case .peerSilenceMilliseconds:
           "For how long nothing has been received, though data was sent; null: the peer is not known to be silent."
         case .lookup: "The look-up that started it, and keeps it up until it is idle; null: none."
+        case .provider: "Its provider as it was started; null: the tunnel is down."
         case .brought: "Settings that its provider has brought, as far as the policy allows them; null: none."
         case .questions: "What its provider asks a person; `roamward answer` answers."
         case .transport: "How its packets go, and why, in the words of its provider; null: it says nothing."
@@ -195,6 +198,30 @@ extension StatusReport {
         case .state: TunnelMachine.State.statuses
         case .override: ["up", "down"]
         default: nil
+        }
+      }
+    }
+  }
+
+  /// The provider of a tunnel that is not down.
+  package struct Provider: Hashable, Sendable, Codable {
+    package var definition: String
+    package var stop: String?
+
+    package init(_ provider: RunningProvider) {
+      definition = provider.definition
+      stop = provider.stop
+    }
+
+    package var running: RunningProvider { RunningProvider(definition: definition, stop: stop) }
+
+    private enum CodingKeys: String, DescribedKey {
+      case definition, stop
+
+      var about: String {
+        switch self {
+        case .definition: "Tells one definition from another: a tunnel whose definition changes ends, and starts again."
+        case .stop: "What its end asks of it, for people; null: only steps of the agent."
         }
       }
     }

@@ -170,7 +170,8 @@ extension Step {
         object: "table \(FirewallTable.name): \(table)")
     case .removeFirewall:
       return declared(
-        .removal, .firewall, takesAway: true, words: "nft delete table \(FirewallTable.name)",
+        .removal, .firewall, takesAway: true,
+        words: "nft delete table \(FirewallTable.name); nft destroy table \(FirewallTable.neighbourName)",
         object: "table \(FirewallTable.name)")
     case .writeResolvConf(let file):
       return declared(

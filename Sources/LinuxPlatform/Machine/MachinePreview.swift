@@ -18,7 +18,7 @@ extension PlanPreview {
     var engine = WireGuardEngine.kernel
     if case .engine(let likely) = machine.engines.likelyChoice { engine = likely }
     let tunnels = DesiredTunnels(policies, on: snapshot, orders, in: observed, engine: engine)
-    let others = OtherVPNs(in: observed.kernel, ownLinks: Set(policies.tunnels.compactMap(\.linkName)))
+    let others = OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(policies))
     self.init(
       of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup), remarks: orders.remarks)
   }

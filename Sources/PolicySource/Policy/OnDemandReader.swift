@@ -97,7 +97,7 @@ let ruleKeys = Mapping(
     },
     Key(
       "on-unknown", ValueReader<UnknownPolicy>.word(),
-      "The result of an unknown match after `decide-within`; absent: `match` for connect, else `no-match`.",
+      "The result of an unknown match after `decide-within`; absent: what protects most.",
       example: "no-match"
     ) { $0.onUnknown = $1 },
   ])

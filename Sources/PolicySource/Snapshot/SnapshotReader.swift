@@ -30,6 +30,16 @@ struct SnapshotDraft {
 }
 
 private let notSaid = "the snapshot says so"
+private let noSource = "no source can give it, the snapshot says"
+
+/// A fact in a snapshot file.
+enum WrittenFact: Hashable, Sendable {
+  case known(FactValue)
+  /// A source may still give it.
+  case unknown
+  /// No source of the host can give it.
+  case unavailable
+}
 
 extension Key where Draft == SnapshotDraft {
   /// A fact of the machine.
@@ -38,7 +48,10 @@ extension Key where Draft == SnapshotDraft {
       guard case .machine(let access) = fact.place else { return }
       switch value {
       case .known(let value): _ = access.set(&draft.rest, value)
-      case .unknown(let reason): access.makeUnknown(&draft.rest, reason)
+      case .unknown: access.makeUnknown(&draft.rest, notSaid)
+      case .unavailable:
+        access.makeUnknown(&draft.rest, noSource)
+        if let kind = fact.kind { draft.rest.unavailable.insert(kind) }
       }
     }
   }
@@ -107,11 +120,16 @@ private let probeAnswerKeys: [Key<SnapshotDraft>] = [
 ]
 
 extension ValueReader {
-  /// A value, or `unknown`.
-  static func fact<Known>(_ known: ValueReader<Known>) -> ValueReader where Value == Fact<Known>, Known: Hashable & Sendable {
-    ValueReader(expected: "\(known.expected), or unknown", schema: .either(known.schema, .words(["unknown"]))) { node, reading in
-      if case .scalar("unknown", _) = node.content { return .unknown(reason: notSaid) }
-      return known.read(node, &reading).map { .known($0) }
+  /// A value, `unknown` or `unavailable`.
+  fileprivate static func fact(_ known: ValueReader<FactValue>) -> ValueReader where Value == WrittenFact {
+    ValueReader(
+      expected: "\(known.expected), unknown or unavailable", schema: .either(known.schema, .words(["unknown", "unavailable"]))
+    ) { node, reading in
+      switch node.content {
+      case .scalar("unknown", _): .unknown
+      case .scalar("unavailable", _): .unavailable
+      default: known.read(node, &reading).map { .known($0) }
+      }
     }
   }
 }
@@ -176,6 +194,8 @@ private func readLink(_ entry: Node.Entry, _ reading: inout Reading) -> LinkFact
   }
   guard var draft = linkKeys.read(entry.value, &reading) else { return nil }
   for kind in draft.unknown { draft.facts.makeUnknown(kind, reason: notSaid) }
+  for kind in draft.unavailable { draft.facts.makeUnknown(kind, reason: noSource) }
+  draft.facts.unavailable = Set(draft.unavailable)
   if !draft.isTypeSaid { draft.facts.becomeWiFiIfRadioIsSaid() }
   draft.facts.name = entry.key
   return draft.facts
@@ -186,6 +206,7 @@ struct LinkDraft {
   var facts = LinkFacts(name: "")
   var isTypeSaid = false
   var unknown: [FactKind] = []
+  var unavailable: [FactKind] = []
 }
 
 let linkKeys = Mapping(
@@ -197,6 +218,12 @@ let linkKeys = Mapping(
       "Keys with unknown values, even if a value is given.", example: "[ssid, gateway-mac]"
     ) {
       $0.unknown = $1.compactMap { FactKind(rawValue: $0) }
+    },
+    Key(
+      "unavailable", .oneOrMore(.word(of: FactTable.ofLinks.compactMap(\.kind?.rawValue))),
+      "Keys with values that are unknown and that no source of the host can give: decisions do not wait for them.", example: "[metered]"
+    ) {
+      $0.unavailable = $1.compactMap { FactKind(rawValue: $0) }
     },
   ])
 

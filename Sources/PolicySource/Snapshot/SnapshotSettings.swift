@@ -5,7 +5,7 @@ package import RoamwardCore
 /// of the same key add to it. Without a primary link, one with the name `link` is created.
 ///
 /// The keys are those of a match, from `interface` to `power`, and `address`, which is the same as `subnet`. Lists are split at commas. An
-/// empty value after the `=` is known to be absent; `KEY=unknown()` is unknown. An SSID, an access point or a Wi-Fi security turns a link
+/// empty value after the `=` is known to be absent; `KEY=unknown()` is unknown; `KEY=unavailable()` too, and no source can give it. An SSID, an access point or a Wi-Fi security turns a link
 /// without a type into a Wi-Fi link, unless the interface is set.
 package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot) -> [Diagnostic] {
   var seen: Set<String> = []
@@ -115,12 +115,15 @@ private struct Setting {
     }
     if snapshot.primaryLink == nil { snapshot.adopt(LinkFacts(name: "link")) }
     guard let i = snapshot.links.firstIndex(where: { $0.name == snapshot.primary }) else { return }
-    if value != "unknown()" {
-      assign(fact, value, in: &snapshot, link: i)
-    } else if fact.kind == nil {
-      problem = refusal("`\(name)` is never unknown", offset: valueOffset)
-    } else {
-      snapshot.makeUnknown(fact, reason: "--set says so", link: i)
+    switch value {
+    case "unknown()", "unavailable()":
+      guard fact.kind != nil else { return problem = refusal("`\(name)` is never unknown", offset: valueOffset) }
+      if value == "unknown()" {
+        snapshot.makeUnknown(fact, reason: "--set says so", link: i)
+      } else {
+        snapshot.makeUnavailable(fact, reason: "no source can give it, --set says", link: i)
+      }
+    default: assign(fact, value, in: &snapshot, link: i)
     }
   }
 

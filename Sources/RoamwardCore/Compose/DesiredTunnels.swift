@@ -29,6 +29,8 @@ package struct DesiredTunnels: Hashable, Sendable {
   /// The kill switches, and their suspension.
   package var killSwitch: KillSwitchMachine
   package var standings: [Standing]
+  /// The providers of tunnels that are not down, as a running agent tells; `nil`: no agent tells. The agent itself knows from `standings`.
+  package var running: [String: RunningProvider]?
   /// Slots whose rule or table another program uses.
   package var takenSlots: Set<UInt32>
   package var snapshot: NetworkSnapshot

@@ -21,7 +21,9 @@ package struct Decision: Hashable, Sendable {
   package var rule: RuleReference?
   /// The evaluated rules, in order, as far as requested; the last is the one that decided, if one did.
   package var trace: [RuleTrace]
-  /// The wait of a pending decision, if the trace was requested.
+  /// Other rules whose match stays unknown, and is not awaited, if a trace was requested.
+  package var unknown: [RuleTrace] = []
+  /// The wait of a pending decision.
   package var pending: Pending?
   /// Whether there was no network, and so no rule was evaluated.
   package var isWithoutNetwork = false
@@ -46,6 +48,10 @@ package enum Inert: Hashable, Sendable {
   case onDemandOff
   /// Only one enterprise tunnel runs at a time, and this one has precedence.
   case excluded(by: String)
+  /// The enterprise tunnel with precedence may start: its decision awaits a fact.
+  case reserved(for: String)
+  /// A person wants it up or down: the rules do not count until the override ends.
+  case overridden(wantsUp: Bool)
   /// The tunnel that it goes through cannot be up.
   case blocked(by: String, OuterObstacle)
   /// `evaluate-connection`: the tunnel cannot be armed, and this version does not watch look-ups.

@@ -6,7 +6,7 @@ package struct Evaluator: Sendable {
   package enum Patience: Equatable, Sendable {
     /// The decision waits for it.
     case waits
-    /// It counts as the rule's action prescribes: an unknown fact connects, and never disconnects.
+    /// The most protective decision counts that some completion of the unknown facts gives.
     case isOver
   }
 
@@ -51,10 +51,15 @@ package struct Evaluator: Sendable {
     decide(tunnel, on: prepare(snapshot), patience: patience, explaining: explanation)
   }
 
+  /// The rules that some completion of the unknown facts may reach, in order; with `onUnknown`, an unknown match counts as that says. The
+  /// decision is the most protective one of these rules, or of none of them, as far as a completion reaches it (docs/policy-reference.md,
+  /// "What is not known").
   private func judgeRules(
     of tunnel: TunnelPolicy, on context: EvaluationContext, _ patience: Patience, _ explanation: Explanation
   ) -> Decision {
     var trace: [RuleTrace] = []
+    var unknown: [Int] = []
+    var candidates = Candidates(of: tunnel.onDemand.rules)
     let rules = tunnel.onDemand.rules
     var next = 0
     // By index: a copy of each rule would cost more than its evaluation. The findings of every rule are only made by its evaluation.
@@ -68,21 +73,64 @@ package struct Evaluator: Sendable {
       } else {
         holds = evaluate(rules[i].match, on: context)
       }
-      if holds == .unknown, patience == .isOver || !isAwaitingFact(rules[i].match, on: context) {
-        holds = Truth((rules[i].onUnknown ?? rules[i].action.unknownCountsAs) == .match)
+      if holds == .unknown {
+        if patience == .waits, isAwaitingFact(rules[i].match, on: context) {
+          candidates.end = .awaits(i)
+          break
+        }
+        unknown.append(i)
+        if let counts = rules[i].onUnknown { holds = Truth(counts == .match) }
       }
       if holds == .no { continue }
-      let rule = rules[i]
-      if explanation == .ofDecidingRule { trace = [RuleTrace(of: rule, at: i, explain(rule.match, on: context))] }
-      let outcome = holds == .yes ? rule.action.outcome : .pending
-      var decision = Decision(tunnel: tunnel.name, outcome: outcome, rule: RuleReference(to: rule, at: i), trace: trace)
-      if outcome == .pending, explanation != .none {
-        let then = judgeRules(of: tunnel, on: context, .isOver, .none)
-        decision.pending = Pending(decideWithin: tunnel.onDemand.timing.decideWithin, then: then.outcome, rule: then.rule)
-      }
-      return decision
+      candidates.add(i, holds == .unknown ? residue(of: rules[i].match, on: context) : nil)
+      // Nothing is more protective than to connect, and nothing follows a match that holds.
+      if holds == .yes || rules[i].action == .connect && candidates.isReached(candidates.rules.count - 1) { break }
     }
-    return Decision(tunnel: tunnel.name, outcome: .ignore, trace: trace)
+    let decider = candidates.decider
+    let outcome = candidates.isAwaiting ? .pending : decider.map { rules[$0].action.outcome } ?? .ignore
+    var decision = Decision(tunnel: tunnel.name, outcome: outcome)
+    if let decider {
+      decision.rule = RuleReference(to: rules[decider], at: decider)
+      if explanation == .ofDecidingRule { trace = [RuleTrace(of: rules[decider], at: decider, explain(rules[decider].match, on: context))] }
+      if explanation == .whole { trace.removeSubrange((decider + 1)...) }
+    }
+    decision.trace = trace
+    if explanation != .none, !candidates.isAwaiting {
+      decision.unknown = unknown.filter { $0 != decider }.map { RuleTrace(of: rules[$0], at: $0, explain(rules[$0].match, on: context)) }
+    }
+    if candidates.isAwaiting {
+      let then = judgeRules(of: tunnel, on: context, .isOver, .none)
+      decision.pending = Pending(decideWithin: tunnel.onDemand.timing.decideWithin, then: then.outcome, rule: then.rule)
+    }
+    return decision
+  }
+
+  /// Whether a rule decides whatever the facts are that its match and those of the rules before it leave unknown: nothing after it counts.
+  func isSettled(by place: Int, of rules: [Rule], on context: EvaluationContext) -> Bool {
+    guard rules[place].action == .connect, rules[place].onUnknown == nil else { return false }
+    var candidates = Candidates(of: rules)
+    for i in 0...place {
+      var holds = evaluate(rules[i].match, on: context)
+      if holds == .unknown, let counts = rules[i].onUnknown { holds = Truth(counts == .match) }
+      if holds != .no { candidates.add(i, holds == .unknown ? residue(of: rules[i].match, on: context) : nil) }
+    }
+    return candidates.isReached(candidates.rules.count - 1)
+  }
+
+  /// What a condition still asks for, of facts that are unknown.
+  private func residue(of condition: Condition, on context: EvaluationContext) -> Condition {
+    switch condition {
+    case .all(let parts): .all(parts.map { residue(of: $0, on: context) })
+    case .any(let parts): .any(parts.map { residue(of: $0, on: context) })
+    case .not(let part): .not(residue(of: part, on: context))
+    case .network(let names): .any(names.map { residue(of: networks[$0] ?? .never, on: context) })
+    case .criterion(let criterion):
+      switch criterion.holds(on: context) {
+      case .yes: .always
+      case .no: .never
+      case .unknown: condition
+      }
+    }
   }
 
   /// The findings of every rule, including those after the deciding one. Empty without a network.
@@ -109,7 +157,7 @@ package struct Evaluator: Sendable {
   }
 
   /// Whether a missing fact of the condition may still arrive; facts that no source of this host can provide are not awaited.
-  private func isAwaitingFact(_ condition: Condition, on context: EvaluationContext) -> Bool {
+  func isAwaitingFact(_ condition: Condition, on context: EvaluationContext) -> Bool {
     switch condition {
     case .all(let parts), .any(let parts): parts.contains { isAwaitingFact($0, on: context) }
     case .not(let part): isAwaitingFact(part, on: context)

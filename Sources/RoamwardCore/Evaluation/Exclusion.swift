@@ -2,7 +2,8 @@
 /// tunnels run beside it.
 ///
 /// A manual override has precedence, the newest of several; then the tunnel that is first in the order of the policies. A tunnel that is
-/// only left as it is (`ignore`) gives way to a wanted one; a running tunnel that waits for a fact keeps its place.
+/// only left as it is (`ignore`) gives way to a wanted one. A tunnel that waits for a fact keeps its place: a running one runs on, and one
+/// that may start keeps those after it from starting, but takes none down.
 package enum Exclusion {
   /// The intent of one tunnel before the others are considered.
   package struct Claim: Equatable, Sendable {
@@ -12,6 +13,8 @@ package enum Exclusion {
     package var override: ManualOverride?
     /// Whether the tunnel is up or coming up.
     package var isRunning: Bool
+    /// Whether the tunnel is down and may be wanted when an awaited fact is known: it keeps its place until then.
+    package var isReserving: Bool
 
     package init(_ tunnel: TunnelPolicy, _ decision: Decision, override: ManualOverride? = nil, isRunning: Bool = false) {
       self.tunnel = tunnel
@@ -19,36 +22,51 @@ package enum Exclusion {
       isPending = decision.outcome == .pending
       self.override = override
       self.isRunning = isRunning
+      isReserving =
+        isPending && !isRunning && intent == .unchanged && override == nil && tunnel.onDemand.isEnabled
+        && decision.pending?.then == .connect
     }
   }
 
   /// The tunnels that have to be down, with the tunnel that each gives way to. `claims` are in the order of the policies. An armed tunnel
   /// gives way to a wanted one, and one that is left as it is gives way to an armed one. While one is up, no look-up starts another.
   package static func losers(among claims: [Claim]) -> [String: String] {
-    let rivals = claims.filter { $0.tunnel.precedence == .enterprise && ([.up, .armed, .watched].contains($0.intent) || $0.isRunning) }
+    let rivals = claims.filter {
+      $0.tunnel.precedence == .enterprise && ([.up, .armed, .watched].contains($0.intent) || $0.isRunning || $0.isReserving)
+    }
     guard rivals.count > 1 else { return [:] }
-    let wanted = rivals.filter { $0.intent == .up || $0.intent == .unchanged && $0.isPending }
+    let wanted = rivals.filter { $0.intent == .up || $0.isReserving || $0.intent == .unchanged && $0.isPending }
     let byHand = wanted.filter { $0.override?.wantsUp ?? false }
     let newest = byHand.compactMap { $0.override?.since }.max()
-    let armed = rivals.first { $0.intent == .armed }
+    let first = byHand.first { $0.override?.since == newest } ?? wanted.first
     let winner =
-      byHand.first { $0.override?.since == newest } ?? wanted.first ?? armed
-      ?? rivals.first { [.watched, .unchanged].contains($0.intent) && $0.isRunning }
+      first ?? rivals.first { $0.intent == .armed } ?? rivals.first { [.watched, .unchanged].contains($0.intent) && $0.isRunning }
     guard let winner else { return [:] }
-    let others = rivals.map(\.tunnel.name).filter { $0 != winner.tunnel.name }
-    return Dictionary(others.map { ($0, winner.tunnel.name) }) { first, _ in first }
+    let others = rivals.filter { $0.tunnel.name != winner.tunnel.name }
+    if !winner.isReserving { return Dictionary(others.map { ($0.tunnel.name, winner.tunnel.name) }) { first, _ in first } }
+    // What runs stays until the fact is known; among those that run, precedence is as without the one that waits.
+    let running = losers(among: others.filter { $0.isRunning && !$0.isReserving })
+    let waiting = others.filter { !$0.isRunning && !$0.isReserving }.map { ($0.tunnel.name, winner.tunnel.name) }
+    return running.merging(waiting) { first, _ in first }
   }
 }
 
 extension Evaluator {
-  /// Decides for every tunnel, and marks the decisions that are not acted on. Overrides and running tunnels are not considered here.
+  /// Decides for every tunnel, and marks the decisions that are not acted on. Running tunnels are not considered here.
   package func decide(
-    _ policies: PolicySet, on snapshot: NetworkSnapshot, patience: Patience = .waits, explaining explanation: Explanation = .whole
+    _ policies: PolicySet, on snapshot: NetworkSnapshot, under overrides: [String: ManualOverride] = [:], patience: Patience = .waits,
+    explaining explanation: Explanation = .whole
   ) -> [Decision] {
     let prepared = prepare(snapshot)
     let decisions = policies.tunnels.map { decide($0, on: prepared, patience: patience, explaining: explanation) }
-    let settled = Exclusion.settle(zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1) })
-    return zip(policies.tunnels, decisions).map { $1.acted(by: $0, settled) }
+    let settled = Exclusion.settle(zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1, override: overrides[$0.name]) })
+    return zip(policies.tunnels, decisions).map { tunnel, decision in
+      var acted = decision.acted(by: tunnel, settled)
+      if tunnel.isEnabled, acted.inert?.isOfOthers != true, let override = overrides[tunnel.name] {
+        acted.inert = .overridden(wantsUp: override.wantsUp)
+      }
+      return acted
+    }
   }
 }
 
@@ -61,7 +79,7 @@ extension Decision {
       if !tunnel.isEnabled {
         .disabled
       } else if let winner = settled.losers[tunnel.name] {
-        .excluded(by: winner)
+        settled.reserving.contains(winner) ? .reserved(for: winner) : .excluded(by: winner)
       } else if let blocked = settled.blocked[tunnel.name] {
         blocked
       } else if !tunnel.onDemand.isEnabled {
@@ -79,7 +97,8 @@ extension Inert {
     switch self {
     case .disabled: .disabled
     case .onDemandOff: .onDemandOff
-    case .excluded: .excluded
+    case .excluded, .reserved: .excluded
+    case .overridden: .manualOverride
     case .blocked: .outerDown
     case .notArmed: .unsupported
     }
@@ -88,13 +107,18 @@ extension Inert {
   /// Whether another tunnel is the reason: then a manual override does not help either.
   package var isOfOthers: Bool {
     switch self {
-    case .excluded, .blocked: true
-    case .disabled, .onDemandOff, .notArmed: false
+    case .excluded, .reserved, .blocked: true
+    case .disabled, .onDemandOff, .overridden, .notArmed: false
     }
   }
 
   /// The tunnel with precedence.
-  package var winner: String? { if case .excluded(let winner) = self { winner } else { nil } }
+  package var winner: String? {
+    switch self {
+    case .excluded(let winner), .reserved(let winner): winner
+    case .disabled, .onDemandOff, .overridden, .blocked, .notArmed: nil
+    }
+  }
 
   /// The text for people: `disabled by its policy (enabled: false)`.
   package var text: String {
@@ -102,6 +126,8 @@ extension Inert {
     case .disabled: "disabled by its policy (enabled: false)"
     case .onDemandOff: "on-demand is off (on-demand: enabled: false)"
     case .excluded(let winner): "enterprise tunnel \(winner) comes first"
+    case .reserved(let winner): "enterprise tunnel \(winner) comes first, and its decision awaits a fact"
+    case .overridden(let wantsUp): "held \(wantsUp ? "up" : "down") by hand; `roamward resume` ends that"
     case .blocked(let outer, let obstacle): "it goes through \(outer), which \(obstacle.text)"
     case .notArmed(let obstacle): "the tunnel cannot be armed: \(obstacle)"
     }

@@ -11,6 +11,9 @@ package struct SettledClaims: Equatable, Sendable {
   /// The tunnels that are up for another one alone, with that one.
   package var carrying: [String: String] = [:]
 
+  /// The tunnels that are down and keep others from starting, until the fact that they await is known.
+  package var reserving: Set<String> { Set(claims.lazy.filter(\.isReserving).map(\.tunnel.name)) }
+
   /// Whether rules or people cannot have the tunnel up now.
   package func isHeld(_ tunnel: String) -> Bool { losers[tunnel] != nil || blocked[tunnel] != nil }
 }
@@ -19,9 +22,25 @@ extension Exclusion {
   /// Settles which tunnels may be up. `claims` are in the order of the policies.
   ///
   /// A tunnel with `through:` needs its outer tunnel: while it is wanted, so is the outer one, whatever that one's rules say. Only a person
-  /// who wants the outer tunnel down, and `enabled: false`, come before that. Then the inner tunnel has to be down.
+  /// who wants the outer tunnel down, and `enabled: false`, come before that. Then the inner tunnel has to be down. A tunnel that has to be
+  /// down, or whose outer tunnel has to be, needs no outer tunnel: nothing is up, and nothing gives way, for a tunnel that is not up.
   package static func settle(_ claims: [Claim]) -> SettledClaims {
     guard claims.contains(where: { $0.tunnel.through != nil }) else { return SettledClaims(claims: claims, losers: losers(among: claims)) }
+    var idle: [String: String] = [:]
+    while true {
+      let settled = settle(claims, idle: idle)
+      let lost = settled.claims.filter { claim in
+        claim.tunnel.through != nil && idle[claim.tunnel.name] == nil && settled.losers[claim.tunnel.name] != nil && claim.needsOuterTunnel
+      }
+      if lost.isEmpty { return settled }
+      // A winner that is up for the one that loses to it has not won: without that one, others may.
+      let own = lost.filter { claim in settled.outers(of: claim.tunnel).contains { settled.losers[claim.tunnel.name] == $0 } }
+      for claim in own.isEmpty ? lost : own { idle[claim.tunnel.name] = settled.losers[claim.tunnel.name] }
+    }
+  }
+
+  /// `idle`: tunnels that have to be down, each with the one that it gives way to.
+  private static func settle(_ claims: [Claim], idle: [String: String]) -> SettledClaims {
     var settled = SettledClaims(claims: claims)
     let places = Dictionary(claims.indices.map { (claims[$0].tunnel.name, $0) }) { first, _ in first }
     /// The outer tunnels of one, the nearest first. A circle, which no policy has, ends where it closes.
@@ -44,19 +63,39 @@ extension Exclusion {
     }
     for (place, outers) in chain.reversed() {
       let claim = settled.claims[place]
-      guard let outer = outers.first, settled.blocked[claim.tunnel.name] == nil, claim.needsOuterTunnel else { continue }
+      guard let outer = outers.first, settled.blocked[claim.tunnel.name] == nil, idle[claim.tunnel.name] == nil else { continue }
+      if claim.isReserving, settled.claims[outer].intent != .up, !settled.claims[outer].isRunning {
+        settled.claims[outer].isReserving = true
+      }
+      guard claim.needsOuterTunnel else { continue }
       if settled.claims[outer].intent != .up {
         settled.claims[outer].intent = .up
         settled.carrying[settled.claims[outer].tunnel.name] = claim.tunnel.name
       }
       settled.claims[outer].override = settled.claims[outer].override ?? claim.override
     }
-    settled.losers = losers(among: settled.claims.filter { settled.blocked[$0.tunnel.name] == nil })
+    settled.losers = idle
+    settled.losers.merge(losers(among: settled.claims.filter { settled.blocked[$0.tunnel.name] == nil && idle[$0.tunnel.name] == nil })) {
+      first, _ in first
+    }
     for (place, outers) in chain {
       guard let winner = outers.first.flatMap({ settled.losers[claims[$0].tunnel.name] }) else { continue }
       settled.losers[claims[place].tunnel.name] = winner
     }
     return settled
+  }
+}
+
+extension SettledClaims {
+  /// The tunnels that one goes through, the nearest first.
+  fileprivate func outers(of tunnel: TunnelPolicy) -> [String] {
+    var found: [String] = []
+    var next = tunnel.through?.name
+    while let outer = next, outer != tunnel.name, !found.contains(outer) {
+      found.append(outer)
+      next = claims.first { $0.tunnel.name == outer }?.tunnel.through?.name
+    }
+    return found
   }
 }
 

@@ -24,10 +24,11 @@ extension Decision {
   /// The deciding rule's reason, or that no rule matches.
   package var ruleReason: String {
     if isWithoutNetwork { return "no network" }
-    guard let rule else { return "no rule matches" }
+    let others = unknown.map { "; \($0.rule.text) is unknown (\($0.finding.reason))" }.joined()
     // The trace may continue after the rule that decides.
-    guard let entry = trace.first(where: { $0.rule.index == rule.index }) else { return "no rule matches" }
-    return entry.holds == .unknown ? "waits for: \(entry.finding.reason)" : entry.finding.reason
+    guard let rule, let entry = trace.first(where: { $0.rule.index == rule.index }) else { return "no rule matches" + others }
+    if outcome == .pending { return "waits for: \(entry.finding.reason)" }
+    return entry.finding.reason + (entry.holds == .unknown ? "; unknown counts as a match" : "") + others
   }
 
   /// The code of the reason: why the decision is not acted on, or what decided.

@@ -28,8 +28,9 @@ extension FactTable {
       wanted: { $0.marks { Marks($0) } }, found: { $0.link.addresses.marks { Marks(ofPrefixesFor: $0.address) } }),
     holds: { prefixes in { context in Truth(context.link.addresses.contains { own in prefixes.contains { $0.contains(own.address) } }) } },
     found: { context, prefixes, holds in
-      let own = context.link.addresses.filter { !$0.address.isLinkLocal }.map(\.address)
-      return "\(own.isEmpty ? "no address" : "address \(list(own))") is \(holds == .yes ? "" : "not ")in \(list(prefixes))"
+      let own = context.link.addresses.map(\.address).filter { holds == .yes || !$0.isLinkLocal }
+      return own.isEmpty
+        ? "no address is in \(list(prefixes))" : "address \(list(own)) is \(holds == .yes ? "" : "not ")in \(list(prefixes))"
     })
 
   static let gateway = CriterionKey<[IPAddress]>(

@@ -8,12 +8,12 @@ private let metered = FactDeclaration(
 ) { facts, link, known in facts.sources.host.metered(link.question, known.type.value, at: facts.sources.lookedAt) }
 
 private let captivePortal = FactDeclaration(
-  .captivePortal, ofMachine: \.captivePortal, .flag, silence: .means(.flag(false)), isOfHostServices: true,
+  .captivePortal, ofMachine: \.captivePortal, .flag, silence: .means(.flag(false)), proof: .forgeable, isOfHostServices: true,
   "A captive portal is between the machine and the internet; true, false or unknown.", example: "true"
 ) { facts, primary in primary.map { facts.sources.host.captivePortal($0.question) } ?? .withoutNetwork }
 
 private let internet = FactDeclaration(
-  .internet, ofMachine: \.internet, .flag, silence: .means(.flag(true)), isOfHostServices: true,
+  .internet, ofMachine: \.internet, .flag, silence: .means(.flag(true)), proof: .forgeable, isOfHostServices: true,
   "The internet is reachable; true, false or unknown.", example: "unknown"
 ) { facts, primary in primary.map { facts.sources.host.internet($0.question) } ?? .withoutNetwork }
 
@@ -26,7 +26,9 @@ extension FactTable {
     "probe", kind: nil, fact: nil, "A request on the underlay gets the expected answer.", example: "https://beacon.corp.example/",
     reading: .own, write: { _ in .mapping },
     question: {
-      .own("probe \($0.url) \($0.status) \($0.pins)", below: nil, proof: $0.pins.isEmpty ? .forgeable : .hardToForge)
+      .own(
+        "probe \($0.url) \($0.status) \($0.pins)", below: nil,
+        proof: $0.pins.isEmpty && !$0.url.hasPrefix("https:") ? .forgeable : .hardToForge)
     }, evidence: { .probe($0) }, holds: { probe in { context in context.snapshot.answer(to: probe).truth { $0 } } },
     found: { context, probe, _ in
       let before = context.snapshot.rememberedProbes[probe.name] == nil ? "" : " when it was last here"

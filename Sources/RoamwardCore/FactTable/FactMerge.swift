@@ -40,10 +40,13 @@ extension NetworkSnapshot {
 
   /// Sets a fact of the machine, or of the link at this index. Returns false, and changes nothing, if this is not a value of the fact.
   package mutating func set(_ fact: FactDeclaration, to value: FactValue, link: Int) -> Bool {
-    switch fact.place {
-    case .link(let access): access.set(&links[link], value)
-    case .machine(let access): access.set(&self, value)
-    }
+    let isSet =
+      switch fact.place {
+      case .link(let access): access.set(&links[link], value)
+      case .machine(let access): access.set(&self, value)
+      }
+    if isSet { noteAvailability(of: fact, isUnavailable: false, link: link) }
+    return isSet
   }
 
   /// Makes a fact of the machine, or of the link at this index, unknown; ignores facts that come with every observation.
@@ -51,6 +54,23 @@ extension NetworkSnapshot {
     switch fact.place {
     case .link(let access): access.makeUnknown(&links[link], reason)
     case .machine(let access): access.makeUnknown(&self, reason)
+    }
+    noteAvailability(of: fact, isUnavailable: false, link: link)
+  }
+
+  /// The same, and no source of the host can provide it: decisions do not wait for it.
+  package mutating func makeUnavailable(_ fact: FactDeclaration, reason: String, link: Int) {
+    makeUnknown(fact, reason: reason, link: link)
+    noteAvailability(of: fact, isUnavailable: true, link: link)
+  }
+
+  private mutating func noteAvailability(of fact: FactDeclaration, isUnavailable: Bool, link: Int) {
+    guard let kind = fact.kind else { return }
+    switch (fact.place, isUnavailable) {
+    case (.link, true): links[link].unavailable.insert(kind)
+    case (.link, false): links[link].unavailable.remove(kind)
+    case (.machine, true): unavailable.insert(kind)
+    case (.machine, false): unavailable.remove(kind)
     }
   }
 }
@@ -69,12 +89,14 @@ extension SnapshotWithSources {
       for fact in FactTable.ofLinks {
         guard case .link(let access) = fact.place, let kind = fact.kind, access.isMissing(in: snapshot.links[i]) else { continue }
         access.take(&snapshot.links[i], there)
+        if there.unavailable.contains(kind) { snapshot.links[i].unavailable.insert(kind) }
         provenance.links[name, default: [:]][kind] = other.provenance.links[name]?[kind]
       }
     }
     for fact in FactTable.ofMachine {
       guard case .machine(let access) = fact.place, let kind = fact.kind, access.isMissing(in: snapshot) else { continue }
       access.take(&snapshot, other.snapshot)
+      if other.snapshot.unavailable.contains(kind) { snapshot.unavailable.insert(kind) }
       provenance.machine[kind] = other.provenance.machine[kind]
     }
   }

@@ -11,6 +11,8 @@ package final class PlanPreview: Sendable {
   package let others: OtherVPNs
   /// What providers are asked for.
   package let actions: [ProviderAction]
+  /// The steps that follow once the providers have made their links, as far as they are known.
+  package let later: [Step]
   /// The DNS backend; `nil` if the plan sets no name servers.
   package let resolver: ResolverChoice?
   /// The DNS backend, even if there is nothing to set.
@@ -32,7 +34,17 @@ package final class PlanPreview: Sendable {
       providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)),
       familiesOff: observed.familiesOff)
     desired = DesiredState(of: setups, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
-    plan = Plan(from: observed, to: desired)
+    let replaced = tunnels.replacedTunnels
+    var ending = setups
+    for i in ending.indices where replaced.contains(ending[i].policy.name) { ending[i].level = .nothing }
+    let first =
+      replaced.isEmpty ? desired : DesiredState(of: ending, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
+    plan = Plan(from: observed, to: first)
+    actions = tunnels.providerActions
+    let starting = Set(actions.filter(\.isStart).map(\.tunnel))
+    later = plan.rest(
+      from: observed, to: desired,
+      links: setups.filter { starting.contains($0.policy.name) && $0.device == .foreign }.compactMap(\.link))
     // `claims` tell of overlaps, too.
     self.remarks =
       remarks + desired.remarks.filter { $0.code != .overlap } + desired.notes + others.collisions.map { Remark(.conflict, $0) }
@@ -42,9 +54,31 @@ package final class PlanPreview: Sendable {
     resolverChoice = choice
     self.observed = observed
     self.others = others
-    actions = tunnels.providerActions
   }
 
   /// The remarks for people, with the conflicts that prevent steps.
   package var notes: [String] { (remarks + plan.conflicts).map(\.description) }
+}
+
+extension Plan {
+  /// The steps to `desired` that are left after this plan, when providers have made `links`.
+  fileprivate func rest(from observed: ObservedState, to desired: DesiredState, links: [String]) -> [Step] {
+    if links.isEmpty { return [] }
+    var after = observed
+    for step in steps {
+      switch step {
+      case .removeRoute(let route): after.kernel.routes.removeAll { $0 == route }
+      case .removeRule(let rule): after.kernel.rules.removeAll { $0 == rule }
+      default: break
+      }
+    }
+    after.kernel.links.removeAll { links.contains($0.name) }
+    for (i, name) in links.enumerated() {
+      // The MTU is the provider's, so it is not known.
+      guard let index = InterfaceIndex(UInt32(Int32.max) - UInt32(i)) else { continue }
+      after.kernel.links.append(Link(index: index, name: name, kind: "tun", flags: 1, mtu: 0))
+    }
+    let done = Set(steps.map(\.description))
+    return Plan(from: after, to: desired).steps.filter { !done.contains($0.description) }
+  }
 }

@@ -32,9 +32,6 @@ package enum Action: String, Equatable, Sendable, CaseIterable {
   case ignore
   /// Arm it: a look-up of a name starts it if a connection rule says so. A tunnel that cannot be armed is left as it is.
   case evaluateConnection = "evaluate-connection"
-
-  /// How an unknown match counts after the wait; the safe choice: it connects, and it never disconnects.
-  package var unknownCountsAs: UnknownPolicy { self == .connect ? .match : .noMatch }
 }
 
 /// How a match counts that stays unknown.

@@ -10,16 +10,18 @@ extension Evaluator {
   ) -> Set<Evidence> {
     guard let context = EvaluationContext(snapshot) else { return [] }
     var needed = Set<Evidence>()
-    for rule in tunnel.onDemand.rules {
+    let rules = tunnel.onDemand.rules
+    for (i, rule) in rules.enumerated() {
       let support = support(of: rule.match, on: context)
       needed.formUnion(support.evidence)
       var holds = support.truth
-      if holds == .unknown, patience == .isOver { holds = Truth((rule.onUnknown ?? rule.action.unknownCountsAs) == .match) }
+      let isAwaited = holds == .unknown && patience == .waits && isAwaitingFact(rule.match, on: context)
+      if holds == .unknown, !isAwaited, let counts = rule.onUnknown { holds = Truth(counts == .match) }
       if holds == .yes {
         // The probes of names, which decide whether a look-up starts the tunnel.
         needed.formUnion(tunnel.watchedEntries(of: rule).compactMap(\.probe).map { .probe($0) })
       }
-      if holds != .no { break }
+      if holds == .yes || isAwaited || holds == .unknown && isSettled(by: i, of: rules, on: context) { break }
     }
     return needed
   }

@@ -5,6 +5,8 @@ import NetworkTypes
 package struct Discrepancy: Equatable, Sendable {
   package enum Area: String, Equatable, Sendable {
     case kernel, resolver, firewall
+    /// What providers run.
+    case provider
   }
 
   package var area: Area
@@ -23,6 +25,17 @@ extension Plan {
   package func discrepancies(in observed: ObservedState) -> [Discrepancy] {
     let present = Set(observed.kernel.links.map(\.name))
     return steps.compactMap { $0.discrepancy(in: observed, present: present) }
+  }
+}
+
+extension PlanPreview {
+  /// The drift that the plan would revert, and the providers that do not run as the policies say.
+  package var discrepancies: [Discrepancy] {
+    plan.discrepancies(in: observed)
+      + actions.map { action in
+        let line = "provider of \(action.description)"
+        return action.isStart ? Discrepancy(.provider, wanted: [line]) : Discrepancy(.provider, found: [line])
+      }
   }
 }
 

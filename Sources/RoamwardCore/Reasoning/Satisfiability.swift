@@ -1,33 +1,32 @@
-import NetworkTypes
-import RoamwardCore
+package import NetworkTypes
 
 /// Decides if some network, known or partly unknown, meets all goals. It is exact over the formula's universe; the work is bounded.
-struct Satisfiability {
+package struct Satisfiability {
   /// The search exceeded its limit.
-  struct GaveUp: Error {}
+  package struct GaveUp: Error {}
 
   /// The maximum cost of one question, and of all questions together, in tests of single facts.
-  static let stepsPerQuestion = 200_000
-  static let stepsInAll = 1_000_000
+  package static let stepsPerQuestion = 200_000
+  package static let stepsInAll = 1_000_000
 
-  let formula: Formula
+  package let formula: Formula
   /// Every network that the formula can distinguish.
-  let anyNetwork: FactStates
+  package let anyNetwork: FactStates
   private var steps = 0
   private var stepsBefore = 0
 
-  init(_ formula: Formula) {
+  package init(_ formula: Formula) {
     self.formula = formula
     anyNetwork = FactStates(formula)
   }
 
   /// `nil` if the search gave up.
-  mutating func isPossible(_ goals: [Formula.Goal]) -> Bool? {
+  package mutating func isPossible(_ goals: [Formula.Goal]) -> Bool? {
     do throws(GaveUp) { return try solution(of: goals, from: anyNetwork) != nil } catch { return nil }
   }
 
   /// A network, or rather a class of equivalent networks, that meets the goals.
-  mutating func solution(of goals: [Formula.Goal], from states: FactStates) throws(GaveUp) -> FactStates? {
+  package mutating func solution(of goals: [Formula.Goal], from states: FactStates) throws(GaveUp) -> FactStates? {
     stepsBefore += steps
     steps = 0
     var search = Branch(states: states)
@@ -36,7 +35,7 @@ struct Satisfiability {
   }
 
   /// The result of a goal: met for certain, impossible, or open.
-  mutating func verdict(on goal: Formula.Goal, given states: FactStates) throws(GaveUp) -> Truth {
+  package mutating func verdict(on goal: Formula.Goal, given states: FactStates) throws(GaveUp) -> Truth {
     try count()
     switch formula.nodes[goal.node] {
     case .constant(let value): return Truth(value == goal.holds)
@@ -140,7 +139,7 @@ struct Satisfiability {
 
 extension Formula {
   /// True if one part is sufficient to meet the goal.
-  func isDisjunction(_ goal: Goal) -> Bool {
+  package func isDisjunction(_ goal: Goal) -> Bool {
     switch nodes[goal.node] {
     case .all: !goal.holds
     case .any: goal.holds
@@ -148,7 +147,7 @@ extension Formula {
     }
   }
 
-  func parts(of goal: Goal) -> [Goal] {
+  package func parts(of goal: Goal) -> [Goal] {
     switch nodes[goal.node] {
     case .all(let parts), .any(let parts): parts.map(goal.of)
     case .constant, .test, .not, .network: []

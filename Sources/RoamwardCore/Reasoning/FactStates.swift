@@ -1,24 +1,23 @@
 import NetworkTypes
-import RoamwardCore
 
 /// The possible states of every fact after some tests: one of its values, or unknown.
-struct FactStates {
+package struct FactStates {
   private var states: [FactState]
   private let radio: RadioFacts
 
-  init(_ formula: Formula) {
+  package init(_ formula: Formula) {
     states = formula.facts.map { FactState($0, cells: formula.universe.cellCount(of: $0)) }
     radio = RadioFacts(formula)
   }
 
   /// Adds a test result. False if it contradicts earlier ones.
-  mutating func answer(_ test: FactTest, _ holds: Bool, orUnknown: Bool = false) -> Bool {
+  package mutating func answer(_ test: FactTest, _ holds: Bool, orUnknown: Bool = false) -> Bool {
     guard states[test.fact].answer(test.question, holds, orUnknown: orUnknown) else { return false }
     guard radio.contains(test.fact) else { return true }
     return linkRadio()
   }
 
-  func admits(_ test: FactTest, _ holds: Bool, orUnknown: Bool = false) -> Bool {
+  package func admits(_ test: FactTest, _ holds: Bool, orUnknown: Bool = false) -> Bool {
     if radio.contains(test.fact) {
       var copy = self
       return copy.answer(test, holds, orUnknown: orUnknown)
@@ -28,7 +27,7 @@ struct FactStates {
   }
 
   /// Removes cells of a fact that has one value.
-  mutating func exclude(_ fact: Int, _ cells: CellSet) -> Bool {
+  package mutating func exclude(_ fact: Int, _ cells: CellSet) -> Bool {
     answer(FactTest(fact: fact, question: .isIn(cells)), false, orUnknown: true)
   }
 

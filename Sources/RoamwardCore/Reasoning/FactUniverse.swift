@@ -1,5 +1,4 @@
 import NetworkTypes
-package import RoamwardCore
 
 /// Representatives of all networks that a policy can distinguish: one value out of each cell of every fact. The policy's own constants
 /// divide the values into cells. The policy gives every network the same decision as one of these.
@@ -37,7 +36,7 @@ package struct FactUniverse: Sendable {
   package func values(of fact: String) -> [FactValue] { valuesByFact[fact] ?? [] }
 
   /// For each of the values, a network that has only this value.
-  func contexts(of fact: String) -> [EvaluationContext] { contextsByFact[fact] ?? [] }
+  package func contexts(of fact: String) -> [EvaluationContext] { contextsByFact[fact] ?? [] }
 }
 
 /// The facts whose values no constant divides: the same for all policies.

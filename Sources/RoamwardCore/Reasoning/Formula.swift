@@ -1,9 +1,8 @@
 import NetworkTypes
-import RoamwardCore
 
 /// Conditions as one graph of tests of facts; every named network is one node.
-struct Formula {
-  enum Node {
+package struct Formula {
+  package enum Node {
     case constant(Bool)
     case test(FactTest, key: String)
     case all([Int])
@@ -14,35 +13,41 @@ struct Formula {
   }
 
   /// A node and its required result: for certain, or as far as it is known. The same requirement applies to the parts.
-  struct Goal: Equatable {
-    var node: Int
-    var holds = true
+  package struct Goal: Equatable {
+    package var node: Int
+    package var holds = true
     /// An unknown result is sufficient too.
-    var orUnknown = false
+    package var orUnknown = false
+
+    package init(node: Int, holds: Bool = true, orUnknown: Bool = false) {
+      self.node = node
+      self.holds = holds
+      self.orUnknown = orUnknown
+    }
 
     /// The complement. Not to match for certain means to be unknown or not to match.
-    static prefix func ! (goal: Goal) -> Goal { Goal(node: goal.node, holds: !goal.holds, orUnknown: !goal.orUnknown) }
+    package static prefix func ! (goal: Goal) -> Goal { Goal(node: goal.node, holds: !goal.holds, orUnknown: !goal.orUnknown) }
 
-    func orUnknown(_ will: Bool) -> Goal { Goal(node: node, holds: holds, orUnknown: will) }
+    package func orUnknown(_ will: Bool) -> Goal { Goal(node: node, holds: holds, orUnknown: will) }
 
     /// The same requirement for a part.
-    func of(_ part: Int) -> Goal { Goal(node: part, holds: holds, orUnknown: orUnknown) }
+    package func of(_ part: Int) -> Goal { Goal(node: part, holds: holds, orUnknown: orUnknown) }
 
     /// The opposite requirement for a part.
-    func ofNegated(_ part: Int) -> Goal { Goal(node: part, holds: !holds, orUnknown: orUnknown) }
+    package func ofNegated(_ part: Int) -> Goal { Goal(node: part, holds: !holds, orUnknown: orUnknown) }
   }
 
-  private(set) var nodes: [Node] = []
-  private(set) var facts: [FactKey] = []
+  package private(set) var nodes: [Node] = []
+  package private(set) var facts: [FactKey] = []
   /// The given conditions, in their order.
-  private(set) var roots: [Goal] = []
-  let universe: FactUniverse
+  package private(set) var roots: [Goal] = []
+  package let universe: FactUniverse
   private let networks: NetworkTable
   private var factNumbers: [FactKey: Int] = [:]
   private var networkNodes: [String: Int] = [:]
 
   /// `nil` if the conditions are too many to reason about.
-  init?(_ conditions: [Condition], networks: NetworkTable) {
+  package init?(_ conditions: [Condition], networks: NetworkTable) {
     guard let universe = FactUniverse(of: networks.closure(of: conditions)) else { return nil }
     self.universe = universe
     self.networks = networks
@@ -95,7 +100,7 @@ struct Formula {
 
 extension Formula {
   /// The keys below a node, each once, in their order.
-  func keys(below node: Int) -> [String] {
+  package func keys(below node: Int) -> [String] {
     var keys: [String] = []
     var rest = [node]
     var seen = Set<Int>()

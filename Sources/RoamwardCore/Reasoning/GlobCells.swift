@@ -1,5 +1,4 @@
 import NetworkTypes
-import RoamwardCore
 
 /// A pattern over bytes, split into tokens that match one byte or any run of bytes.
 enum PatternToken: Equatable {

@@ -1,8 +1,7 @@
 import NetworkTypes
-import RoamwardCore
 
 /// A fact that conditions test. All other properties of a network vary independently, except those that `FactStates` links.
-enum FactKey: Hashable {
+package enum FactKey: Hashable {
   /// A fact by its key in the fact table.
   case fact(String)
   /// A fact of the network's own answers, which needs the fact `below`. An SSID may or may not be on a list, which can change at any time.
@@ -10,10 +9,10 @@ enum FactKey: Hashable {
   /// The match of a network whose file could not be read.
   case opaque(String)
 
-  var declaration: FactDeclaration? { if case .fact(let key) = self { FactTable.fact(key) } else { nil } }
+  package var declaration: FactDeclaration? { if case .fact(let key) = self { FactTable.fact(key) } else { nil } }
 
   /// The strength of a match on this fact as proof of the machine's place.
-  var proof: FactProof {
+  package var proof: FactProof {
     switch self {
     case .fact: declaration?.proof ?? .forgeable
     case .own(_, _, let proof): proof
@@ -22,15 +21,15 @@ enum FactKey: Hashable {
   }
 
   /// True if an observation of the network may fail to include it. Names, addresses and gateways are always included.
-  var mayBeUnknown: Bool { declaration.map { $0.kind != nil } ?? true }
+  package var mayBeUnknown: Bool { declaration.map { $0.kind != nil } ?? true }
 
   /// True if a link may have several values of it.
-  var isPlural: Bool { declaration?.isList ?? false }
+  package var isPlural: Bool { declaration?.isList ?? false }
 }
 
 /// The test of a fact by a key of a match.
-struct FactTest: Hashable {
-  enum Question: Hashable {
+package struct FactTest: Hashable {
+  package enum Question: Hashable {
     /// The value is in these cells.
     case isIn(CellSet)
     /// At least one of the values is.
@@ -39,16 +38,16 @@ struct FactTest: Hashable {
     case eachIn(CellSet)
   }
 
-  let fact: Int
-  let question: Question
+  package let fact: Int
+  package let question: Question
 }
 
 extension FactUniverse {
   /// The number of cells of a fact's values.
-  func cellCount(of fact: FactKey) -> Int { if case .fact(let key) = fact { values(of: key).count } else { 2 } }
+  package func cellCount(of fact: FactKey) -> Int { if case .fact(let key) = fact { values(of: key).count } else { 2 } }
 
   /// The fact that a key tests, and the test.
-  func question(of criterion: Criterion) -> (fact: FactKey, question: FactTest.Question) {
+  package func question(of criterion: Criterion) -> (fact: FactKey, question: FactTest.Question) {
     switch criterion.question {
     case .own(let text, let below, let proof): return (.own(text, below: below, proof: proof), .isIn(.flag(true)))
     case .isAmong(let key):
@@ -68,5 +67,5 @@ extension FactUniverse {
 
 extension CellSet {
   /// The cell of a boolean fact: cell 1 is true.
-  static func flag(_ value: Bool) -> CellSet { CellSet(count: 2) { $0 == (value ? 1 : 0) } }
+  package static func flag(_ value: Bool) -> CellSet { CellSet(count: 2) { $0 == (value ? 1 : 0) } }
 }
