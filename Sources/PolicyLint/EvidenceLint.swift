@@ -63,8 +63,8 @@ private func sharedAddresses(_ formula: Formula, _ test: FactTest) -> CellSet? {
 }
 
 extension MACAddress {
-  /// Whether routers of many networks have the address: those of virtual routers are made of a fixed prefix and a small number. VRRP and CARP
-  /// (RFC 9568), HSRP, HSRP of version 2 and of IPv6, GLBP.
+  /// Whether routers of many networks have the address: those of virtual routers are made of a fixed prefix and a small number. VRRP and
+  /// CARP (RFC 9568), HSRP, HSRP of version 2 and of IPv6, GLBP.
   fileprivate var isShared: Bool {
     [
       [0x00, 0x00, 0x5e, 0x00, 0x01], [0x00, 0x00, 0x5e, 0x00, 0x02], [0x00, 0x00, 0x0c, 0x07, 0xac], [0x00, 0x05, 0x73, 0xa0],

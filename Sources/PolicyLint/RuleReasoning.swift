@@ -2,9 +2,10 @@ import RoamwardCore
 
 /// Conclusions from the matches of one tunnel's rules, or from one network's condition: they are the formula's roots.
 ///
-/// While facts are unknown, a rule decides only if some completion of them reaches it. So a rule decides if and only if a network reaches it
-/// of which everything is known. With `on-unknown` a rule itself defines the result of an unknown match: it may decide although it matches on
-/// no network, and it may let a rule decide that matches nowhere else. Beside such a rule a dead one may be missed, but none is invented.
+/// While facts are unknown, a rule decides only if some completion of them reaches it. So a rule decides if and only if a network reaches
+/// it of which everything is known. With `on-unknown` a rule itself defines the result of an unknown match: it may decide although it
+/// matches on no network, and it may let a rule decide that matches nowhere else. Beside such a rule a dead one may be missed, but none is
+/// invented.
 struct RuleReasoning {
   /// The reason why no network reaches a rule. Rules count from 0.
   enum Death {

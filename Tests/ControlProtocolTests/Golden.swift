@@ -43,6 +43,7 @@ enum Golden {
       name: "lab", state: "disconnected", since: noon - .seconds(86_400), isEnabled: false, decision: .disconnect, rule: nil,
       reason: "disabled by its policy", code: .disabled)
     lab.lookup = .init(lookup)
+    lab.provider = .init(RunningProvider(definition: "7c3f9a2e51b0d846", stop: "asks systemd to stop lab.service"))
     lab.usage = .init(processes: 2, memoryBytes: 9_700_000, processorMilliseconds: 160)
     var brought = BroughtSettings()
     brought.addresses = [InterfaceAddress("10.9.0.2/24")].compactMap(\.self)
@@ -126,7 +127,13 @@ enum Golden {
       network: Sample.network(Sample.wifi("Cafe")).json)
   }()
 
-  static let plan = PlanReport(
+  static let plan: PlanReport = {
+    var plan = planWithoutRest
+    plan.later = [.init(what: "ip route add 192.168.99.0/24 dev lab0 table 21501", undo: "ip route delete 192.168.99.0/24 table 21501")]
+    return plan
+  }()
+
+  private static let planWithoutRest = PlanReport(
     steps: [.init(what: "ip link add corp type wireguard", undo: "ip link delete corp"), .init(what: "ip link delete old", undo: nil)],
     actions: [.init(tunnel: "lab", isStart: true, what: "asks systemd to start lab.service; what that changes is not known here")],
     routes: [

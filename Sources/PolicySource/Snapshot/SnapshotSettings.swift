@@ -5,8 +5,8 @@ package import RoamwardCore
 /// of the same key add to it. Without a primary link, one with the name `link` is created.
 ///
 /// The keys are those of a match, from `interface` to `power`, and `address`, which is the same as `subnet`. Lists are split at commas. An
-/// empty value after the `=` is known to be absent; `KEY=unknown()` is unknown; `KEY=unavailable()` too, and no source can give it. An SSID, an access point or a Wi-Fi security turns a link
-/// without a type into a Wi-Fi link, unless the interface is set.
+/// empty value after the `=` is known to be absent; `KEY=unknown()` is unknown; `KEY=unavailable()` too, and no source can give it. An
+/// SSID, an access point or a Wi-Fi security turns a link without a type into a Wi-Fi link, unless the interface is set.
 package func applySettings(_ texts: [String], to snapshot: inout NetworkSnapshot) -> [Diagnostic] {
   var seen: Set<String> = []
   defer { if !seen.contains(FactKind.type.rawValue), !seen.isDisjoint(with: ofRadio) { snapshot.primaryBecomesWiFiIfRadioIsSaid() } }

@@ -12,13 +12,6 @@ extension PolicySet {
     return needed
   }
 
-  /// The facts that the rules of tunnels ask for, themselves or through named networks.
-  package func ruleFacts(of tunnels: [TunnelPolicy]) -> Set<FactKind> {
-    var conditions = tunnels.flatMap { $0.onDemand.rules.map(\.match) }
-    conditions = NetworkTable(networks).closure(of: conditions)
-    return Set(conditions.flatMap(\.keys).compactMap(\.kind))
-  }
-
   /// Whether the agent may have to look up a name or send a probe.
   package var asksTheNetwork: Bool {
     tunnels.contains(where: \.provider.needsLookup) || keys.contains { $0.evidence != nil } || !probesOfNames.isEmpty
