@@ -28,6 +28,12 @@ extension PolicyFileSystem {
         throw error
       }
     }
+    if let way = base.way {
+      files.way = { path throws(FileFailure) in
+        if changed[path] != nil { return [.init(path: path, status: .init(kind: .regular, mode: 0o600))] }
+        return try way(path)
+      }
+    }
     files.read = { path, limit throws(FileFailure) in
       guard let bytes = changed[path] else { return try base.read(path, limit) }
       return (Array(bytes.prefix(limit)), .init(kind: .regular, mode: 0o600))

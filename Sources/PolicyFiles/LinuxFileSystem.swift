@@ -6,7 +6,7 @@ extension PolicyFileSystem {
 
   /// The same with a clock of its own, which tells if a file's version is settled; in nanoseconds since 1970.
   package static func linux(now: @escaping @Sendable () -> Int64) -> PolicyFileSystem {
-    PolicyFileSystem(
+    var system = PolicyFileSystem(
       names: { folder throws(FileFailure) in try namesInFolder(folder) },
       status: { path throws(FileFailure) in
         var buffer = stat()
@@ -19,8 +19,62 @@ extension PolicyFileSystem {
         defer { free(path) }
         return String(cString: path)
       })
+    system.way = { path throws(FileFailure) in try wayTo(path, at: now()) }
+    return system
   }
 }
+
+/// Follows the path as path_resolution(7) does.
+private func wayTo(_ path: String, at now: Int64) throws(FileFailure) -> [PolicyFileSystem.Waypoint] {
+  var rest = path.split(separator: "/").map(String.init)[...]
+  var folder = ""
+  var points = [PolicyFileSystem.Waypoint(path: "/", status: try statusOfLink("/", at: now).status)]
+  var links = 0
+  while let name = rest.popFirst() {
+    if name == "." { continue }
+    if name == ".." {
+      folder = folder.lastIndex(of: "/").map { String(folder[..<$0]) } ?? ""
+      continue
+    }
+    let next = "\(folder)/\(name)"
+    let (status, isLink) = try statusOfLink(next, at: now)
+    points.append(.init(path: next, status: status, isLink: isLink))
+    guard isLink else {
+      folder = next
+      continue
+    }
+    links += 1
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(next, &buffer, buffer.count)
+    guard count > 0, links <= 40 else { throw FileFailure(errno: count > 0 ? ELOOP : errno) }
+    let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    if target.hasPrefix("/") { folder = "" }
+    rest = target.split(separator: "/").map(String.init)[...] + rest
+  }
+  return points
+}
+
+private func statusOfLink(_ path: String, at now: Int64) throws(FileFailure) -> (status: PolicyFileSystem.Status, isLink: Bool) {
+  var buffer = stat()
+  guard lstat(path, &buffer) == 0 else { throw FileFailure(errno: errno) }
+  return (PolicyFileSystem.Status(buffer, at: now), buffer.st_mode & S_IFMT == S_IFLNK)
+}
+
+/// The user whose number stands for all that have none in this user namespace (user_namespaces(7)): root outside of it is one of them, and
+/// cannot be told from others. `nil`: every user has a number.
+private let userWithoutNumber: UInt32? = {
+  // By the plain calls: the status of a file asks for this user.
+  let words = { (path: String) -> [String] in
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return [] }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let count = read(descriptor, &bytes, bytes.count)
+    return bytes.prefix(max(0, count)).split { $0 == 0x20 || $0 == 0x0a }.map { String(decoding: $0, as: UTF8.self) }
+  }
+  if words("/proc/self/uid_map") == ["0", "0", "4294967295"] { return nil }
+  return words("/proc/sys/kernel/overflowuid").first.flatMap { UInt32($0) }
+}()
 
 private func wallClock() -> Int64 {
   var now = timespec()
@@ -73,7 +127,8 @@ extension PolicyFileSystem.Status {
       default: .other
       }
     let version = kind == .regular ? FileVersion(buffer, settledAt: now) : nil
-    self.init(kind: kind, owner: buffer.st_uid, mode: buffer.st_mode & 0o7777, version: version)
+    let owner = buffer.st_uid == userWithoutNumber ? 0 : buffer.st_uid
+    self.init(kind: kind, owner: owner, mode: buffer.st_mode & 0o7777, version: version)
   }
 }
 

@@ -33,6 +33,9 @@ package struct PolicyFileSystem: Sendable {
   package var statusOfSecret: (@Sendable (_ path: String) throws(FileFailure) -> Status)?
   /// The path of a file that a policy in this folder names by a relative path; `nil`: it begins at the folder.
   package var pathOfNamed: (@Sendable (_ folder: String, _ name: String) -> String)?
+  /// All that the kernel passes on the way to an absolute path, from `/` on: folders, symbolic links, and last the file; `nil`: only the
+  /// file itself is known.
+  package var way: (@Sendable (_ path: String) throws(FileFailure) -> [Waypoint])?
   /// The base of relative paths.
   package var workingDirectory: @Sendable () -> String
 

@@ -55,6 +55,10 @@ package final class CommandProvider {
       runs[id] = .news(try? loop.at(.now) { finish(.success(())) })
       return
     }
+    do throws(ProviderError) { try ProviderError.checkTrust(in: program, for: action.rawValue) } catch {
+      runs[id] = .news(try? loop.at(.now) { finish(.failure(error)) })
+      return
+    }
     let environment = ["ROAMWARD_TUNNEL": tunnel, "ROAMWARD_ACTION": action.rawValue]
     do throws(SystemError) {
       runs[id] = .program(

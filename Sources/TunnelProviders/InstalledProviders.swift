@@ -148,6 +148,7 @@ package final class InstalledProviders {
   }
 
   private func open(_ credential: ProviderCredential) throws(ProviderError) -> FileDescriptor {
+    try ProviderError.checkTrust(in: credential.path, for: "the credential \(credential.name)")
     let number = Glibc.open(credential.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard number >= 0 else {
       throw ProviderError("the credential \(credential.path) cannot be opened: \(SystemError.words(errno))")

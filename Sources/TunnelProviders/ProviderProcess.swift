@@ -50,6 +50,7 @@ final class ProviderProcess {
     guard access(program.path, X_OK) == 0 else {
       throw ProviderError("\(program.path) cannot be started: \(SystemError.words(errno))", help: "is the provider installed?")
     }
+    try ProviderError.checkTrust(in: program.path, for: "its program")
     self.loop = loop
     self.mark = mark
     let arguments = Self.arguments(of: program, as: account)

@@ -20,8 +20,9 @@ struct Check: ParsableCommand {
       Needs neither root nor the agent. If an agent is running, the last known good policies that it uses instead of broken files are \
       named.
 
-      Warnings cover unreachable rules, tunnels that go down on weak evidence, tunnels in conflict, and more. As root, files with a \
-      wrong owner or wrong permissions are reported too; in the agent's own folders these are errors.
+      Warnings cover unreachable rules, tunnels that go down on weak evidence, tunnels in conflict, programs that are missing, and more. \
+      As root, files and programs with a wrong owner or wrong permissions, or in such folders, are reported too; in the agent's own folders \
+      these are errors.
 
       Exit status: 0 no errors; 1 errors, or warnings with --strict; 2 usage error or missing path.
       """)
@@ -40,6 +41,7 @@ struct Check: ParsableCommand {
     }
     let isRoot = geteuid() == 0
     var loaded = loadPolicies(layers: paths.isEmpty ? PolicyLayers.standard : paths, requireRootOwnership: isRoot && paths.isEmpty)
+    loaded.diagnostics += loaded.programDoubts()
     if isRoot, !paths.isEmpty { loaded.diagnostics += loaded.ownershipDoubts() }
     let problems = problems(of: loaded)
     let errors = problems.count { $0.diagnostic.severity == .error }

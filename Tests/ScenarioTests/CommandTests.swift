@@ -40,6 +40,31 @@ struct CommandTests {
     #expect(calls[0].hasPrefix("up vpn up "))
   }
 
+  @Test("has no program that others could have written: check says so, the agent refuses it, and takes it once that is mended")
+  func untrusted() throws {
+    let scene = try scene()
+    let seen = try scene.run(
+      """
+      touch answer
+      chmod 777 vpn
+      roamward check policies 2>&1 | grep -c 'would refuse .*/vpn: it can be written by everyone'
+      go cafe
+      start_agent
+      within 5 eval 'roamward status | found "vpn cannot be used: it can be written by everyone"'
+      [[ ! -s calls ]] && say 'not run'
+      chmod 755 vpn
+      cp policies/vpn.yaml again && mv again policies/vpn.yaml
+      tunnel_is vpn connected
+      stop_agent
+      mv vpn aside
+      roamward check policies 2>&1 | grep -o 'there is no program' | sort -u
+      mv aside vpn
+      chmod 644 vpn
+      roamward check policies 2>&1 | grep -o 'is not executable' | sort -u
+      """)
+    #expect(seen.lines == ["1", "[not run]", "0", "there is no program", "is not executable"])
+  }
+
   @Test("makes files that others may read, whatever the agent's own umask is")
   func umask() throws {
     let seen = try scene(more: "[[ $1 != up ]] || touch made answer").run(

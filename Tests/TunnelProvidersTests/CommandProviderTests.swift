@@ -39,6 +39,30 @@ struct CommandProviderTests {
   }
 
   @Test(
+    "root runs no program that others could have written: looked at again when it is to run",
+    .enabled(if: geteuid() == 0, "root alone refuses them"), arguments: [CommandProvider.Action.up, .down, .status])
+  func untrusted(action: CommandProvider.Action) throws {
+    let folder = try shell("mktemp --directory").split(separator: "\n").joined()
+    defer { _ = try? shell("rm -r '\(folder)'") }
+    let program = "\(folder)/program"
+    try makeProgram(program, "#!/bin/sh\ntouch '\(folder)/ran'\n")
+    let configuration = configuration(up: [program], down: [program], status: [program])
+    for (line, reason, cure) in [
+      ("chmod 777 '\(program)'", "it can be written by everyone", "chmod go-w \(program)"),
+      ("chmod 755 '\(program)'; chown 1000 '\(program)'", "it is not owned by root, but by uid 1000", "chown root \(program)"),
+      ("chown 0 '\(program)'; chmod 777 '\(folder)'", "its folder \(folder) can be written by everyone", "chmod go-w \(folder)"),
+    ] {
+      try shell(line)
+      let failure = #expect(throws: ProviderError.self) { try run(action, configuration).get() }
+      #expect(failure?.message == "\(action.rawValue): \(program) is refused: \(reason)" && failure?.help == cure, "\(failure as Any)")
+    }
+    #expect(access("\(folder)/ran", F_OK) != 0)
+    try shell("chmod 755 '\(folder)'")
+    try run(action, configuration).get()
+    #expect(access("\(folder)/ran", F_OK) == 0)
+  }
+
+  @Test(
     "up and down run in the tunnel's control group, status does not, and down ends what up has left there",
     .enabled(if: canMakeNamespaces && ProviderGroups.absence() == nil, "marking sockets needs root and CONFIG_CGROUP_BPF"))
   func group() throws {

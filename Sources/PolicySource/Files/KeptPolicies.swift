@@ -172,6 +172,12 @@ extension PolicyFileSystem {
       if versions[path] != nil { found.version = nil }
       return found
     }
+    if let way {
+      changed.way = { path throws(FileFailure) in
+        if versions[path] != nil { return [.init(path: path, status: Status(kind: .regular, mode: 0o600))] }
+        return try way(path)
+      }
+    }
     changed.read = { [read] path, limit throws(FileFailure) in
       guard let version = versions[path] else { return try read(path, limit) }
       return (Array(version.bytes.prefix(limit)), Status(kind: .regular, mode: 0o600))

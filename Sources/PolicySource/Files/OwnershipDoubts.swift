@@ -2,18 +2,39 @@ package import PolicyFiles
 internal import RoamwardCore
 
 extension LoadedPolicies {
-  /// The reasons why an agent that runs as root would refuse these files: a warning for each file and folder with untrusted ownership.
+  /// The reasons why an agent that runs as root would refuse these files: a warning for each file or folder with untrusted ownership.
   package func ownershipDoubts(files: PolicyFileSystem = .linux) -> [Diagnostic] {
-    let policies = Set(self.files)
     var told: Set<String> = []
-    return read.flatMap { file in
-      ([file.path] + (policies.contains(file.path) ? [folder(of: file.path)] : [])).compactMap { path -> Diagnostic? in
-        guard told.insert(path).inserted, let status = try? files.status(path) else { return nil }
-        let subject = path == file.path ? "it" : "its folder \(path)"
-        guard let refusal = status.refusal(of: path, called: subject) else { return nil }
+    func doubt(_ path: String, _ subject: String, at place: SourceLocation) -> Diagnostic? {
+      do throws(FileFailure) {
+        // A folder that several files have in common is told once.
+        guard let refusal = try files.refusal(ofPath: files.absolute(path)), told.insert(refusal.cure ?? path).inserted else { return nil }
+        return Diagnostic(.warning, "an agent that runs as root would refuse \(subject): \(refusal.reason)", help: refusal.cure, at: place)
+      } catch {
+        return nil
+      }
+    }
+    return read.compactMap { doubt($0.path, "this file", at: SourceLocation(file: $0.path, line: 1, column: 1)) }
+      + named.compactMap { named in files.program(named: named.path).flatMap { doubt($0, $0, at: named.location) } }
+  }
+
+  /// Programs that are not there, or cannot be executed: a warning for each place that names one.
+  package func programDoubts(files: PolicyFileSystem = .linux) -> [Diagnostic] {
+    named.filter { $0.kind == .program }.compactMap { named in
+      guard let path = files.program(named: named.path) else {
         return Diagnostic(
-          .warning, "an agent that runs as root would refuse this file: \(refusal.reason)", help: refusal.cure,
-          at: SourceLocation(file: file.path, line: 1, column: 1))
+          .warning, "there is no program \(named.path) on PATH", help: "install it, or correct its name", at: named.location)
+      }
+      do throws(FileFailure) {
+        let status = try files.status(path)
+        if status.isProgram { return nil }
+        return status.kind == .regular
+          ? Diagnostic(.warning, "\(path) is not executable", help: "chmod +x \(path)", at: named.location)
+          : Diagnostic(.warning, "\(path) is not a program", help: "correct its path", at: named.location)
+      } catch {
+        // What may not be looked at is not wrong.
+        guard error.isMissing else { return nil }
+        return Diagnostic(.warning, "there is no program \(path)", help: "install it, or correct its path", at: named.location)
       }
     }
   }

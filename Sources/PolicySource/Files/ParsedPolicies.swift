@@ -58,8 +58,11 @@ package struct ParsedPolicies: Sendable {
 
   /// The parsed file, if reading and parsing it now would return the same.
   func unchangedFile(at path: String, files: PolicyFileSystem) -> PolicyFile? {
-    guard let entry = entries[path], files.version(of: path) == entry.version,
-      entry.file.parsed.inputs.allSatisfy({ files.version(of: $0.path) == $0.version })
+    guard let setting, let entry = entries[path], files.version(of: path) == entry.version,
+      entry.file.parsed.inputs.allSatisfy({ input in
+        files.version(of: input.path) == input.version
+          && (!setting.requireRootOwnership || files.isTrusted(input.path) == input.isTrusted)
+      })
     else { return nil }
     return entry.file
   }
@@ -82,9 +85,15 @@ package struct ParsedPolicies: Sendable {
 struct FileInput: Equatable, Sendable {
   let path: String
   let version: FileVersion?
+  /// Whether only root can have put it there; of interest to an agent that runs as root.
+  var isTrusted = true
 }
 
 extension PolicyFileSystem {
+  fileprivate func isTrusted(_ path: String) -> Bool {
+    do throws(FileFailure) { return try refusal(ofPath: path) == nil } catch { return true }
+  }
+
   fileprivate func version(of path: String) -> FileVersion? {
     do throws(FileFailure) { return try status(path).version } catch { return nil }
   }

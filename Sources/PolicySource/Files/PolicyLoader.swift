@@ -12,6 +12,8 @@ package struct LoadedPolicies: Sendable {
   /// The active policy files, as the layers name them, in their order. Files that only mask others are not among them.
   package var files: [String] = []
   package var ignored: [IgnoredFile] = []
+  /// The programs and secrets that policies name.
+  package var named: [NamedFile] = []
   /// All files that were read, including those that only mask others.
   package var read: [ReadFile] = []
   /// The replacement of files with errors; `policies` then contains it.
@@ -74,7 +76,10 @@ private func load(
   {
     throw refusal
   }
-  if let file = parsed.unchangedFile(at: candidate.path, files: files) { return file }
+  if let file = parsed.unchangedFile(at: candidate.path, files: files) {
+    if requireRootOwnership, let refusal = try files.refusal(ofPath: files.absolute(candidate.path)) { throw refusal }
+    return file
+  }
   let (bytes, status) = try files.readTrusted(candidate.path, requireRootOwnership: requireRootOwnership)
   let surroundings = Surroundings(files: files, folder: files.absolute(candidate.folder), requireRootOwnership: requireRootOwnership)
   let file = readPolicyFile(candidate.path, bytes: bytes, surroundings: surroundings)
@@ -100,6 +105,7 @@ extension LoadedPolicies {
     }
     dependencies = Set(parts.flatMap(\.parsed.dependencies)).sorted()
     read += parts.flatMap(\.parsed.others)
+    named += parts.flatMap(\.parsed.named)
     let used = Set(dependencies)
     ignored.removeAll { used.contains($0.path) }
   }

@@ -1,5 +1,5 @@
 internal import PolicyFiles
-import RoamwardCore
+package import RoamwardCore
 
 /// Access to the files that a policy file names, and the findings from reading them.
 struct Surroundings: Sendable {
@@ -13,6 +13,8 @@ struct Surroundings: Sendable {
   private(set) var read: [ReadFile] = []
   /// Every access to a named file, successful or not.
   private(set) var inputs: [FileInput] = []
+  /// The programs and secrets that it names, whatever they are.
+  private(set) var named: [NamedFile] = []
   private var ssidFiles: [String: SSIDFile] = [:]
 
   init(files: PolicyFileSystem, folder: String, requireRootOwnership: Bool) {
@@ -90,19 +92,58 @@ struct Surroundings: Sendable {
       cure: "install it, or name its manifest by a path", isMissing: true)
   }
 
+  /// The reason why the agent must not run a program, which may not be there: another user than root could have written it.
+  mutating func troubleOfProgram(_ program: String, at place: SourceLocation) -> FileFailure? {
+    named.append(NamedFile(path: program, kind: .program, location: place))
+    guard requireRootOwnership, let path = files.program(named: program) else { return nil }
+    do throws(FileFailure) {
+      let refusal = try files.refusal(ofPath: path)
+      if let version = try files.status(path).version {
+        inputs.append(FileInput(path: path, version: version, isTrusted: refusal == nil))
+      }
+      return refusal
+    } catch {
+      return nil
+    }
+  }
+
   /// What is wrong with a file that has a secret; `nil`: nothing. Its content is not read: no copy of it is kept.
-  func troubleOfSecret(_ path: String) -> FileFailure? {
+  mutating func troubleOfSecret(_ path: String, at place: SourceLocation) -> FileFailure? {
+    named.append(NamedFile(path: path, kind: .secret, location: place))
+    return troubleOfSecret(path)
+  }
+
+  private func troubleOfSecret(_ path: String) -> FileFailure? {
     do throws(FileFailure) {
       let status = try (files.statusOfSecret ?? files.status)(path)
       guard status.kind == .regular else { return FileFailure("it is no regular file") }
       if requireRootOwnership, status.owner != 0 { return FileFailure("it does not belong to root", cure: "chown root:root \(path)") }
+      if requireRootOwnership, let refusal = try refusalOfSecret(path) { return refusal }
       return status.mode & 0o077 == 0 ? nil : FileFailure("others may read it", cure: "chmod 0600 \(path)")
     } catch {
       return error
     }
   }
 
+  /// A secret that is only known to have been good is looked at again when a tunnel starts.
+  private func refusalOfSecret(_ path: String) throws(FileFailure) -> FileFailure? {
+    files.statusOfSecret == nil ? try files.refusal(ofPath: path) : nil
+  }
+
   private mutating func depend(on path: String) {
     if !dependencies.contains(path) { dependencies.append(path) }
   }
+}
+
+/// A program or a secret that a policy names. Nothing of it is read.
+package struct NamedFile: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    case program, secret
+  }
+
+  /// Absolute; the name of a program that is searched on PATH.
+  package let path: String
+  package let kind: Kind
+  /// Where the policy names it.
+  package let location: SourceLocation
 }

@@ -73,6 +73,11 @@ func readInstalled(_ node: Node, _ reading: inout Reading) -> InstalledProviderC
     return nil
   }
   guard let manifest = readManifest(named: name, at: place, &reading) else { return nil }
+  if let trouble = reading.surroundings?.troubleOfProgram(manifest.program, at: place) {
+    reading.error(
+      "the provider \(quoted(manifest.name)) cannot be used: its program \(manifest.program): \(trouble.reason)", help: trouble.cure,
+      at: place)
+  }
   if manifest.isInsecure, draft.insecure == nil {
     reading.error(
       "the provider \(quoted(manifest.name)) protects nothing: its manifest says `insecure: true`",
@@ -136,7 +141,7 @@ private func readCredentials(_ node: Node, _ reading: inout Reading) -> [Provide
     }
     guard let file = ValueReader.line.read(entry.value, &reading) else { continue }
     let path = reading.surroundings?.absolutePath(of: file) ?? file
-    if let trouble = reading.surroundings?.troubleOfSecret(path) {
+    if let trouble = reading.surroundings?.troubleOfSecret(path, at: entry.value.location) {
       reading.error("the credential \(path) cannot be used: \(trouble.reason)", help: trouble.cure, at: entry.value.location)
       continue
     }

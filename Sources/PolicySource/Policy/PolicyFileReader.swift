@@ -49,6 +49,8 @@ final class ParsedPolicy: Sendable {
   var others: [ReadFile] { surroundings?.read ?? [] }
   /// The problems of the named files.
   var otherDiagnostics: [Diagnostic] { surroundings?.diagnostics ?? [] }
+  /// The programs and secrets that it names.
+  var named: [NamedFile] { surroundings?.named ?? [] }
   /// The accesses to the named files.
   var inputs: [FileInput] { surroundings?.inputs ?? [] }
 }

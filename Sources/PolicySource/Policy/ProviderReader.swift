@@ -150,8 +150,12 @@ extension ValueReader where Value == [String] {
     schema: .either(.string, Schema(["type": "array", "items": Schema.anyText.value, "minItems": .integer(1)]))
   ) { node, reading in
     guard let words = readWords(node, &reading), let program = words.first else { return nil }
-    guard program.contains("/"), !program.hasPrefix("/"), let surroundings = reading.surroundings else { return words }
-    return [surroundings.absolutePath(of: program)] + words.dropFirst()
+    guard let surroundings = reading.surroundings else { return words }
+    let path = program.contains("/") ? surroundings.absolutePath(of: program) : program
+    if let trouble = reading.surroundings?.troubleOfProgram(path, at: node.location) {
+      reading.error("\(path) cannot be used: \(trouble.reason)", help: trouble.cure, at: node.location)
+    }
+    return [path] + words.dropFirst()
   }
 }
 

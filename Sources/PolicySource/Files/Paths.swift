@@ -24,25 +24,14 @@ extension PolicyFileSystem {
     return (directory.hasSuffix("/") ? directory : directory + "/") + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
   }
 
-  /// Reads a regular file of at most 1 MiB and one byte. If required, checks its owner.
+  /// Reads a regular file of at most 1 MiB and one byte. If required, only root may be able to write it, or to put another in its place.
   func readTrusted(_ path: String, requireRootOwnership: Bool) throws(FileFailure) -> (bytes: [UInt8], status: Status) {
     let (bytes, status) = try read(path, fileSizeLimit + 1)
     if status.kind != .null, status.kind != .regular { throw FileFailure("it is not a regular file") }
-    if requireRootOwnership, let refusal = status.refusal(of: path, called: "it") { throw refusal }
+    guard requireRootOwnership else { return (bytes, status) }
+    if let refusal = status.refusal(of: path, called: "it") { throw refusal }
+    if let refusal = try refusal(ofPath: absolute(path)) { throw refusal }
     return (bytes, status)
-  }
-}
-
-extension PolicyFileSystem.Status {
-  /// True if only root could have written this file.
-  var isTrusted: Bool { kind == .null || owner == 0 && mode & 0o022 == 0 }
-
-  /// The reason why an agent that runs as root must not trust this file: users other than root could have written it.
-  func refusal(of path: String, called subject: String) -> FileFailure? {
-    if isTrusted { return nil }
-    if owner != 0 { return FileFailure("\(subject) is not owned by root, but by uid \(owner)", cure: "chown root \(path)") }
-    let who = mode & 0o002 != 0 ? "everyone" : "its group"
-    return FileFailure("\(subject) can be written by \(who)", cure: "chmod go-w \(path)")
   }
 }
 
