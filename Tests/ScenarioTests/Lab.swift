@@ -5,16 +5,48 @@ import Testing
 
 /// Where the lab and the programs are, and whether a lab can be built here.
 enum Lab {
-  static let folder = #filePath.parent
-  static let script = folder.parent.parent + "/examples/walk/lab"
+  /// The checkout, by a path for texts of shells. It is that of the test bundle, which may stand elsewhere than where it was built.
+  static let root: String = {
+    let built = bundle.parent.parent.parent.parent
+    return plain(access("\(built)/Package.swift", R_OK) == 0 ? built : #filePath.parent.parent.parent, as: "checkout")
+  }()
+
+  static let folder = root + "/Tests/ScenarioTests"
+  static let script = root + "/examples/walk/lab"
   static let words = folder + "/scene.bash"
 
   /// The folder of `roamward` and `roamwardd`: ROAMWARD_BIN, or that of the test bundle.
   static let programs: String = {
-    if let chosen = getenv("ROAMWARD_BIN") { return String(cString: chosen) }
+    if let chosen = getenv("ROAMWARD_BIN") { return plain(String(cString: chosen), as: "programs") }
+    return plain(bundle.parent, as: "programs")
+  }()
+
+  private static let bundle: String = {
     guard let path = realpath("/proc/self/exe", nil) else { return "" }
     defer { free(path) }
-    return String(cString: path).parent
+    return String(cString: path)
+  }()
+
+  /// The folder itself; where its path has a blank or letters outside ASCII, a link to it that is there as long as this process: most texts
+  /// of scenes have no quotes around it.
+  private static func plain(_ folder: String, as name: String) -> String {
+    if folder.utf8.allSatisfy({ "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-".utf8.contains($0) }) { return folder }
+    guard let links else { return folder }
+    return symlink(folder, "\(links)/\(name)") == 0 ? "\(links)/\(name)" : folder
+  }
+
+  private static let links: String? = {
+    var name = Array("/tmp/roamward-place-XXXXXX".utf8CString)
+    guard mkdtemp(&name) != nil else { return nil }
+    let folder = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    // Scenes run programs as other users too.
+    chmod(folder, 0o755)
+    atexit {
+      guard let links = Lab.links else { return }
+      for name in ["checkout", "programs"] { unlink("\(links)/\(name)") }
+      rmdir(links)
+    }
+    return folder
   }()
 
   /// Where scenes keep how long each of their waits took (`ROAMWARD_PROMISES`, a file), and whether one that took longer than promised

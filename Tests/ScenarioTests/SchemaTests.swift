@@ -6,7 +6,7 @@ import Testing
 /// What programs are given is what docs/schema promises them, while much is going on.
 @Suite("The published schemas", .needsLab)
 struct SchemaTests {
-  private static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+  private static let root = Lab.root
 
   /// The places where a document breaks its schema.
   private func violations(of text: String, _ schema: String) throws -> [String] {
