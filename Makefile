@@ -22,6 +22,8 @@ fishdir = $(PREFIX)/share/fish/vendor_completions.d
 # The agent has one folder for policies of the administrator, wherever it is installed.
 confdir = /etc/roamward
 release = .build/release
+# As a target: a blank would end its name.
+escaped = $(subst $() ,\ ,$(release))
 # C of the release checks the bounds of what it copies where it can (Package.swift) and its stack; a program's own
 # tables are read-only once it runs.
 hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now
@@ -30,7 +32,7 @@ hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z
 small = -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
   -Xswiftc -use-ld=lld -Xlinker --icf=all -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
 # What the agent runs lies side by side, and what the compiler gave no name to as well (docs/decisions/0033). A program has some of it.
-ordered = -Xlinker -O2 -Xlinker --symbol-ordering-file=$(CURDIR)/scripts/order/agent -Xlinker --no-warn-symbol-ordering -Xlinker $(CURDIR)/scripts/order/unnamed.ld
+ordered = -Xlinker -O2 -Xlinker --symbol-ordering-file='$(CURDIR)/scripts/order/agent' -Xlinker --no-warn-symbol-ordering -Xlinker '$(CURDIR)/scripts/order/unnamed.ld'
 release_build = swift build -c release $(hardening) $(small) $(ordered)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)
@@ -39,7 +41,7 @@ programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names r
 packaged = Makefile packaging/content $(wildcard packaging/debian/* packaging/*/*.conf packaging/polkit/* docs/man/* examples/*.service) \
   $(addprefix scripts/,package install generate manual)
 # What the programs declare of themselves, as manual pages and completions.
-generated = $(release)/share/man/man1/roamward.1
+generated = $(escaped)/share/man/man1/roamward.1
 content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(bindir)' sbindir='$(sbindir)' libdir='$(libdir)' \
   unitdir='$(unitdir)' userunitdir='$(userunitdir)' sysusersdir='$(sysusersdir)' tmpfilesdir='$(tmpfilesdir)' dbusdir='$(dbusdir)' polkitdir='$(polkitdir)' confdir='$(confdir)' mandir='$(mandir)' \
   bashdir='$(bashdir)' zshdir='$(zshdir)' fishdir='$(fishdir)' docdir='$(docdir)' sharedir='$(sharedir)'
@@ -47,10 +49,11 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
 # In the virtual machine alone: its daemon would take this machine's IPsec.
 strongswan = --package charon-systemd --package strongswan-swanctl --package libcharon-extauth-plugins --package libcharon-extra-plugins \
   --package libstrongswan-standard-plugins
-# The longest first. Continuous integration has 40 minutes, and goes without release builds of programs that no test runs as such.
-virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot
+# The longest first.
+virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot vm-bare
 
-.PHONY: help build engine size demo test lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm packages-quick docs clean $(virtual)
+.PHONY: help build engine size demo test tests long longer lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm \
+  packages-quick docs clean $(virtual) vm-unit-long
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -66,10 +69,10 @@ engine:
 	scripts/runtime .build/release
 	@if ldd $(release)/roamward-wireguard | grep -E 'libsystemd|libgomp|libb2'; then echo 'engine: it links what it must not' >&2; exit 1; fi
 
-$(generated): $(release)/roamward $(release)/roamwardd scripts/generate scripts/manual $(wildcard docs/man/*.md) docs/policy-reference.md
-	scripts/generate $(release)
+$(generated): $(escaped)/roamward $(escaped)/roamwardd scripts/generate scripts/manual $(wildcard docs/man/*.md) docs/policy-reference.md
+	scripts/generate '$(release)'
 
-$(release)/%:
+$(escaped)/%:
 	@echo 'install: nothing to install yet (make build)' >&2; exit 1
 
 size: build ## what the installed programs take on disk, and that it is not too much
@@ -80,7 +83,14 @@ demo: ## a walk from home to the café, in network namespaces
 	$(MAKE) --no-print-directory build
 	examples/walk/demo
 
-test: ## all tests, a release build, then the tests in a virtual machine
+# Nothing in the environment of the caller changes what they run (scripts/bare).
+test: ## all tests, also in virtual machines, but for those of make long
+	@scripts/bare $(MAKE) --no-print-directory tests
+
+long: ## what is too long for make test: the long chapters of a virtual machine, and a release and its size
+	@scripts/bare $(MAKE) --no-print-directory longer
+
+tests:
 	scripts/setup --vm --package --desktop
 	swift build --build-tests
 	scripts/test
@@ -88,20 +98,27 @@ test: ## all tests, a release build, then the tests in a virtual machine
 	$(MAKE) --no-print-directory packages-quick
 	Tests/Packages/run
 	Tests/Desktop/run .build/desktop
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual) $(if $(CI),,size)
+	Tests/Places/run
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual)
+
+longer:
+	scripts/setup --vm --package
+	swift build --build-tests
+	$(MAKE) --no-print-directory vm-unit-long
+	$(MAKE) --no-print-directory size
 
 # Two virtual machines at a time: each fills a processor. Each installs pages and completions, which are made here before, because programs
 # start slowly there.
 vm-managers: packages-quick
-	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
+	scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 2400 -- Tests/VM/managers
 
 vm-resolvers: packages-quick
-	scripts/vm --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module dummy --time-limit 2400 -- Tests/VM/resolvers
+	scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module dummy --time-limit 2400 -- Tests/VM/resolvers
 
 # The engine as it is shipped.
-vm-wifi: $(if $(CI),engine,build)
-	scripts/vm --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 1800 -- \
+vm-wifi: engine
+	scripts/vm --if-possible --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 1800 -- \
 	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
 
 # Of the programs that the tests run, without what takes long.
@@ -111,12 +128,20 @@ packages-quick: .build/packages-quick/made
 	scripts/package --quick --programs .build/debug --to .build/packages-quick deb
 	touch $@
 
-vm-boot: packages-quick
-	scripts/vm --systemd --module veth --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/boot
+# Without IPv6, control groups and user namespaces.
+vm-bare: packages-quick
+	scripts/vm --if-possible --kernel ipv6.disable=1 --module wireguard --module veth --module tun --module nf_tables --time-limit 900 -- Tests/VM/bare
 
+vm-boot: packages-quick
+	scripts/vm --if-possible --systemd --module veth --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/boot
+
+unit = scripts/vm --if-possible --systemd --package resolvconf $(strongswan) --module veth --module tun --module wireguard --module nf_tables --module esp4 \
+  --module xfrm_interface --module dummy --time-limit 2400 -- Tests/VM/unit
 vm-unit: packages-quick
-	scripts/vm --systemd --package resolvconf $(strongswan) --module veth --module tun --module wireguard --module nf_tables --module esp4 \
-	  --module xfrm_interface --module dummy --time-limit 2400 -- $(if $(CI),env BRIEF=yes PROBES=300) Tests/VM/unit
+	$(unit)
+
+vm-unit-long: packages-quick
+	$(unit) services_long ipsec_long ipsec_logins_long gateway_unit gateway_kernel
 
 lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
 	scripts/lint
@@ -141,7 +166,7 @@ bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratio
 	.build/release/wireguard-bench processors
 	Benchmarks/processors
 
-soak: ## the random and repeated tests at full counts: datagrams, lives, roams, kills, upgrades
+soak: ## make long, and the random and repeated tests at full counts: datagrams, lives, roams, kills, upgrades
 	scripts/setup --vm
 	swift build --build-tests
 	scripts/soak

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Waits in a virtual machine, and what its chapters take.
+# Waits in a virtual machine, and its chapters: their order, the journal of each, and what they take.
 
 # within_seconds N COMMAND …: waits until the command succeeds. N is meant for a quiet machine, and is no limit: the processor is emulated,
 # and another machine runs beside this one. So the wait ends after four times as long, a minute at least, and one that took longer than N
@@ -22,5 +22,41 @@ timed() {
   "$@"
   printf '%4ds  -- %s took %d s\n' "$SECONDS" "$chapter" "$((SECONDS - began))"
 }
+# play NAME PLAYER CHAPTER …: `PLAYER CHAPTER` for each, which passes alone and after any other.
+play() {
+  local name=$1 player=$2 chapter
+  shift 2
+  for chapter; do
+    journal_begins
+    timed "$chapter" "$player" "$chapter"
+  done
+  echo "$name: all is well"
+}
+
+# choose NAME ARGUMENTS -- CHAPTERS: leaves in `chapters` those that are to run. Chapters that are named run in the order of the names.
+# Without a name all run, shuffled: the seed is random, or that of `--seed N`.
+choose() {
+  local name=$1 seed=$RANDOM asked=()
+  shift
+  while [[ $1 != -- ]]; do
+    if [[ $1 == --seed ]]; then seed=$2 && shift 2; else asked+=("$1") && shift; fi
+  done
+  shift
+  if ((${#asked[@]} > 0)); then
+    chapters=("${asked[@]}")
+    return
+  fi
+  mapfile -t chapters < <(printf '%s\n' "$@" | awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' | sort -g | cut -f 2)
+  echo "$name: in the order of --seed $seed: ${chapters[*]}"
+}
+
+# The journal since the chapter began: an earlier chapter's entries are not its doing.
+journal_begins() {
+  [[ -d /run/systemd/system ]] || return 0
+  journalctl --sync
+  journal_cursor=$(journalctl --quiet --lines=0 --show-cursor | sed -n 's/^-- cursor: //p')
+  [[ -n $journal_cursor ]]
+}
+journal() { journalctl --quiet --after-cursor="$journal_cursor" "$@"; }
 # Output of the command is that of the check; this one is the machine's.
 exec 3>&1
