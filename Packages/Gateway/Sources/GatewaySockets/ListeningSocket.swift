@@ -21,9 +21,8 @@ package enum ListeningSocket {
     setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &on, 4)
     setsockopt(number, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &queue, 4)
     setsockopt(number, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &silence, 4)
-    if let link {
     if isFour {
-      setsockopt(number, Int32(IPPROTO_IP.rawValue), IP_FREEBIND, &on, 4)
+      setsockopt(number, Int32(IPPROTO_IP), IP_FREEBIND, &on, 4)
     } else {
       setsockopt(number, Int32(IPPROTO_IPV6), Int32(IPV6_V6ONLY), &off, 4)
       setsockopt(number, Int32(IPPROTO_IPV6), IPV6_FREEBIND, &on, 4)
