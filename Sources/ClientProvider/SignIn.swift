@@ -313,6 +313,11 @@ final class SignIn {
         "device-refused",
         "\(at) cannot add the device \(options.device): the name is not possible, or there is no free address; ask its administrator",
         .person)
+    case .deviceLimit:
+      fail(
+        "too-many-devices",
+        "\(at) adds no device: the user has as many as it allows; remove one at the gateway's page, or have its administrator run "
+          + "`roamward-gateway device remove USER/NAME`", .person)
     case .unavailable: fail("gateway-unavailable", "\(at) cannot log anybody in now", .time, after: wait)
     case .format: fail("format", "\(at) does not understand this client; update the older one", .nobody)
     case .timeout: fail("sign-in-timeout", "the answer to \(at) took too long; `roamward up \(host.tunnel)` asks again", .person)

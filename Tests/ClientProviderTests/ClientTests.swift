@@ -253,6 +253,7 @@ struct ClientTests {
       (LoginFailure.wrong, "auth-failed", TunnelFailure.Help.person), (.later, "too-many-logins", .time),
       (.unsupported, "unsupported", .nobody), (.version, "no-common-version", .nobody), (.device, "device-refused", .person),
       (.unavailable, "gateway-unavailable", .time), (.format, "format", .nobody), (.timeout, "sign-in-timeout", .person),
+      (.deviceLimit, "too-many-devices", .person),
     ]) func refusals(refusal: LoginFailure, code: String, help: TunnelFailure.Help) throws
   {
     let (host, engine) = try host()

@@ -257,6 +257,7 @@ extension LoginService {
     guard let conversation = conversations.removeValue(forKey: number), conversation.mayBind, let key = WireGuardKey(bytes: key) else {
       return answer(number, .unbound)
     }
+    let user = directory().users[conversation.account.user]?.name.description ?? ""
     let binding = Administration.Binding(
       user: conversation.account.user, token: conversation.account.token, device: name, publicKey: key,
       factors: factors.map { "\($0)" }.joined(separator: ","), source: source.description)
@@ -269,16 +270,15 @@ extension LoginService {
       }
       return .bound(grant)
     }
+    if result == .refused(.deviceLimit) { note(.deviceLimit, user, source) }
     if case .bound = result { record.accept(number, by: factors, isPlain: conversation.account.questions.isEmpty) }
   }
 
-  /// Makes a change, and answers when it is stored.
-  ///
-  /// Returns the answer; `nil`: nothing was stored.
+  /// Makes a change, and answers when it is stored. Returns the answer. `refused`: the answer where the request is.
   @discardableResult
   func change(
     _ number: UInt32, refused: LoginAnswer, _ body: (inout Administration) throws(GatewayError) -> LoginAnswer
-  ) -> LoginAnswer? {
+  ) -> LoginAnswer {
     do throws(GatewayStore.Refusal) {
       let result = try store.change(as: "login", at: Timestamp.now.seconds, body)
       changed()
@@ -287,9 +287,16 @@ extension LoginService {
       answer(number, result)
       return result
     } catch {
-      log("logins: \(error)")
-      if case .request = error { answer(number, refused) } else { answer(number, .unavailable) }
-      return nil
+      let result: LoginAnswer
+      switch error {
+      case .request(let refusal) where refusal.kind == .deviceLimit: result = .refused(.deviceLimit)
+      case .request: result = refused
+      case .store: result = .unavailable
+      }
+      // The audit log has the other one.
+      if result != .refused(.deviceLimit) { log("logins: \(error)") }
+      answer(number, result)
+      return result
     }
   }
 

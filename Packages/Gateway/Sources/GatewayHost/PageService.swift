@@ -212,7 +212,7 @@ extension PageService {
     guard asker.may(question) else { return .refusal(403, "only \(question.leastRole)s may ask this") }
     let directory = host.directory()
     switch question {
-    case .me: return PageAnswer(status(at: now).page(of: asker, deviceLimit: setting?.page.deviceLimit ?? 0))
+    case .me: return PageAnswer(status(at: now).page(of: asker))
     case .addDevice(let name, let key): return add(name, key, by: asker)
     case .removeDevice(let name):
       return change(by: asker) { work throws(GatewayError) in
@@ -267,9 +267,8 @@ extension PageService {
   private func add(_ name: GatewayName, _ publicKey: WireGuardKey?, by asker: PageAsker) -> PageAnswer {
     let key = publicKey == nil ? SecretKey.random() : nil
     guard let known = publicKey ?? key?.publicKey else { return .refusal(503, "no key can be made") }
-    let limit = setting?.page.deviceLimit ?? 0
     return change(by: asker) { work throws(GatewayError) in
-      let content = try work.addOwnDevice(name, known, by: asker, limit: limit)
+      let content = try work.addOwnDevice(name, known, by: asker)
       let text = content.text(privateKey: key?.base64 ?? "(the device's own private key)")
       let code = key == nil ? nil : QRCode.modules(text)?.map { row in JSON.string(String(row.map { $0 ? "1" : "0" })) }
       return PageAnswer([

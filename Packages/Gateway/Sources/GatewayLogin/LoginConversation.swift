@@ -51,6 +51,8 @@ package enum LoginRefusal: UInt8, Hashable, Sendable, CaseIterable {
   case expiredAccount = 9
   /// The password has to be changed there first.
   case expiredPassword = 10
+  /// The user has as many devices as a user may add.
+  case deviceLimit = 11
 }
 
 /// What a conversation asks of the program around it.
@@ -290,6 +292,8 @@ extension LoginConversation {
       state = .closed
       return [.send(.done(grant)), .close]
     case (.binding, .unbound): return fail(.device)
+    // The gateway has noted it: it knows the user.
+    case (.binding, .refused(.deviceLimit)): return fail(.deviceLimit)
     case (_, .unavailable) where isWaiting, (_, .busy) where isWaiting:
       withdraw(&limits)
       return answer == .busy ? fail(.later, retryAfter: 5) : fail(.unavailable, retryAfter: 15)

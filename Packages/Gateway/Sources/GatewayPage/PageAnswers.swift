@@ -34,11 +34,12 @@ extension PageQuestion {
 
 extension GatewayStatus {
   /// The person's own devices.
-  package func page(of asker: PageAsker, deviceLimit: Int) -> JSON {
+  package func page(of asker: PageAsker) -> JSON {
     [
       "user": asker.user.name.json, "device": asker.device.name.json, "administrator": .bool(asker.role >= .administrator),
       "operator": .bool(asker.role >= .operator),
-      "limit": .integer(Int64(deviceLimit)), "devices": .array(rows(of: directory.devices(of: asker.user.id)).map(\.json)),
+      "limit": .integer(directory.deviceLimit(of: asker.user.id)),
+      "devices": .array(rows(of: directory.devices(of: asker.user.id)).map(\.json)),
     ]
   }
 

@@ -56,6 +56,8 @@ enum Migrations {
     ["ALTER TABLE logins ADD COLUMN ended BIGINT"],
     // Codes for a person whose authenticator app is lost.
     ["ALTER TABLE credentials ADD COLUMN recovery TEXT"],
+    // How many devices a user may add.
+    ["ALTER TABLE settings ADD COLUMN devices BIGINT"],
   ]
 
   private static func versionIndexes(_ tables: String...) -> [String] {

@@ -34,4 +34,6 @@ package enum LoginFailure: UInt8, Hashable, Sendable, CaseIterable {
   case format = 7
   /// The person took too long.
   case timeout = 8
+  /// The user has as many devices as a user may add.
+  case deviceLimit = 9
 }

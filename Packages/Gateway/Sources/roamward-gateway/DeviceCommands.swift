@@ -40,7 +40,7 @@ struct Peers: ParsableCommand {
       let key = publicKey == nil ? SecretKey.random() : nil
       guard let known = publicKey?.key ?? key?.publicKey else { throw Failure.refused("no key can be made") }
       let content = try state.change { work throws(GatewayError) in
-        let added = try work.addDevice(device, publicKey: known)
+        let added = try work.addDevice(device, publicKey: known, by: .administrator)
         return try ClientFile(work.directory, added)
       }
       try file.show(content.text(privateKey: key?.base64 ?? "(the device's own private key)"))
@@ -90,7 +90,7 @@ struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
       abstract: "Disconnect and remove a device at once.",
-      discussion: "Its addresses are held for 30 days: added again under this name, it gets them back.")
+      discussion: "Its addresses are held while others are free: added again under this name, it gets them back.")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @OptionGroup var state: StateOptions
 
@@ -149,7 +149,8 @@ struct SettingsCommand: ParsableCommand {
       commandName: "set",
       abstract: "Change settings of everybody, a group, a user or a device.",
       discussion: """
-        The most specific scope that has a setting decides. Connected devices that have logged in get new settings at once, stock \
+        The most specific scope that has a setting decides. `--devices` limits how many devices a user has after a login or by the \
+        page, and goes to no client; `peer add` adds more. Connected devices that have logged in get new settings at once, stock \
         clients with their next file.
         """)
     @OptionGroup var scope: ScopeOptions
@@ -158,15 +159,18 @@ struct SettingsCommand: ParsableCommand {
     @Option(help: "A search domain; may be repeated.") var search: [Parsed<DomainName>] = []
     @Option(help: "The MTU in bytes, 1280 to 9000.") var mtu: UInt32?
     @Option(help: "Seconds between keepalives; 0 is off.") var keepalive: UInt16?
+    @Option(help: "How many devices a user may add; 10 at first.") var devices: Int64?
     @OptionGroup var state: StateOptions
 
     func run() throws {
       func list<T>(_ values: [Parsed<T>]) -> [T]? { values.isEmpty ? nil : values.map(\.value) }
       let pushed = PushedSettings(routes: list(route), dns: list(dns), search: list(search), mtu: mtu, keepalive: keepalive)
-      if pushed == PushedSettings() { throw ValidationError("give at least one of --route, --dns, --search, --mtu and --keepalive") }
+      if pushed == PushedSettings(), devices == nil {
+        throw ValidationError("give at least one of --route, --dns, --search, --mtu, --keepalive and --devices")
+      }
       try state.change(reading: scope.excerpt) { work throws(GatewayError) in
         let (scope, name) = try scope.scope(work)
-        try work.change(pushed, for: scope, named: name)
+        try work.change(pushed, deviceLimit: devices, for: scope, named: name)
       }
     }
   }

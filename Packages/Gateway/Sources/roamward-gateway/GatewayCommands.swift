@@ -36,7 +36,7 @@ struct Initialise: ParsableCommand {
     guard let publicKey = key.publicKey else { throw Failure.refused("the private key has no public key") }
     let directory = try change(publicKey) { work throws(GatewayError) in try initialise(&work, publicKey, link: link) }
     folder.announceChange()
-    write(["gateway \(endpoint.endpoint), link \(link)"] + directory.poolList(at: Timestamp.now.seconds).map { "pool \($0)" })
+    write(["gateway \(endpoint.endpoint), link \(link)"] + directory.poolList.map { "pool \($0)" })
   }
 }
 
@@ -194,6 +194,6 @@ struct Pools: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the pools.")
     @OptionGroup var state: StateOptions
 
-    func run() throws { write(try state.directory().poolList(at: Timestamp.now.seconds)) }
+    func run() throws { write(try state.directory().poolList) }
   }
 }

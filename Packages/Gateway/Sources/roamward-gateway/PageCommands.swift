@@ -25,12 +25,12 @@ struct Page: ParsableCommand {
       GatewayName?
     @Flag(help: "Have no operators.") var noOperators = false
     @Option(help: "A further name of the page; may be repeated.") var name: [Parsed<DomainName>] = []
-    @Option(help: "Up to how many devices a user may add; 10 at first.") var devices: Int?
+    @Option(help: "As `settings set --devices`: how many devices a user may add.") var devices: Int64?
     @OptionGroup var state: StateOptions
 
     func validate() throws {
       if port == 0 { throw ValidationError("--port: use 1 to 65535") }
-      if let devices, !(0...10_000).contains(devices) { throw ValidationError("--devices: use 0 to 10000") }
+      if let devices, !Settings.deviceLimits.contains(devices) { throw ValidationError("--devices: use 0 to 10000") }
       if noAdministrators, administrators != nil { throw ValidationError("give one of --administrators and --no-administrators") }
       if noOperators, operators != nil { throw ValidationError("give one of --operators and --no-operators") }
     }
@@ -47,7 +47,11 @@ struct Page: ParsableCommand {
       settings.administrators = noAdministrators ? nil : administrators ?? settings.administrators
       settings.operators = noOperators ? nil : operators ?? settings.operators
       if !name.isEmpty { settings.names = name.map(\.value.text) }
-      settings.deviceLimit = devices ?? settings.deviceLimit
+      if let devices {
+        try state.change(reading: .users([])) { work throws(GatewayError) in
+          try work.change(PushedSettings(), deviceLimit: devices, for: .everybody, named: "everybody")
+        }
+      }
       try TextFile.replace(state.folder.pagePath, with: Array(settings.description.utf8), mode: 0o600)
       try note(before == nil ? "web enable" : "web change", settings)
       state.folder.announceChange()
@@ -94,7 +98,7 @@ struct Page: ParsableCommand {
       write(
         settings.hosts(of: addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" }).map { "page  http://\($0)/" } + [
           "administrators  \(administrators)", "operators  \(settings.operators.map { "group \($0)" } ?? "none")",
-          "devices  up to \(settings.deviceLimit) for each user",
+          "devices  up to \(directory.settings(for: .everybody)?.deviceLimit ?? Settings.usualDeviceLimit) for each user",
         ] + directory.obstacles(to: addresses, port: settings.port))
     }
   }

@@ -80,7 +80,8 @@ import Testing
     try work.addDevice(try path("alice/phone"), publicKey: try key(2))
     try work.removeDevice(try path("alice/phone"))
     let group = try work.group(try name("staff")).id
-    try work.change(PushedSettings(routes: [], search: [try #require(DomainName("example.com"))]), for: .group(group), named: "x")
+    let pushed = PushedSettings(routes: [], search: [try #require(DomainName("example.com"))])
+    try work.change(pushed, deviceLimit: 3, for: .group(group), named: "x")
     let destinations: [AccessRule.Destination] = [.everything, .devices(ofGroup: group), .prefixes([.everything(.v6)])]
     for (i, destination) in destinations.enumerated() {
       try work.addRule(

@@ -65,7 +65,7 @@ import Testing
     try work.addPool("10.77.0.0/29")
     _ = try work.addUser(try name("alice"))
     for number in 0..<5 { _ = try work.addDevice(try path("alice/d\(number)"), publicKey: try key(UInt64(number) + 2)) }
-    #expect(work.directory.poolList(at: Self.now).first?.hasSuffix("5 leased, 0 held, 0 free") == true)
+    #expect(work.directory.poolList.first?.hasSuffix("5 leased, 0 held, 0 free") == true)
     let status = GatewayStatus(directory: work.directory, isServing: true, device: nil, now: Self.now)
     let text = MetricsFormat.openMetrics.text(GatewayMetrics.families(status, nil, nil, lastReading: nil, version: "1"))
     #expect(text.contains("roamward_gateway_leases{pool=\"pool4\",family=\"ipv4\",state=\"free\"} 0\n"))

@@ -42,6 +42,12 @@ import Testing
     let account = LoginAccount(user: 4, token: 9)
     #expect(talk.answer(.account(account)) == [.bind(account, hello, factors: [.token])])
     #expect(talk.answer(.unbound) == [.send(.failed(.device, retryAfter: 0)), .close])
+    talk = try Talk()
+    _ = talk.say(.hello(hello))
+    _ = talk.say(.token([7]))
+    _ = talk.answer(.account(account))
+    // The gateway has noted it.
+    #expect(talk.answer(.refused(.deviceLimit)) == [.send(.failed(.deviceLimit, retryAfter: 0)), .close])
   }
 
   @Test(

@@ -45,21 +45,23 @@ import Testing
     let before = try sample()
     let bob = try #require(try before.directory.asker("10.77.0.4"))
     var work = Administration(before.directory, lastID: before.lastID, actor: bob.actor, now: now)
-    let file = try work.addOwnDevice(try name("phone"), try key(9), by: bob, limit: 2)
+    try work.change(PushedSettings(), deviceLimit: 2, for: .everybody, named: "everybody")
+    let file = try work.addOwnDevice(try name("phone"), try key(9), by: bob)
     #expect(file.text(privateKey: "KEY").contains("PrivateKey = KEY\nAddress = 10.77.0.5/32, fd77::5/128\n"))
     #expect(work.directory.device(at: try path("bob/phone"))?.user == bob.user.id)
-    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("tablet"), try key(10), by: bob, limit: 2) }
+    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("tablet"), try key(10), by: bob) }
     // Alice's phone has that name, and is not Bob's.
     try work.removeOwnDevice(try name("phone"), by: bob)
     #expect(try work.directory.device(at: path("alice/phone")) != nil && work.directory.device(at: path("bob/phone")) == nil)
     #expect(throws: GatewayError.self) { try work.removeOwnDevice(try name("phone"), by: bob) }
-    #expect(work.records.map(\.actor) == ["page bob/laptop", "page bob/laptop"])
-    #expect(work.records.map(\.verb) == ["device add", "device remove"])
+    #expect(work.records.map(\.actor) == Array(repeating: "page bob/laptop", count: 3))
+    #expect(work.records.map(\.verb) == ["settings set", "device add", "device remove"])
+    try work.change(PushedSettings(), deviceLimit: 9, for: .everybody, named: "everybody")
     // A key of another device is refused, and so is everything once the device or the user is gone.
-    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("copy"), try key(2), by: bob, limit: 9) }
+    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("copy"), try key(2), by: bob) }
     var locked = work
     try locked.setLocked(true, try name("bob"))
-    #expect(throws: GatewayError.self) { try locked.addOwnDevice(try name("a"), try key(9), by: bob, limit: 9) }
+    #expect(throws: GatewayError.self) { try locked.addOwnDevice(try name("a"), try key(9), by: bob) }
     // A session that was ended: neither the device's next question nor a change that is on its way.
     var ended = work
     let login = Administration.Binding(
@@ -68,10 +70,10 @@ import Testing
     #expect(try ended.directory.asker("10.77.0.4") != nil)
     try ended.endSession(of: try path("bob/laptop"))
     #expect(try ended.directory.asker("10.77.0.4") == nil)
-    #expect(throws: GatewayError.self) { try ended.addOwnDevice(try name("a"), try key(9), by: bob, limit: 9) }
+    #expect(throws: GatewayError.self) { try ended.addOwnDevice(try name("a"), try key(9), by: bob) }
     try work.removeDevice(try path("bob/laptop"))
     #expect(throws: GatewayError.self) { try work.removeOwnDevice(try name("laptop"), by: bob) }
-    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("a"), try key(9), by: bob, limit: 9) }
+    #expect(throws: GatewayError.self) { try work.addOwnDevice(try name("a"), try key(9), by: bob) }
   }
 
   @Test("an operator ends a session, as long as this is one in the transaction too") func operators() throws {
@@ -103,7 +105,7 @@ import Testing
       .init(publicKey: try key(3), lastHandshake: now - 1000),
     ]
     let status = GatewayStatus(directory: directory, isServing: true, device: state, now: now)
-    let mine = status.page(of: bob, deviceLimit: 10)
+    let mine = status.page(of: bob)
     #expect(mine["administrator"]?.bool == false && mine["devices"]?.array?.count == 1)
     #expect(!mine.text().contains("alice"))
     let own = try #require(mine["devices"]?.array?.first)
@@ -151,11 +153,12 @@ import Testing
     for settings in [
       PageSettings(),
       PageSettings(
-        port: 8080, administrators: try name("admins"), operators: try name("desk"), names: ["gateway.corp.example"], deviceLimit: 3),
+        port: 8080, administrators: try name("admins"), operators: try name("desk"), names: ["gateway.corp.example"]),
     ] { #expect(PageSettings(settings.description) == settings) }
-    for text in ["port 0", "port", "administrators a b", "operators", "color green", "devices -1"] {
+    for text in ["port 0", "port", "administrators a b", "operators", "color green", "devices -1", "devices 3"] {
       #expect(PageSettings(text) == nil, "\(text)")
     }
+    #expect(PageSettings("port 80\ndevices 10\n") == PageSettings())
     #expect(PageSettings(names: ["a.example"]).hosts(of: ["10.77.0.1"]) == ["10.77.0.1", "a.example"])
     #expect(PageSettings(port: 8080).hosts(of: ["[fd77::1]"]) == ["[fd77::1]:8080"])
   }

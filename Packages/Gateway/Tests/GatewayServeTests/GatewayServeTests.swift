@@ -52,6 +52,11 @@ import Testing
   }
 
   @Test(
+    "a user's logins end at the limit of devices, and others log in; in a full pool, the address of a removed device is given at once",
+    .needs("python3", "ip"), .timeLimit(.minutes(5)))
+  func limit() throws { try GatewayScene.play("limit", with: GatewayScene.loginClient) }
+
+  @Test(
     "thousands of logins a second end neither the process for logins nor a relay; devices and a right login go on",
     .enabled(
       if: ["openssl/ssl.h", "sodium.h"].allSatisfy { access("/usr/include/\($0)", R_OK) == 0 }

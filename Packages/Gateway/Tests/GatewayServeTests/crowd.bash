@@ -63,6 +63,7 @@ restart() {
   gateway init --endpoint 192.0.2.1 --pool 10.64.0.0/16 >/dev/null
   gateway user add alice
   gateway user password alice <<<'correct horse'
+  gateway settings set --devices 100 --user alice
   gateway access allow ping --from everybody --to 10.64.0.1 --protocol icmp
   read -r _ _ _ _ pin < <(gateway login enable)
   # As many logins of before, in the store as they would be there.

@@ -23,6 +23,7 @@ gateway one store use "$target" >/dev/null
 gateway one init --endpoint 192.0.2.1 --pool 10.77.0.0/20 --pool fd77::/64 >/dev/null
 gateway one user add alice
 gateway one user password alice <<<'correct horse'
+gateway one settings set --devices 10000
 read -r _ _ _ _ pin < <(gateway one login enable)
 cp one/private.key one/login.pem two/
 gateway two store use "$target"

@@ -101,6 +101,7 @@ import Testing
     }
     try engine.run("ALTER TABLE logins DROP COLUMN ended", [])
     try engine.run("ALTER TABLE credentials DROP COLUMN recovery", [])
+    try engine.run("ALTER TABLE settings DROP COLUMN devices", [])
     for column in ["name", "pin", "relay_port"] { try engine.run("ALTER TABLE site DROP COLUMN \(column)", []) }
     try engine.run("ALTER TABLE pools DROP COLUMN site_id", [])
     try engine.run("ALTER TABLE users DROP COLUMN subject", [])
@@ -216,7 +217,7 @@ import Testing
     for i in 0..<1_200 {
       let bytes = (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) }
       try first.change(as: "root", at: 2) { work throws(GatewayError) in
-        _ = try work.addDevice(DevicePath("alice/d\(i)")!, publicKey: WireGuardKey(bytes: bytes)!)
+        _ = try work.addDevice(DevicePath("alice/d\(i)")!, publicKey: WireGuardKey(bytes: bytes)!, by: .administrator)
       }
     }
     try first.change(as: "root", at: 3) { work throws(GatewayError) in try work.removeDevice(DevicePath("alice/d7")!) }

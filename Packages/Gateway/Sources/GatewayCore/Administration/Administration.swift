@@ -180,15 +180,25 @@ extension Administration {
 
 // Settings.
 extension Administration {
-  /// Changes the settings that are given, and keeps the others.
-  package mutating func change(_ pushed: PushedSettings, for scope: Settings.Scope, named name: String) throws(GatewayError) {
+  /// Changes the settings that are given, and keeps the others. `deviceLimit`: of each user in the scope.
+  package mutating func change(
+    _ pushed: PushedSettings, deviceLimit: Int64? = nil, for scope: Settings.Scope, named name: String
+  ) throws(GatewayError) {
     if let mtu = pushed.mtu, !(1280...9000).contains(mtu) {
       throw GatewayError("an MTU of \(mtu) is not possible", help: "use 1280 to 9000; 1420 suits most networks")
     }
+    if let deviceLimit {
+      guard Settings.deviceLimits.contains(deviceLimit) else {
+        throw GatewayError("a limit of \(deviceLimit) devices is not possible", help: "use 0 to \(Settings.deviceLimits.upperBound)")
+      }
+      if case .device = scope { throw GatewayError("a device has no devices", help: "limit them for a user, a group or everybody") }
+    }
     let present = directory.settings(for: scope)
-    let merged = pushed.completed(by: present?.pushed ?? PushedSettings())
-    put(.settings(Settings(id: present?.id ?? newID(), scope: scope, pushed: merged)))
-    record("settings set", name, merged.text.split(separator: "\n").joined(separator: "; "))
+    let settings = Settings(
+      id: present?.id ?? newID(), scope: scope, pushed: pushed.completed(by: present?.pushed ?? PushedSettings()),
+      deviceLimit: deviceLimit ?? present?.deviceLimit)
+    put(.settings(settings))
+    record("settings set", name, settings.text.split(separator: "\n").joined(separator: "; "))
   }
 
   package mutating func clearSettings(for scope: Settings.Scope, named name: String) {

@@ -3,13 +3,23 @@ import NetworkTypes
 
 // Devices and their addresses.
 extension Administration {
-  /// Adds a device with an address of every pool. Returns it.
+  /// Who adds a device.
+  package enum DeviceAdder: Hashable, Sendable {
+    /// The user, by a login or the page: up to the limit of devices.
+    case user
+    case administrator
+  }
+
+  /// Adds a device with an address of every pool. Returns it. Every device comes into being here.
   @discardableResult
-  package mutating func addDevice(_ path: DevicePath, publicKey: WireGuardKey) throws(GatewayError) -> Device {
+  package mutating func addDevice(
+    _ path: DevicePath, publicKey: WireGuardKey, by adder: DeviceAdder = .user
+  ) throws(GatewayError) -> Device {
     let user = try user(path.user)
     if directory.device(at: path) != nil {
       throw GatewayError("there is a device \(path) already", help: "choose another name, or remove it first")
     }
+    if adder == .user { try checkDeviceLimit(of: user) }
     try check(publicKey)
     let before = self
     let device = Device(id: newID(), user: user.id, name: path.device, publicKey: publicKey, added: now)
@@ -50,7 +60,7 @@ extension Administration {
     record("device rename", path, "to \(new)")
   }
 
-  /// Removes the device. Its addresses are held for it for 30 days.
+  /// Removes the device. Its addresses are held for it while others are free.
   package mutating func removeDevice(_ path: DevicePath) throws(GatewayError) {
     let device = try device(path)
     drop(device, of: try user(path.user))
@@ -68,6 +78,15 @@ extension Administration {
     remove(.devices, device.id)
   }
 
+  private func checkDeviceLimit(of user: User) throws(GatewayError) {
+    let (count, limit) = (directory.devices(of: user.id).count, directory.deviceLimit(of: user.id))
+    guard count >= limit else { return }
+    throw GatewayError(
+      "\(user.name) has \(count) device\(count == 1 ? "" : "s"), and adds no other: the limit is \(limit)",
+      help: "remove one by the page or `roamward-gateway device remove \(user.name)/NAME`; an administrator changes the limit with "
+        + "`roamward-gateway settings set --devices N --user \(user.name)`", kind: .deviceLimit)
+  }
+
   private func check(_ key: WireGuardKey) throws(GatewayError) {
     directory.requireAll()
     if let other = directory.device(of: key), let path = directory.path(of: other) {
@@ -79,7 +98,7 @@ extension Administration {
   }
 
   /// Gives the device an address of the pool: the one that it had under this name, else the lowest one that no device has had, else the one
-  /// that was released first, 30 days ago at least.
+  /// that is held for the longest time. It fails only if devices have all of them.
   mutating func grant(_ pool: Pool, to device: Device) throws(GatewayError) {
     directory.requireAll()
     guard let holder = directory.path(of: device) else { return }
@@ -93,10 +112,10 @@ extension Administration {
         .lease(Lease(id: newID(), pool: pool.id, address: pool.address(at: place), device: device.id, holder: holder)))
       return
     }
-    let reusable = free.filter { now - ($0.released ?? now) >= Lease.holding }
-    guard let oldest = reusable.min(by: { ($0.released ?? 0, $0.address) < ($1.released ?? 0, $1.address) }) else {
-      let held = free.isEmpty ? "" : "; \(free.count) are held for 30 days for devices that were removed"
-      throw GatewayError("pool \(pool.name) (\(pool.prefix)) has no free address\(held)", help: "remove devices, or use a larger pool")
+    guard let oldest = free.min(by: { ($0.released ?? 0, $0.address) < ($1.released ?? 0, $1.address) }) else {
+      throw GatewayError(
+        "pool \(pool.name) (\(pool.prefix)) is full: devices have all addresses",
+        help: "`roamward-gateway device remove USER/NAME` frees the addresses of a device; a larger pool can replace this one")
     }
     renew(oldest, device, holder)
   }

@@ -90,7 +90,7 @@ package struct GatewayCondition: Hashable, Sendable {
       let leased = UInt64(directory.leases.values.count { $0.pool == pool.id && $0.device != nil })
       let places = pool.places
       if leased > places.upperBound - places.lowerBound {
-        found.append("pool \(name) is full\n  help: remove devices, or add a larger pool")
+        found.append("pool \(name) is full\n  help: roamward-gateway device remove USER/NAME, or replace it by a larger pool")
       }
     }
     return found

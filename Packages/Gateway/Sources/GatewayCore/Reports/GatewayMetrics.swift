@@ -63,7 +63,7 @@ package enum GatewayMetrics {
     var family = MetricFamily(
       "roamward_gateway_leases", .gauge, "Addresses of a pool, by whether a device has them. Those of IPv6 are never all counted.")
     for pool in status.directory.allPools {
-      let usage = status.directory.usage(of: pool, at: status.now)
+      let usage = status.directory.usage(of: pool)
       let labels = (pool: pool.name.description, family: pool.prefix.family == .v4 ? "ipv4" : "ipv6")
       family.add(usage.leased, ["pool": labels.pool, "family": labels.family, "state": "leased"])
       family.add(usage.held, ["pool": labels.pool, "family": labels.family, "state": "held"])

@@ -45,7 +45,7 @@ package struct GatewayStatus: Hashable, Sendable {
       lines.append("relay  TCP port \(relayPort), \(relayed) connected by it")
     }
     if directory.sites.count > 1 { lines += directory.siteList.map { "site  \($0)" } }
-    lines += directory.poolList(at: now).map { "pool  \($0)" }
+    lines += directory.poolList.map { "pool  \($0)" }
     return lines + self.lines(of: directory.devices.values).map { "device  \($0)" }
   }
 

@@ -22,9 +22,9 @@ extension Directory {
   }
 
   /// `lan  10.77.0.0/24  masquerade  3 leased, 1 held, 249 free`.
-  package func poolList(at now: Int64) -> [String] {
+  package var poolList: [String] {
     allPools.map { pool in
-      let usage = usage(of: pool, at: now)
+      let usage = usage(of: pool)
       let shown = usage.free.map { "\($0)" } ?? "all others"
       let place = sites.count > 1 ? "  at \(pool.site.flatMap { sites[$0]?.name.description } ?? "all gateways")" : ""
       return
@@ -32,11 +32,11 @@ extension Directory {
     }
   }
 
-  /// The addresses of a pool. `free`: `nil`: more than can be counted.
-  package func usage(of pool: Pool, at now: Int64) -> (leased: Int64, held: Int64, free: Int64?) {
+  /// The addresses of a pool. `held`: for devices that were removed, until no other one is free. `free`: `nil`: more than can be counted.
+  package func usage(of pool: Pool) -> (leased: Int64, held: Int64, free: Int64?) {
     let own = leases.values.filter { $0.pool == pool.id }
     let leased = own.count { $0.device != nil }
-    let held = own.count { $0.released.map { now - $0 < Lease.holding } ?? false }
+    let held = own.count - leased
     let (capacity, used) = (pool.places.upperBound - pool.places.lowerBound, UInt64(leased + held))
     // One place more than that difference.
     let free = used > capacity ? 0 : Int64(exactly: capacity - used).flatMap { $0 < .max ? $0 + 1 : nil }

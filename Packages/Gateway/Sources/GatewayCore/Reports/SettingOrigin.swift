@@ -1,6 +1,6 @@
 /// A setting of a device, with the scope that has set it.
 package struct SettingOrigin: Hashable, Sendable {
-  /// `routes`, `dns`, `search`, `mtu` or `keepalive`.
+  /// `routes`, `dns`, `search`, `mtu`, `keepalive` or `devices`.
   package let name: String
   package let values: [String]
   /// `everybody`, `group staff`, `user alice` or `device alice/laptop`.
@@ -24,7 +24,7 @@ extension Directory {
   private func origins(in scopes: [Settings.Scope]) -> [SettingOrigin] {
     var found: [SettingOrigin] = []
     for scope in scopes {
-      for (name, values) in settings(for: scope)?.pushed.entries ?? [] where !found.contains(where: { $0.name == name }) {
+      for (name, values) in settings(for: scope)?.entries ?? [] where !found.contains(where: { $0.name == name }) {
         found.append(SettingOrigin(name: name, values: values, origin: text(of: scope)))
       }
     }

@@ -226,6 +226,11 @@ extension Directory {
     }
   }
 
+  /// The most devices that a user has before the user can add no other one. Administrators add more.
+  package func deviceLimit(of user: Int64) -> Int64 {
+    scopes(of: user).lazy.compactMap { settings(for: $0)?.deviceLimit }.first ?? Settings.usualDeviceLimit
+  }
+
   /// The scopes of all devices of a user, the most specific one first.
   func scopes(of user: Int64) -> [Settings.Scope] { [.user(user)] + groups(of: user).map { .group($0.id) } + [.everybody] }
 

@@ -82,9 +82,6 @@ package struct Lease: Row {
     self.released = released
   }
 
-  /// How long a released address is given to no other device, in seconds: 30 days.
-  package static let holding: Int64 = 30 * 86_400
-
   package static let table = TableDeclaration(name: "leases", columns: ["pool_id", "address", "device_id", "holder", "released"])
   package var values: [SQLValue] {
     [.integer(pool), .bytes(address.bytes), SQLValue(device), .text(holder.description), SQLValue(released)]

@@ -5,11 +5,28 @@ package struct Settings: Row {
   package var id: Int64
   package var scope: Scope
   package var pushed: PushedSettings
+  /// The most devices that a user has before the user can add no other one; `nil`: not set here. No client gets it.
+  package var deviceLimit: Int64?
 
-  package init(id: Int64, scope: Scope, pushed: PushedSettings) {
+  package init(id: Int64, scope: Scope, pushed: PushedSettings, deviceLimit: Int64? = nil) {
     self.id = id
     self.scope = scope
     self.pushed = pushed
+    self.deviceLimit = deviceLimit
+  }
+
+  /// The limit of devices where none is set.
+  package static let usualDeviceLimit: Int64 = 10
+  package static let deviceLimits: ClosedRange<Int64> = 0...10_000
+
+  /// The settings that are given, with their values as they are written.
+  var entries: [(name: String, values: [String])] { pushed.entries + (deviceLimit.map { [("devices", ["\($0)"])] } ?? []) }
+
+  /// One line for each setting.
+  var text: String { Self.text(of: entries) }
+
+  fileprivate static func text(of entries: [(name: String, values: [String])]) -> String {
+    entries.map { "\($0.name) \($0.values.isEmpty ? "none" : $0.values.joined(separator: ", "))\n" }.joined()
   }
 
   package enum Scope: Hashable, Sendable {
@@ -39,12 +56,12 @@ package struct Settings: Row {
   }
 
   package static let table = TableDeclaration(
-    name: "settings", columns: ["scope", "scope_id", "routes", "dns", "search", "mtu", "keepalive"])
+    name: "settings", columns: ["scope", "scope_id", "routes", "dns", "search", "mtu", "keepalive", "devices"])
   package var values: [SQLValue] {
     func list(_ values: [some CustomStringConvertible]?) -> SQLValue { values.map { SQLValue(list: $0) } ?? .text("-") }
     return [
       .text(scope.words.kind), .integer(scope.words.id), list(pushed.routes), list(pushed.dns), list(pushed.search),
-      SQLValue(pushed.mtu.map(Int64.init)), SQLValue(pushed.keepalive.map(Int64.init)),
+      SQLValue(pushed.mtu.map(Int64.init)), SQLValue(pushed.keepalive.map(Int64.init)), SQLValue(deviceLimit),
     ]
   }
 
@@ -58,14 +75,15 @@ package struct Settings: Row {
       return values.contains { $0 == nil } ? nil : .some(values.compactMap { $0 })
     }
     let (routes, dns, search) = (list(IPPrefix.self), list(IPAddress.self), list(DomainName.self))
-    let (mtu, keepalive) = (row.optionalInteger(), row.optionalInteger())
+    let (mtu, keepalive, limit) = (row.optionalInteger(), row.optionalInteger(), row.optionalInteger())
     guard row.isValid, let scope, let routes, let dns, let search, mtu.map({ UInt32(exactly: $0) != nil }) ?? true,
-      keepalive.map({ UInt16(exactly: $0) != nil }) ?? true
+      keepalive.map({ UInt16(exactly: $0) != nil }) ?? true, limit.map(Self.deviceLimits.contains) ?? true
     else { throw RowError(table: Self.table.name, id: id) }
     self.init(
       id: id, scope: scope,
       pushed: PushedSettings(
-        routes: routes, dns: dns, search: search, mtu: mtu.map { UInt32($0) }, keepalive: keepalive.map { UInt16($0) }))
+        routes: routes, dns: dns, search: search, mtu: mtu.map { UInt32($0) }, keepalive: keepalive.map { UInt16($0) }),
+      deviceLimit: limit)
   }
 }
 
@@ -108,7 +126,5 @@ package struct PushedSettings: Hashable, Sendable {
   }
 
   /// One line for each setting. Its digest is the hash by which a client and a gateway compare their settings.
-  package var text: String {
-    entries.map { "\($0.name) \($0.values.isEmpty ? "none" : $0.values.joined(separator: ", "))\n" }.joined()
-  }
+  package var text: String { Settings.text(of: entries) }
 }

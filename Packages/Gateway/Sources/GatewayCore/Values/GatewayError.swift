@@ -2,10 +2,19 @@
 package struct GatewayError: Error, Hashable, Sendable, CustomStringConvertible {
   package let text: String
   package let help: String?
+  package let kind: Kind
 
-  package init(_ text: String, help: String? = nil) {
+  /// The refusals that programs tell apart.
+  package enum Kind: Hashable, Sendable {
+    case request
+    /// The user has as many devices as a user may add.
+    case deviceLimit
+  }
+
+  package init(_ text: String, help: String? = nil, kind: Kind = .request) {
     self.text = text
     self.help = help
+    self.kind = kind
   }
 
   package static func noUser(_ name: GatewayName) -> GatewayError {

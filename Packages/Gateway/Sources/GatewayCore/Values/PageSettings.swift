@@ -8,21 +8,16 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
   package var operators: GatewayName?
   /// Further names of the page, besides the gateway's addresses inside the tunnel.
   package var names: [String]
-  /// The most devices that a user may have before the page refuses another one.
-  package var deviceLimit: Int
 
-  package init(
-    port: UInt16 = 80, administrators: GatewayName? = nil, operators: GatewayName? = nil, names: [String] = [], deviceLimit: Int = 10
-  ) {
+  package init(port: UInt16 = 80, administrators: GatewayName? = nil, operators: GatewayName? = nil, names: [String] = []) {
     self.port = port
     self.administrators = administrators
     self.operators = operators
     self.names = names
-    self.deviceLimit = deviceLimit
   }
 
   package var description: String {
-    "port \(port)\ndevices \(deviceLimit)\n" + (administrators.map { "administrators \($0)\n" } ?? "")
+    "port \(port)\n" + (administrators.map { "administrators \($0)\n" } ?? "")
       + (operators.map { "operators \($0)\n" } ?? "")
       + names.map { "name \($0)\n" }.joined()
   }
@@ -37,15 +32,14 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
       case "port":
         guard let port = UInt16(words[1]), port > 0 else { return nil }
         self.port = port
-      case "devices":
-        guard let limit = Int(words[1]), limit >= 0 else { return nil }
-        deviceLimit = limit
       case "administrators":
         guard let group = GatewayName(words[1]) else { return nil }
         administrators = group
       case "operators":
         guard let group = GatewayName(words[1]) else { return nil }
         operators = group
+      // Written by builds whose page had a limit of its own: another one than the default is to be set anew (`settings set --devices`).
+      case "devices": guard words[1] == "\(Settings.usualDeviceLimit)" else { return nil }
       case "name": names.append(words[1])
       default: return nil
       }
