@@ -20,7 +20,7 @@ import Testing
   }
 
   /// Packets into the link for so many seconds, one a second; those before `dies` have an answer.
-  private func traffic(_ life: WatchedAgent, seconds: Int, answered dies: Int = 0, _ each: (Int) -> Void = { _ in }) {
+  private func exchange(_ life: WatchedAgent, seconds: Int, answered dies: Int = 0, _ each: (Int) -> Void = { _ in }) {
     for second in 1...seconds {
       let count = life.machine.providers.packets["plain"] ?? (0, 0)
       life.machine.providers.packets["plain"] = (count.received + (second <= dies ? 1 : 0), count.sent + 1)
@@ -35,7 +35,7 @@ import Testing
     life.machine.providers.packets["plain"] = (10, 10)
     life.machine.run(for: .seconds(60 + delay))
     var (doubted, failed) = (0, 0)
-    traffic(life, seconds: 60) { second in
+    exchange(life, seconds: 60) { second in
       if doubted == 0, life.states.last == "plain reasserting" { doubted = second }
       if failed == 0, !life.failures.isEmpty { failed = second }
     }
@@ -47,7 +47,7 @@ import Testing
 
   @Test("an answer, no traffic, and what the kernel sends of its own accord are no silence") func answered() throws {
     let life = try life()
-    traffic(life, seconds: 120, answered: 120)
+    exchange(life, seconds: 120, answered: 120)
     life.machine.run(for: .seconds(600))
     for _ in 1...3 {
       life.machine.providers.packets["plain"]?.sent += 2
@@ -55,16 +55,16 @@ import Testing
     }
     life.machine.run(for: .seconds(600))
     #expect(life.failures.isEmpty && life.states.last == "plain connected")
-    traffic(life, seconds: 30)
+    exchange(life, seconds: 30)
     #expect(try life.tunnel("plain").state == "reasserting")
-    traffic(life, seconds: 6, answered: 6)
+    exchange(life, seconds: 6, answered: 6)
     #expect(try life.tunnel("plain").state == "connected" && life.failures.isEmpty)
   }
 
   @Test("a provider that opens its sockets itself is not judged") func own() throws {
     let life = WatchedAgent(InstalledProviderTests.policy(needing: [.device, .tcp, .sockets]), on: Sample.network(Sample.wifi("Cafe")))
     life.start()
-    traffic(life, seconds: 120)
+    exchange(life, seconds: 120)
     #expect(life.failures.isEmpty && life.states.last == "plain connected")
   }
 

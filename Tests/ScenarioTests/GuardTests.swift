@@ -213,7 +213,7 @@ struct GuardTests {
       while :; do wait; done
       SH
       lab=$lab guard -- sh program
-      within 5 eval '[[ $(guards) == 1 ]]'; within 5 pgrep -P $program -x sleep; forget
+      within 5 eval '[[ $(guards) == 1 ]]'; within 5 eval 'pgrep -P "$(pgrep -P $program)" -x sleep'; forget
       "$bin/roamward" plan --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" 2>&1 | sed "s/$program/N/; s|$policies|POLICIES|"
       "$bin/roamward" diff --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" >/dev/null && say "no drift"
       "$bin/roamward" state --state-dir "$scene/state" --json | jq -r '.objects[] | select(.purpose | contains("guard")) | .purpose'
@@ -239,7 +239,7 @@ struct GuardTests {
       seen.lines == [
         "roamward: no tunnels are defined in POLICIES", "nothing to do: the system is in the desired state",
         "note: sh (guard N) blocks all traffic outside of its link, but for its own to every address", "[no drift]",
-        "the programs of a guard (2)", "records a guard, so that it goes on after a crash of the agent",
+        "the programs of a guard (3)", "records a guard, so that it goes on after a crash of the agent",
         "[closed until then: packets 0]", "[nothing left]", "[ended]", "[after cleanup: 0 of many outside]", "0", "[open]", "0",
       ])
   }
@@ -252,7 +252,7 @@ struct GuardTests {
       go cafe
       watch_guard
       start_strays
-      is_program() { [[ $(cat /proc/$program/comm 2>/dev/null) == sleep ]]; }
+      is_program() { pgrep -P $program -x sleep >/dev/null; }
       ROAMWARD_FAULT_LOG=$scene/places start_agent
       # Its start may go on after it answers.
       is_started() { local before; before=$(wc -l <places); sleep 0.3; (($(wc -l <places) == before)); }
@@ -364,9 +364,14 @@ struct GuardTests {
       refuse --endpoint no-such-name.example -- true | sed 's/resolved: .*; write/resolved: X; write/'
       ip netns add other; ip netns exec other "$bin/roamward" guard -- true 2>&1 | sed 's/;.*//' || true
       setpriv --reuid 65534 --clear-groups "$bin/roamward" guard -- true 2>&1 || true
+      # A suspension needs something to suspend.
+      "$bin/roamward" guard -- sleep 600 2>/dev/null & program=$!
+      within 5 eval '[[ $(guards) == 1 ]]'
       roamward release >/dev/null
       refuse -- true
       roamward resume >/dev/null
+      kill $program
+      within 5 nothing_left
       # Somebody is logged in from the internet.
       busybox nc -ll -p 2222 -e cat & listener=$!
       within 5 eval 'ss -Hltn "sport = :2222" | grep -q .'

@@ -34,7 +34,9 @@ enum HarmlessKeys {
   static let named: Set<String> = ["counters", "facts", "links", "networks", "probes", "remembered-probes", "repairs", "states", "tunnels"]
 
   /// Keys whose values are left out: addresses with names and words of people in them, and what a provider asks for.
-  static let leftOut: Set<String> = ["answer", "credentials", "description", "http", "https", "pac", "pin", "prompt", "url"]
+  static let leftOut: Set<String> = [
+    "answer", "credentials", "definition", "description", "http", "https", "pac", "pin", "prompt", "stop", "url",
+  ]
 
   static let commands: Set<String> = ["up", "down", "status", "argv", "exec", "arguments"]
 

@@ -30,7 +30,7 @@ extension PolicyFileSystem {
     if status.kind != .null, status.kind != .regular { throw FileFailure("it is not a regular file") }
     guard requireRootOwnership else { return (bytes, status) }
     if let refusal = status.refusal(of: path, called: "it") { throw refusal }
-    if let refusal = try refusal(ofPath: absolute(path)) { throw refusal }
+    if way != nil, let refusal = try refusal(ofPath: absolute(path)) { throw refusal }
     return (bytes, status)
   }
 }

@@ -7,7 +7,7 @@ extension PolicySet {
   package var neededFacts: Set<FactKind> {
     var needed: Set<FactKind> = [.type, .ssid]
     for key in keys { if let fact = key.kind { needed.insert(fact) } }
-    if asksTheNetwork { needed.insert(.dnsServers) }
+    if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
     if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }) { needed.formUnion([.searchDomains, .dnsServers]) }
     return needed
   }
@@ -42,6 +42,9 @@ extension Condition {
 }
 
 extension ProviderConfiguration {
+  /// Whether addresses of a tunnel are judged when its provider names them.
+  fileprivate var bringsAddresses: Bool { if case .installed = self { true } else { false } }
+
   /// Whether the agent may have to resolve a name for it.
   fileprivate var needsLookup: Bool {
     switch self {
