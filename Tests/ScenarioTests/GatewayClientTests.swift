@@ -235,6 +235,7 @@ struct GatewayClientScenes {
       company_gateway
       company user add asker
       company login pam enable --service roamward >/dev/null
+      company user link asker --pam asker
       go cafe
       client_policy ', username: asker' '' </dev/null
       start_agent
@@ -425,6 +426,7 @@ struct GatewayClientScenes {
       (umask 077; printf 's3cret/+ä\n' >openid-secret)
       company login openid enable --client-id roamward --issuer "$issuer" --authority-file "$PWD/provider/tls.pem" \
         --secret-file "$PWD/openid-secret" >/dev/null
+      company user link alice --openid 1
       on cafe nft 'table inet watch { chain c { type filter hook prerouting priority -300;
         iifname "lan0" ip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 51821 accept;
         iifname "lan0" ip daddr 203.0.113.90 tcp dport != 80 accept;

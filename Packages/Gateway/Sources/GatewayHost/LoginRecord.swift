@@ -48,7 +48,9 @@ struct LoginRecord {
   }
 
   /// Returns what the audit log gets of it.
-  mutating func refuse(_ refusal: LoginRefusal, _ name: String, from source: IPAddress, at now: Int64) -> [AuditEntry.Record] {
+  mutating func refuse(
+    _ refusal: LoginRefusal, _ name: String, from source: IPAddress, _ detail: String, at now: Int64
+  ) -> [AuditEntry.Record] {
     counts.refuse("\(refusal)")
     var records: [AuditEntry.Record] = []
     if now / 60 != noted.minute {
@@ -57,7 +59,8 @@ struct LoginRecord {
     }
     if noted.count < Self.notesInMinute {
       noted.count += 1
-      records.append(.init(actor: "login", verb: "login refused", object: name, detail: "\(refusal), from \(source)"))
+      let detail = ["\(refusal), from \(source)", detail].filter { !$0.isEmpty }.joined(separator: "; ")
+      records.append(.init(actor: "login", verb: "login refused", object: name, detail: detail))
     } else {
       noted.more += 1
     }

@@ -36,6 +36,12 @@ extension LoginService {
     }
   }
 
+  /// For the audit log: an account whose name a user has, who is not linked to it.
+  func pamDetail(_ name: String) -> String {
+    guard let settings = pam.settings, let name = GatewayName(name) else { return "" }
+    return SignInRefusal.notLinked.detail(SignedInPerson(subject: settings.subject(of: name), name: name))
+  }
+
   /// The password is right; whether that person may log in here is decided now, after the same time for every name.
   private func accept(_ name: GatewayName, _ settings: PAMSettings, _ notes: String, _ number: UInt32) {
     let person = SignedInPerson(subject: settings.subject(of: name), name: name)

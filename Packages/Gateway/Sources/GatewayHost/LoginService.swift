@@ -18,14 +18,14 @@ internal import SystemdIO
 final class LoginService {
   static let program = "roamward-gateway-auth"
 
-  private let folder: StateFolder
+  let folder: StateFolder
   private let loop: EventLoop
   private let store: GatewayStore
-  private let log: (String) -> Void
+  let log: (String) -> Void
   /// The directory as the gateway knows it.
   let directory: () -> Directory
   /// Whether the store cannot be read: then every login is refused, with any name.
-  private let isAway: () -> Bool
+  let isAway: () -> Bool
   /// After a change of the store.
   private let changed: () -> Void
   private var process: WorkerProcess?
@@ -38,14 +38,16 @@ final class LoginService {
   private var pause = RestartPause()
   private var restart: EventSource?
   var conversations: [UInt32: Conversation] = [:]
-  private let openID: OpenIDService
-  private var openIDSettings: OpenIDSettings?
-  private var openIDTrouble: String?
+  let openID: OpenIDService
+  var openIDSettings: OpenIDSettings?
+  var openIDTrouble: String?
   let pam: PAMLogins
   /// The failure that was logged last, and its minute: strangers would fill the journal while the provider is away.
-  private var loggedFailure: (text: String, minute: Int64) = ("", 0)
+  var loggedFailure: (text: String, minute: Int64) = ("", 0)
   /// The sign-ins of conversations, by the service's numbers.
-  private var signIns: [UInt32: UInt32] = [:]
+  var signIns: [UInt32: UInt32] = [:]
+  /// The sign-ins of persons who are no users yet, by conversation.
+  var links: [UInt32: UnlinkedSignIn] = [:]
   private var record = LoginRecord()
 
   /// What a conversation has shown of itself.
@@ -89,6 +91,7 @@ final class LoginService {
     conversations = [:]
     record.forgetAll()
     signIns = [:]
+    links = [:]
     openID.stop("logins end")
     pam.stop()
     process?.end()
@@ -128,7 +131,7 @@ final class LoginService {
     restart = try? loop.at(pause.end ?? .now) { [weak self] in self?.start() }
   }
 
-  private func send(_ reply: AuthReply, passing file: FileDescriptor? = nil) {
+  func send(_ reply: AuthReply, passing file: FileDescriptor? = nil) {
     do throws(SystemError) { try process?.send(reply.frame, passing: file) } catch { fail("\(error)") }
   }
 
@@ -160,12 +163,13 @@ final class LoginService {
     case .code(let number, let code): check(code, number)
     case .setPassword(let number, let hash): setPassword(hash, number)
     case .bind(let number, let device, let key, let factors, let source): bind(number, device, key, factors, source)
-    case .note(let refusal, let name, let source): note(refusal, name, source)
+    case .note(let refusal, let name, let source): note(refusal, name, source, refusal == .notLinked ? pamDetail(name) : "")
     case .ended(let number):
       conversations[number] = nil
       record.forget(number)
       if let flow = signIns.removeValue(forKey: number) { openID.cancel(flow) }
       pam.end(number)
+      endLink(number)
     case .signIn(let number, let source): signIn(number, source)
     case .password(let number, let password, let source): check(password: password, number, source)
     case .decoy(let number, let source): checkDecoy(number, source)
@@ -182,8 +186,11 @@ extension LoginService {
     let directory = directory()
     // One name a conversation.
     guard !isAway(), conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
+    let link = links[number]
+    guard link?.person.name ?? name == name else { return answer(number, .unavailable) }
     let ownPassword = directory.user(named: name).flatMap { directory.credential(of: $0.id) }?.password ?? ""
-    if pam.settings != nil, ownPassword.isEmpty {
+    // Whoever links a sign-in proves it by what the gateway itself has.
+    if link == nil, pam.settings != nil, ownPassword.isEmpty {
       return pam.await(name, number) ? send(.remote(number: number)) : answer(number, .unavailable)
     }
     guard let user = directory.user(named: name) else {
@@ -192,7 +199,9 @@ extension LoginService {
     let credential = directory.credential(of: user.id)
     let hash = credential?.password ?? ""
     let account = LoginAccount(user: user.id, questions: questions(of: credential))
-    let refusal: LoginRefusal? = hash.isEmpty ? .noPassword : user.isActive(at: Timestamp.now.seconds) ? nil : .lockedUser
+    let refusal: LoginRefusal? =
+      hash.isEmpty
+      ? .noPassword : link?.refusal == .otherPerson ? .otherPerson : user.isActive(at: Timestamp.now.seconds) ? nil : .lockedUser
     if refusal == nil { conversations[number] = Conversation(account: account) }
     send(.credential(number: number, hash: hash, account: account, refusal: refusal))
   }
@@ -202,7 +211,7 @@ extension LoginService {
     return (credential.codeSecret.isEmpty ? [] : [.code]) + (credential.mustChange ? [.newPassword] : []) + banner
   }
 
-  private var banner: [LoginAccount.Question] { folder.loginBanner().map { [.banner($0)] } ?? [] }
+  var banner: [LoginAccount.Question] { folder.loginBanner().map { [.banner($0)] } ?? [] }
 
   /// Together with what a service has to say to the person, as far as it fits.
   func banner(with notes: String) -> [LoginAccount.Question] {
@@ -216,6 +225,9 @@ extension LoginService {
     guard !isAway(), conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
     guard let token = directory.token(withHash: hash), token.isValid(at: now), directory.users[token.user]?.isActive(at: now) ?? false
     else { return answer(number, .refused(.wrongToken)) }
+    if let link = links[number], link.refusal == .otherPerson || directory.user(named: link.person.name)?.id != token.user {
+      return answer(number, .refused(.wrongToken))
+    }
     let account = LoginAccount(user: token.user, token: token.id, questions: banner)
     conversations[number] = Conversation(account: account)
     answer(number, .account(account))
@@ -260,7 +272,8 @@ extension LoginService {
     let user = directory().users[conversation.account.user]?.name.description ?? ""
     let binding = Administration.Binding(
       user: conversation.account.user, token: conversation.account.token, device: name, publicKey: key,
-      factors: factors.map { "\($0)" }.joined(separator: ","), source: source.description)
+      factors: factors.map { "\($0)" }.joined(separator: ","), source: source.description,
+      person: links[number]?.person)
     let result = change(number, refused: .unbound) { work throws(GatewayError) in
       let device = try work.bind(binding)
       guard var grant = LoginGrant(work.directory, device) else { throw GatewayError.notInitialised }
@@ -271,7 +284,9 @@ extension LoginService {
       return .bound(grant)
     }
     if result == .refused(.deviceLimit) { note(.deviceLimit, user, source) }
-    if case .bound = result { record.accept(number, by: factors, isPlain: conversation.account.questions.isEmpty) }
+    guard case .bound = result else { return }
+    links[number] = nil
+    record.accept(number, by: factors, isPlain: conversation.account.questions.isEmpty)
   }
 
   /// Makes a change, and answers when it is stored. Returns the answer. `refused`: the answer where the request is.
@@ -300,91 +315,10 @@ extension LoginService {
     }
   }
 
-  private func note(_ refusal: LoginRefusal, _ name: String, _ source: IPAddress) {
+  func note(_ refusal: LoginRefusal, _ name: String, _ source: IPAddress, _ detail: String = "") {
     let now = Timestamp.now.seconds
-    let records = record.refuse(refusal, name, from: source, at: now)
+    let records = record.refuse(refusal, name, from: source, detail, at: now)
     if records.isEmpty { return }
     do throws(StoreError) { try store.record(records, at: now) } catch { log("logins: \(error)") }
-  }
-}
-
-// Sign-ins at an OpenID provider.
-extension LoginService {
-  private func refreshOpenID() {
-    var (found, trouble): (OpenIDSettings?, String?)
-    do { found = try folder.openIDSettings() } catch { trouble = "\(error)" }
-    if let trouble, trouble != openIDTrouble { log("logins: \(trouble)") }
-    openIDTrouble = trouble
-    guard found != openIDSettings else { return }
-    openIDSettings = found
-    openID.stop("the settings have changed")
-    offer()
-  }
-
-  private func offer() {
-    send(.offer([.password, .token] + (openIDSettings == nil ? [] : [.openID]), isSlow: pam.settings != nil))
-  }
-
-  private func signIn(_ number: UInt32, _ source: IPAddress) {
-    guard !isAway(), let settings = openIDSettings, conversations[number] == nil, signIns[number] == nil,
-      conversations.count <= LoginDesk.capacity
-    else { return answer(number, .unavailable) }
-    let flow = openID.begin(settings) { [weak self] in self?.take($0, settings, number, source) }
-    guard let flow else { return answer(number, .busy) }
-    signIns[number] = flow
-  }
-
-  private func take(_ report: OpenIDReport, _ settings: OpenIDSettings, _ number: UInt32, _ source: IPAddress) {
-    if case .page(_, let page) = report { return answer(number, .visit(page)) }
-    guard signIns.removeValue(forKey: number) != nil else { return }
-    switch report {
-    case .identity(_, let identity): accept(identity, settings, number, source)
-    case .denied:
-      note(.denied, "", source)
-      answer(number, .refused(.denied))
-    case .expired: answer(number, .expired)
-    case .failed(_, let text):
-      logFailure(text)
-      answer(number, .unavailable)
-    case .hello, .page, .checked: answer(number, .unavailable)
-    }
-  }
-
-  func logFailure(_ text: String) {
-    let failure = (text: text, minute: Timestamp.now.seconds / 60)
-    if failure != loggedFailure { log("logins: \(text)") }
-    loggedFailure = failure
-  }
-
-  /// Who is signed in at the provider is known; whether that person may log in here is decided now.
-  private func accept(_ identity: OpenIDIdentity, _ settings: OpenIDSettings, _ number: UInt32, _ source: IPAddress) {
-    func refuse(_ refusal: LoginRefusal) {
-      note(refusal, identity.name, source)
-      answer(number, .refused(refusal))
-    }
-    guard let name = GatewayName(identity.name) else { return refuse(.unknownName) }
-    let groups = settings.groups.enumerated().map { ($0.element.group, identity.groups.contains(UInt8(clamping: $0.offset))) }
-    let person = SignedInPerson(
-      subject: "\(settings.issuer) \(identity.subject)", name: name, groups: Dictionary(groups) { first, _ in first })
-    if let refusal = directory().refusal(of: person, creating: settings.createsUsers, at: Timestamp.now.seconds) {
-      return refuse(LoginRefusal(refusal))
-    }
-    let banner = banner
-    change(number, refused: .refused(.unknownName)) { work throws(GatewayError) in
-      let user = try work.signIn(person, creating: settings.createsUsers)
-      // The provider stands for the password, and not for a code that an administrator has asked for here.
-      let hasCode = work.directory.credential(of: user.id)?.codeSecret.isEmpty == false
-      return .account(LoginAccount(user: user.id, questions: (hasCode ? [.code] : []) + banner))
-    }
-  }
-}
-
-extension LoginRefusal {
-  init(_ refusal: SignInRefusal) {
-    switch refusal {
-    case .unknownName: self = .unknownName
-    case .lockedUser: self = .lockedUser
-    case .otherPerson: self = .otherPerson
-    }
   }
 }

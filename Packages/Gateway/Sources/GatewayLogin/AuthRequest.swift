@@ -144,6 +144,7 @@ package enum AuthReply: Hashable, Sendable {
     case .busy: return LoginFrame(10, number, [])
     case .visit(let page): return LoginFrame(12, number, GatewayMessage.visit(page).frame.bytes)
     case .expired: return LoginFrame(13, number, [])
+    case .link(let name): return LoginFrame(17, number, name)
     case .prompt(let text, let echo): return LoginFrame(16, number, GatewayMessage.prompt(text: text, echo: echo).frame.bytes)
     }
   }
@@ -191,6 +192,7 @@ package enum AuthReply: Hashable, Sendable {
       let body = try frame.value(2, 3...LoginFrame.limit + 2).dropFirst(2)
       guard case .prompt(let text, let echo) = try GatewayMessage(LoginFrame(body: body)) else { throw .field }
       return .prompt(text: text, echo: echo)
+    case 17: return .link(name: try frame.name(2).description)
     default: throw .kind
     }
   }

@@ -35,26 +35,6 @@ package struct LoginAccount: Hashable, Sendable {
   }
 }
 
-/// The reason of a refusal, for the audit log alone.
-package enum LoginRefusal: UInt8, Hashable, Sendable, CaseIterable {
-  case unknownName = 1
-  case wrongPassword = 2
-  case lockedUser = 3
-  case noPassword = 4
-  case wrongCode = 5
-  case wrongToken = 6
-  /// The person said no at the OpenID provider.
-  case denied = 7
-  /// The name belongs to another person at the OpenID provider, or is checked by another service.
-  case otherPerson = 8
-  /// The account has ended at the service that checks passwords, or may not be used now.
-  case expiredAccount = 9
-  /// The password has to be changed there first.
-  case expiredPassword = 10
-  /// The user has as many devices as a user may add.
-  case deviceLimit = 11
-}
-
 /// What a conversation asks of the program around it.
 package enum LoginEffect: Hashable, Sendable {
   case send(GatewayMessage)
@@ -84,6 +64,8 @@ package enum LoginAnswer: Hashable, Sendable {
   case account(LoginAccount)
   /// The page for the person.
   case visit(SignInPage)
+  /// The person at the OpenID provider is no user yet. Who proves to be the user of this name is linked to it.
+  case link(name: String)
   /// The service that checks the password has a question.
   case prompt(text: String, echo: Bool)
   /// The person took too long at the OpenID provider.
@@ -129,10 +111,12 @@ package struct LoginConversation: Sendable {
     case checkingPassword(PasswordCheck)
     /// The service that checks the password has asked something.
     case prompting(PasswordCheck)
-    case checkingToken(LoginHello, since: Moment)
+    case checkingToken(LoginHello, factors: [LoginMethod], since: Moment)
     /// The OpenID provider is asked for a code; then the person is with it.
     case awaitingPage(LoginHello)
     case visiting(LoginHello)
+    /// The person is asked for a password or a token of the user of this name.
+    case linking(LoginHello, name: String)
     case asking(Session)
     case checkingCode(Session, since: Moment)
     case settingPassword(Session)
@@ -159,7 +143,7 @@ package struct LoginConversation: Sendable {
   }
 
   var state = State.greeting
-  private var limit: Moment
+  var limit: Moment
   let address: IPAddress
   /// The methods to begin with.
   private let offers: [LoginMethod]
@@ -179,7 +163,7 @@ package struct LoginConversation: Sendable {
   package var isWaiting: Bool {
     switch state {
     case .checkingPassword, .checkingToken, .awaitingPage, .visiting, .checkingCode, .settingPassword, .binding: true
-    case .greeting, .identifying, .prompting, .asking, .held, .closed: false
+    case .greeting, .identifying, .linking, .prompting, .asking, .held, .closed: false
     }
   }
 
@@ -207,8 +191,9 @@ extension LoginConversation {
       return [.checkPassword(name: GatewayName(user), password: password)]
     case (.identifying(let hello), .token(let token)):
       if let wait = limits.begin(nil, from: address, at: now) { return pause(wait, at: now) }
-      state = .checkingToken(hello, since: now)
+      state = .checkingToken(hello, factors: [.token], since: now)
       return [.checkToken(token)]
+    case (.linking(let hello, let name), .answer(.prompt, let proof)): return link(name, by: proof, hello, &limits, at: now)
     case (.identifying(let hello), .begin(.openID)) where offers.contains(.openID):
       if let wait = limits.begin(nil, from: address, at: now) { return pause(wait, at: now) }
       state = .awaitingPage(hello)
@@ -260,9 +245,9 @@ extension LoginConversation {
   package mutating func receive(_ answer: LoginAnswer, _ limits: inout LoginLimits, at now: Moment) -> [LoginEffect] {
     switch (state, answer) {
     case (.checkingPassword(let check), _): return receive(answer, of: check, &limits, at: now)
-    case (.checkingToken(let hello, let since), .account(let account)):
+    case (.checkingToken(let hello, let factors, let since), .account(let account)):
       limits.succeed(nil, from: address, at: now)
-      return identified(Session(hello: hello, account: account, name: nil, factors: [.token]), since: since, at: now)
+      return identified(Session(hello: hello, account: account, name: nil, factors: factors), since: since, at: now)
     case (.awaitingPage(let hello), .visit(let page)):
       state = .visiting(hello)
       limit = now + .seconds(Int64(page.seconds)) + Self.providerPatience
@@ -270,10 +255,11 @@ extension LoginConversation {
     case (.visiting(let hello), .account(let account)):
       limits.succeed(nil, from: address, at: now)
       return identified(Session(hello: hello, account: account, name: nil, factors: [.openID]), since: now, at: now)
+    case (.visiting(let hello), .link(let name)): return askForLink(name, hello, at: now)
     // The gateway has noted it: it knows the name.
     case (.visiting, .refused): return hold(.failed(.wrong, retryAfter: 0), now, now, .close)
     case (.visiting, .expired): return fail(.timeout)
-    case (.checkingToken(_, let since), .refused(let refusal)): return refuse(refusal, "", since: since, at: now)
+    case (.checkingToken(_, _, let since), .refused(let refusal)): return refuse(refusal, "", since: since, at: now)
     case (.checkingCode(let session, let since), .refused(let refusal)):
       return refuse(refusal, session.name ?? "", since: since, at: now)
     case (.checkingCode(var session, let since), .accepted):
@@ -358,7 +344,7 @@ extension LoginConversation {
   }
 
   /// Not noted: the failures before it are, and further attempts would fill the audit log.
-  private mutating func pause(_ wait: UInt16, at now: Moment) -> [LoginEffect] {
+  mutating func pause(_ wait: UInt16, at now: Moment) -> [LoginEffect] {
     hold(.failed(.later, retryAfter: wait), now, now, .close)
   }
 

@@ -40,6 +40,9 @@ package struct OpenIDSettings: Hashable, Sendable {
     self.issuer = issuer
     self.clientID = clientID
   }
+
+  /// The text in the row of a user who is linked to a person of this provider.
+  package func subject(of person: String) -> String { "\(issuer) \(person)" }
 }
 
 // The file.

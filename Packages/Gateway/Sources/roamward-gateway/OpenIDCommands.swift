@@ -40,7 +40,7 @@ struct OpenID: ParsableCommand {
     @Option(help: ArgumentHelp("A group whose members the provider decides on.", valueName: "group=value")) var group: [MappingArgument] =
       []
     @Option(help: "A scope to ask for, beside openid.") var scope = ["profile"]
-    @Flag(help: "Add users at their first login.") var createUsers = false
+    @Flag(help: "Add users at their first login, under names that are free.") var createUsers = false
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -86,15 +86,52 @@ struct OpenID: ParsableCommand {
   }
 }
 
+struct UserLink: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "link", abstract: "Link a user to a person elsewhere.",
+    discussion: """
+      A person of the OpenID provider, or the owner of an account that PAM checks, logs in as this user from then on. The same name is no \
+      link: people choose it. `audit tail` has the command for a person who was refused; run it if you know that this is the user.
+      """)
+  @Argument(help: "The name.") var name: GatewayName
+  @Option(help: ArgumentHelp("The person at the OpenID provider: `sub`.", valueName: "subject")) var openid: String?
+  @Option(help: ArgumentHelp("The account that PAM checks.", valueName: "account")) var pam: GatewayName?
+  @OptionGroup var state: StateOptions
+
+  func validate() throws {
+    if (openid == nil) == (pam == nil) { throw ValidationError("give one of --openid and --pam") }
+    if let openid, !(1...255).contains(openid.utf8.count) { throw ValidationError("--openid: use 1 to 255 characters") }
+  }
+
+  func run() throws {
+    let subject = try subject()
+    try state.change { work throws(GatewayError) in try work.link(name, to: subject) }
+    let directory = try state.directory(.users([name]))
+    if pam != nil, let user = directory.user(named: name), directory.credential(of: user.id)?.password.isEmpty == false {
+      write("note  \(name) has a password here, which alone counts\n  help: roamward-gateway user password \(name) --remove\n")
+    }
+  }
+
+  private func subject() throws -> String {
+    if let openid {
+      guard let settings = try state.folder.openIDSettings() else {
+        throw Failure.refused("there is no OpenID provider\n  help: `roamward-gateway login openid enable` sets one")
+      }
+      return settings.subject(of: openid)
+    }
+    guard let settings = try state.folder.pamSettings(), let pam else {
+      throw Failure.refused("PAM checks no passwords\n  help: `roamward-gateway login pam enable` sets a service")
+    }
+    return settings.subject(of: pam)
+  }
+}
+
 struct UserIdentity: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "identity", abstract: "Show or forget which person elsewhere a user is.",
-    discussion: """
-      The first person who logs in under the name becomes the user: at an OpenID provider, or with a password that PAM checks. No other \
-      person can log in under it.
-      """)
+    discussion: "No other person of an OpenID provider or of PAM can log in as the user. `user link` links another one.")
   @Argument(help: "The name.") var name: GatewayName
-  @Flag(help: "Forget the person.") var remove = false
+  @Flag(help: "Forget the person, who cannot log in any more.") var remove = false
   @OptionGroup var state: StateOptions
 
   func run() throws {
@@ -105,6 +142,6 @@ struct UserIdentity: ParsableCommand {
     guard let user = try state.directory().user(named: name) else {
       throw GatewayError.noUser(name)
     }
-    write("\(user.subject ?? "no person has logged in at an OpenID provider or by PAM as \(name)")\n")
+    write("\(user.subject ?? "\(name) is linked to no person of an OpenID provider or of PAM")\n")
   }
 }

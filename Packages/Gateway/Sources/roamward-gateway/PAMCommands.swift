@@ -18,7 +18,7 @@ struct PAM: ParsableCommand {
         again, it replaces all settings. `roamward-gateway doctor` asks the service whether it works.
         """)
     @Option(help: ArgumentHelp("The service: a file in /etc/pam.d.", valueName: "name")) var service: String
-    @Flag(help: "Add users at their first login.") var createUsers = false
+    @Flag(help: "Add users at their first login, under names that are free.") var createUsers = false
     @Option(help: "Seconds that a check may take, 1 to 15.") var timeout = 15
     @OptionGroup var state: StateOptions
 

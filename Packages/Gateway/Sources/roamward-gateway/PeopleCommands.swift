@@ -10,7 +10,8 @@ struct Users: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "user", abstract: "Manage users.",
     subcommands: [
-      Add.self, Remove.self, Lock.self, Unlock.self, UserPassword.self, UserTOTP.self, UserRecovery.self, UserIdentity.self, Show.self,
+      Add.self, Remove.self, Lock.self, Unlock.self, UserPassword.self, UserTOTP.self, UserRecovery.self, UserLink.self, UserIdentity.self,
+      Show.self,
       List.self,
     ],
     defaultSubcommand: List.self)

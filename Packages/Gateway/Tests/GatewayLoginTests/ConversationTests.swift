@@ -316,6 +316,7 @@ import Testing
     if random.chance(0.05) { return random.chance(0.5) ? .unavailable : .busy }
     switch effect {
     case .signIn where random.chance(0.3): return .visit(page)
+    case .signIn where random.chance(0.2): return .link(name: "alice")
     case .checkDecoy where random.chance(0.3), .checkPassword where random.chance(0.2), .answerPrompt where random.chance(0.3):
       return .prompt(text: "Code?", echo: false)
     case .checkPassword, .checkDecoy, .answerPrompt, .checkToken, .signIn:

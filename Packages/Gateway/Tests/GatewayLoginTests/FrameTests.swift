@@ -111,7 +111,7 @@ import Testing
       .offer([.password, .openID], isSlow: false), .offer([.password], isSlow: true), .remote(number: 2),
       .answer(number: 1, .prompt(text: "Token?", echo: true)), .answer(number: 1, .prompt(text: "", echo: false)),
       .answer(number: 1, .visit(page)),
-      .answer(number: 1, .expired),
+      .answer(number: 1, .expired), .answer(number: 1, .link(name: "alice")), .answer(number: 1, .refused(.notLinked)),
     ]
     for reply in replies { #expect(try AuthReply(LoginFrame(body: reply.frame.bytes.dropFirst(2))) == reply) }
   }

@@ -90,6 +90,7 @@ gateway access allow web --from everybody --to 203.0.113.0/24
 gateway login enable >/dev/null
 pin=$(gateway login show | sed 's/.*pin //')
 gateway login pam enable --service roamward --timeout 8
+for name in alice bob carol; do gateway user link "$name" --pam "$name"; done
 (exec "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >serve.log 2>&1 &
 serving=$!
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
@@ -165,6 +166,7 @@ chmod 644 /etc/pam.d/elsewhere
 grep -q 'pam: /etc/pam.d/elsewhere:1: modules can read no file such as /var/radius.conf' mistake.out || fail 'the file is not told'
 gateway user identity alice --remove
 gateway login pam enable --service radius --create-users --timeout 8
+gateway user link alice --pam alice
 until_so 'the doctor finds nothing with RADIUS' gateway doctor
 until_so 'the gateway asks RADIUS' bash -c "python3 '$LOGIN' 127.0.0.1 51820 '$pin' \"\$(head -c 32 /dev/urandom | base64)\" laptop erin right-erin | grep -q '^83 '"
 logins radius alice=right-alice=in alice=wrong=wrong dave=right-dave=wrong bob=right-bob=wrong own=own-password=in

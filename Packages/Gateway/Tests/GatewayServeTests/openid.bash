@@ -14,9 +14,9 @@ visit() { # PATH: what the person does at the provider
   curl --silent --fail --cacert provider/tls.pem "$issuer/$1" >/dev/null || fail "the provider does not take $1"
 }
 # Begins a login with a new key; $code is then the person's.
-begin() { # DEVICE
+begin() { # DEVICE [ANSWER...]
   : >"$1.out"
-  python3 "$LOGIN" 127.0.0.1 51820 "$pin" "$(key)" "$1" openid - >"$1.out" 2>&1 &
+  python3 "$LOGIN" 127.0.0.1 51820 "$pin" "$(key)" "$1" openid - "${@:2}" >"$1.out" 2>&1 &
   until_so 'the gateway shows a page' grep -q "^82 1=b'.x06'" "$1.out"
   code=$(sed -n "s/^82 .* 4=b'\([A-Z-]*\)' .*/\1/p" "$1.out")
   [[ $code == ????-???? ]] || fail "no code"
@@ -67,23 +67,58 @@ enable --issuer "$issuer" --secret-file /run/work/secret --group 'staff=Engineer
 gateway doctor >doctor.out || fail "the doctor"
 gateway login openid show | found '^group admins VPN admins$' || fail "$(gateway login openid show)"
 
-# A person signs in: the key is bound, the groups are the provider's.
-begin laptop
+# A name that a person has chosen at the provider makes nobody the user of this name, whatever the provider says of groups: neither with a
+# guess, nor with another user's token. The audit log has the cure.
+gateway user password alice <<<'correct horse'
+gateway peer add alice/desk >/dev/null
+shown=$(gateway user show alice)
+begin stranger 'a guess'
+visit "approve?code=$code&sub=666&name=alice&groups=Engineering"
+is_wrong stranger
+begin stranger "$(gateway token create bob)"
+visit "approve?code=$code&sub=666&name=alice&groups=Engineering"
+is_wrong stranger
+[[ $(gateway user show alice) == "$shown" && $(gateway device list | wc -l) == 1 ]] || fail "the stranger changes alice: $(gateway user show alice)"
+gateway user identity alice | found -x 'alice is linked to no person of an OpenID provider or of PAM' || fail "identity: $(gateway user identity alice)"
+! gateway access check alice 203.0.113.1:443 >/dev/null || fail 'the stranger puts alice into a group'
+gateway audit tail | found "login refused alice  (notLinked, from 127.0.0.1; user alice exists and is not linked to $issuer 666; .*\`roamward-gateway user link alice --openid=666\`)" ||
+  fail "the audit log: $(gateway audit tail)"
+
+# A person who signs in, and has the user's password: the key is bound, the groups are the provider's.
+begin laptop 'correct horse'
 worker=$(pgrep -P "$serving" -f 'roamward-gateway-oidc --at-work') || fail 'no process for the provider'
 grep -q '^CapEff:\s*0000000000000000$' "/proc/$worker/status" || fail 'it has capabilities'
 grep -q '^Seccomp:\s*2$' "/proc/$worker/status" || fail 'it has no filter of system calls'
 visit "approve?code=$code&sub=1&name=Alice&groups=Engineering,Sales"
 until_so 'the login ends' grep -q "^83 1=b'alice' 2=b'laptop'" laptop.out
-gateway sessions | found 'alice/laptop .* by openID from 127.0.0.1' || fail "sessions: $(gateway sessions)"
+grep -q "^82 1=b'.x07' 2=b'Your sign-in is linked to no user of the gateway" laptop.out || fail "the question: $(<laptop.out)"
+gateway sessions | found 'alice/laptop .* by openID,password from 127.0.0.1' || fail "sessions: $(gateway sessions)"
+gateway audit tail | found "login  user link alice  ($issuer 1, by openID,password)" || fail "the audit log: $(gateway audit tail)"
 gateway access check alice 203.0.113.1:443 >/dev/null || fail 'the provider put nobody into a group'
 gateway group list | found 'admins.*alice' && fail 'the provider took nobody out of a group'
 gateway user identity alice | found -x "$issuer 1" || fail "identity: $(gateway user identity alice)"
 
+# The next time nothing is asked. A token of the user links as well, and so does an administrator.
+begin tablet
+visit "approve?code=$code&sub=1&name=Alice&groups=Engineering,Sales"
+until_so 'the login ends' grep -q "^83 1=b'alice' 2=b'tablet'" tablet.out
+! grep -q "^82 1=b'.x07'" tablet.out || fail 'a linked person is asked'
+begin bobs "$(gateway token create bob)"
+visit "approve?code=$code&sub=4&name=bob"
+until_so 'the login ends' grep -q "^83 1=b'bob' 2=b'bobs'" bobs.out
+gateway user add dave
+! gateway user link dave --openid 1 2>mistake.out || fail 'a person is linked twice'
+grep -q 'this person is user alice' mistake.out || fail "a person is linked twice: $(<mistake.out)"
+gateway user link dave --openid 7
+begin daves
+visit "approve?code=$code&sub=7&name=another.name"
+until_so 'the login ends' grep -q "^83 1=b'dave' 2=b'daves'" daves.out
+
 # Who may not log in here looks the same, whatever the reason; the audit log has it.
-begin second
+begin second 'correct horse'
 visit "approve?code=$code&sub=2&name=alice"
 is_wrong second
-begin third
+begin third none
 visit "approve?code=$code&sub=3&name=nobody"
 is_wrong third
 gateway user lock bob

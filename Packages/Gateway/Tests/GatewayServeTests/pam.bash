@@ -51,6 +51,22 @@ capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$UNIT" | tr '[:upper:]' '[
 serving=$!
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
 enable --service roamward
+# The right password of an account makes nobody the user of its name. The audit log has the command that does.
+gateway peer add alice/desk >/dev/null
+gateway access allow web --from everybody --to 203.0.113.0/24
+shown=$(gateway user show alice)
+is_stranger() {
+  SOURCE=127.0.2.1 login alice right >stranger.out
+  grep -qF "$wrong" stranger.out && gateway audit tail | found notLinked
+}
+until_so 'an account is refused' is_stranger
+[[ $(gateway user show alice) == "$shown" ]] || fail "the account changes alice: $(gateway user show alice)"
+gateway audit tail | found "login refused alice  (notLinked, .* is not linked to pam roamward alice; .*roamward-gateway user link alice --pam=alice" ||
+  fail "the audit log: $(gateway audit tail)"
+for name in alice asker away crash endless escape expired hang informed locked noise renew rename; do gateway user link "$name" --pam "$name"; done
+gateway user link own --pam own >own.out
+grep -q 'own has a password here, which alone counts' own.out || fail "a link without effect is not told: $(<own.out)"
+gateway user identity own --remove
 gateway login pam show | found '^service roamward$' || fail "$(gateway login pam show)"
 gateway doctor >doctor.out || fail 'the doctor finds something'
 # The doctor sees what has changed since.

@@ -110,7 +110,10 @@ import Testing
     try engine.run("UPDATE meta SET value = 2 WHERE name = 'schema'", [])
     let store = try GatewayStore(try database.open())
     let person = SignedInPerson(subject: "https://login.example.com 1", name: try name("alice"))
-    try store.change(as: "login", at: 101) { work throws(GatewayError) in _ = try work.signIn(person, creating: false) }
+    try store.change(as: "login", at: 101) { work throws(GatewayError) in
+      try work.link(person.name, to: person.subject)
+      _ = try work.signIn(person, creating: false)
+    }
     let directory = try GatewayStore(try database.open(), viewpoint: own).load().directory
     #expect(directory.site?.name.description == "main" && directory.pools.values.map(\.site) == [directory.site?.id])
     let users = directory.users.values

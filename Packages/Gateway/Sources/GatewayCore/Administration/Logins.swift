@@ -105,8 +105,14 @@ extension Administration {
     package var publicKey: WireGuardKey
     package var factors: String
     package var source: String
+    /// The person of an OpenID provider whom this login links to the user; `nil`: it links nobody.
+    package var person: SignedInPerson?
 
-    package init(user: Int64, token: Int64? = nil, device: GatewayName, publicKey: WireGuardKey, factors: String, source: String) {
+    package init(
+      user: Int64, token: Int64? = nil, device: GatewayName, publicKey: WireGuardKey, factors: String, source: String,
+      person: SignedInPerson? = nil
+    ) {
+      self.person = person
       self.user = user
       self.token = token
       self.device = device
@@ -133,6 +139,10 @@ extension Administration {
       guard var token = directory.tokens[id], token.user == user.id, token.isValid(at: now) else { throw GatewayError.loginEnded }
       token.uses -= 1
       if token.uses > 0 { put(.token(token)) } else { remove(.tokens, id) }
+    }
+    if let person = binding.person {
+      try link(user.name, to: person.subject, by: binding.factors)
+      _ = try signIn(person, creating: false)
     }
     let path = DevicePath(user: user.name, device: binding.device)
     if directory.device(at: path) == nil {

@@ -6,8 +6,7 @@ package struct User: Row {
   package var isLocked: Bool
   /// The end of the account, in seconds since 1970; `nil`: none.
   package var until: Int64?
-  /// Who has this name elsewhere: at an OpenID provider `ISSUER SUBJECT`, by PAM `pam SERVICE NAME`; `nil`: no one has logged in there
-  /// under it.
+  /// The person elsewhere who logs in as this user: at an OpenID provider `ISSUER SUBJECT`, by PAM `pam SERVICE NAME`; `nil`: nobody does.
   package var subject: String?
 
   package init(id: Int64, name: GatewayName, isLocked: Bool = false, until: Int64? = nil, subject: String? = nil) {
