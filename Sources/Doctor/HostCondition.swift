@@ -4,8 +4,10 @@ import RoamwardCore
 
 /// The results of an examination of a host, which the doctor evaluates. They are pure values, so that tests can construct a host.
 package struct HostCondition: Equatable, Sendable {
-  /// The examination runs as root and may read everything.
-  package var isRoot = true
+  /// The names of checks that could not look at what they need, because the user is not root.
+  package var unseen: Set<String> = []
+  /// Files of policies, and other places, that could not be looked at for the same reason.
+  package var unread: [String] = []
   package var kernel = KernelCondition()
   package var networkd: NetworkdCondition?
   package var resolvConf = ResolvConfCondition.file(isImmutable: false)

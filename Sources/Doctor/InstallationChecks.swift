@@ -74,8 +74,5 @@ extension HostCheck {
           cure: "synchronize the clock: apt install systemd-timesyncd")
       ]
     },
-    HostCheck("root", "all checks could run") { host, _ in
-      host.isRoot ? [] : [HostFinding("root", .hint, "some checks could not run without root", cure: "sudo roamward doctor")]
-    },
   ]
 }

@@ -6,6 +6,16 @@ extension HostCheck {
   /// All checks, in the order of the output.
   package static let all: [HostCheck] = kernelChecks + neighbourChecks + nameChecks + installationChecks + tunnelChecks
 
+  /// The names of the checks that look into the files that tunnels' providers name.
+  package static let ofTunnelFiles: Set = [
+    "ipv6", "rp-filter", "same-tunnel", "resolv-conf", "containers", "own-servers", "browsers", "not-acted-on", "mark", "probe-helper",
+  ]
+
+  /// The names of the checks that look at policies.
+  package static let ofPolicies = Set(all.map(\.name)).subtracting(ofHost)
+
+  private static let ofHost: Set = ["guards", "agent"]
+
   /// Checks of the kernel's features for tunnels.
   private static let kernelChecks = [
     HostCheck("wireguard", "WireGuard tunnels can run") { host, policies in
@@ -24,7 +34,7 @@ extension HostCheck {
     },
     HostCheck("engine-user", "the WireGuard engine has a user of its own") { host, policies in
       let isUsed = policies.enabled.contains { if case .wireGuard = $0.provider { true } else { false } }
-      guard isUsed, host.isRoot, host.kernel.isWireGuardUserspace, !host.kernel.hasEngineUser else { return [] }
+      guard isUsed, host.kernel.isWireGuardUserspace, !host.kernel.hasEngineUser else { return [] }
       return [
         HostFinding(
           "engine-user", .risk,
@@ -73,7 +83,7 @@ extension HostCheck {
       guard host.kernel.isIPv6Disabled else { return [] }
       let names = policies.enabled.filter { tunnel in
         guard case .wireGuard(let provider) = tunnel.provider else { return false }
-        return provider.configuration.addresses.contains { $0.address.family == .v6 }
+        return provider.configuration?.addresses.contains { $0.address.family == .v6 } ?? false
       }.map(\.name)
       guard !names.isEmpty else { return [] }
       return [

@@ -23,8 +23,8 @@ extension HostCheck {
     },
     HostCheck("same-tunnel", "no other program brings up the same tunnels") { host, policies in
       policies.enabled.flatMap { tunnel -> [HostFinding] in
-        guard case .wireGuard(let provider) = tunnel.provider else { return [] }
-        return host.otherTunnels.filter { $0.publicKey == provider.configuration.publicKey }.map { other in
+        guard case .wireGuard(let provider) = tunnel.provider, let configuration = provider.configuration else { return [] }
+        return host.otherTunnels.filter { $0.publicKey == configuration.publicKey }.map { other in
           let (who, cure) =
             switch other.owner {
             case .unit(let unit): (unit, "systemctl disable --now \(unit)")

@@ -51,7 +51,10 @@ enum ResolvConfPlace {
   /// an absent one needs a writable folder.
   static func obstacle(at path: String, isAbsent: Bool) -> String? {
     let place = isAbsent ? folder(of: path) : path
-    return access(place, W_OK) == 0 ? nil : SystemError.last("write \(place)").description
+    if access(place, W_OK) == 0 { return nil }
+    let error = SystemError.last("write \(place)")
+    // The agent is root; what an ordinary user may not write says nothing of it.
+    return error.code == EACCES && geteuid() != 0 ? nil : error.description
   }
 
   /// The program that manages the target of a link, as far as the path shows.

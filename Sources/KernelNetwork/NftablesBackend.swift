@@ -27,6 +27,8 @@ package final class NftablesBackend {
   }
 
   private let context: OpaquePointer
+  /// Whether the kernel lets this user ask it for tables. libnftables would tell the terminal.
+  private let isDenied: Bool
   /// `nil`: rulesets have no numbers here.
   private let numbers: RulesetNumbers?
   /// Whether the kernel takes both tables of the kill switch in one transaction; `nil`: not tried yet.
@@ -46,19 +48,23 @@ package final class NftablesBackend {
     var reason: UnsafePointer<CChar>?
     guard let context = cnft_new(&reason) else { throw NftablesError(reason.map { String(cString: $0) } ?? "") }
     self.context = context
+    isDenied = Self.answer(to: FirewallTable.kernelName) == EPERM
     numbers = try? RulesetNumbers()
   }
 
   deinit { cnft_free(context) }
 
   /// Whether the kernel says that there is no table of this name. Loads no library; false if the kernel gives no clear answer.
-  package static func isSurelyAbsent(_ table: String = FirewallTable.kernelName) -> Bool {
+  package static func isSurelyAbsent(_ table: String = FirewallTable.kernelName) -> Bool { answer(to: table) == ENOENT }
+
+  /// The kernel's error if it is asked for a table; 0: there is one.
+  static func answer(to table: String) -> Int32 {
     do throws(NetlinkError) {
       let socket = try NetlinkSocket(.netfilter, receiveBuffer: 1 << 16)
       try socket.request("look for our firewall table") { $0.getTable(named: table, sequence: $1, flags: $2) }
-      return false
+      return 0
     } catch {
-      return error.code == ENOENT
+      return error.code
     }
   }
 
@@ -98,6 +104,7 @@ package final class NftablesBackend {
   private static func isOfRuleset(_ text: String) -> Bool { !text.contains("cgroupv2") }
 
   private func examine(_ known: Known, trusting: Bool) -> (observed: ObservedFirewall, text: String) {
+    if isDenied { return (.denied, "") }
     let text: String
     do {
       text = try list(known)
@@ -208,6 +215,7 @@ package final class NftablesBackend {
   }
 
   private func run(_ commands: String) throws(NftablesError) -> String {
+    if isDenied { throw .denied }
     commandCount += 1
     let status = cnft_run(context, commands)
     // Reading them also empties them for the next command.
@@ -233,6 +241,9 @@ package struct NftablesError: Error, Equatable, Sendable, CustomStringConvertibl
   package let text: String
 
   init(_ text: String) { self.text = text }
+
+  /// The error of a user who may not ask.
+  static let denied = NftablesError("Operation not permitted")
 
   /// Whether the table does not exist.
   var isMissing: Bool { text.contains("No such file or directory") }

@@ -118,7 +118,7 @@ package struct NetworkText: Equatable, Sendable {
 
   /// The file as it would be read; other files that it names are those on disk.
   private static func read(_ path: String, _ text: String) -> LoadedPolicies {
-    loadPolicies(layers: [path], files: .linux.with([path: Array(text.utf8)]), requireRootOwnership: false)
+    loadPolicies(layers: [path], files: .person.with([path: Array(text.utf8)]), requireRootOwnership: false)
   }
 }
 

@@ -7,8 +7,10 @@ package struct PolicyListing: Equatable, Sendable {
   package enum State: String, Equatable, Sendable {
     /// Its policies are in force.
     case inForce = "in-force"
-    /// The file has errors, or cannot be read. An agent keeps the last known good version in force.
+    /// The file has errors. An agent keeps the last known good version in force.
     case broken
+    /// This user may not read it. The agent does.
+    case unread
     /// A file of the same name in a later layer replaces it.
     case masked
     /// It is empty, and masks files of its name.
@@ -33,7 +35,7 @@ package struct PolicyListing: Equatable, Sendable {
     var files = loaded.files.map { path in
       let errors = loaded.diagnostics.filter { $0.severity == .error && $0.location.file == path }
       return File(
-        path: path, state: errors.isEmpty ? .inForce : .broken,
+        path: path, state: loaded.unreadPolicies.contains(path) ? .unread : errors.isEmpty ? .inForce : .broken,
         tunnels: loaded.policies.tunnels.filter { $0.location.file == path }.map(\.name),
         networks: loaded.policies.networks.filter { $0.location.file == path }.map(\.name),
         errors: errors.map { "line \($0.location.line): \($0.message)" })
@@ -74,6 +76,7 @@ package struct PolicyListing: Equatable, Sendable {
         }
         if file.state == .broken { parts.append("errors") }
         if parts.isEmpty { parts.append("nothing") }
+      case .unread: parts.append("cannot be looked at as this user")
       case .masked: parts.append("masked by \(file.maskedBy ?? "")")
       case .mask: parts.append("empty: masks files of its name")
       }

@@ -4,6 +4,13 @@ extension PolicyFileSystem {
   /// The files of this machine. A fifo or device in a policy folder never blocks and is never read.
   package static let linux = linux { wallClock() }
 
+  /// The same for a person who asks, and who may be no root: the agent reads what this user may not.
+  package static var person: PolicyFileSystem {
+    var files = linux
+    files.leavesUnread = geteuid() != 0
+    return files
+  }
+
   /// The same with a clock of its own, which tells if a file's version is settled; in nanoseconds since 1970.
   package static func linux(now: @escaping @Sendable () -> Int64) -> PolicyFileSystem {
     var system = PolicyFileSystem(
@@ -147,5 +154,13 @@ extension timespec {
 }
 
 extension FileFailure {
-  fileprivate init(errno code: Int32) { self.init(String(cString: strerror(code)), isMissing: code == ENOENT || code == ENOTDIR) }
+  fileprivate init(errno code: Int32) {
+    let cause: Cause =
+      switch code {
+      case ENOENT, ENOTDIR: .missing
+      case EACCES, EPERM: .denied
+      default: .other
+      }
+    self.init(String(cString: strerror(code)), cause: cause)
+  }
 }

@@ -36,6 +36,8 @@ package struct PolicyFileSystem: Sendable {
   /// All that the kernel passes on the way to an absolute path, from `/` on: folders, symbolic links, and last the file; `nil`: only the
   /// file itself is known.
   package var way: (@Sendable (_ path: String) throws(FileFailure) -> [Waypoint])?
+  /// Whether a file that this user may not read stays unread, instead of being an error: for a person's questions, never for an agent.
+  package var leavesUnread = false
   /// The base of relative paths.
   package var workingDirectory: @Sendable () -> String
 
@@ -78,15 +80,28 @@ package struct FileVersion: Hashable, Sendable {
 
 /// The reason why a file or folder cannot be used.
 package struct FileFailure: Error, Equatable, Sendable {
+  package enum Cause: Hashable, Sendable {
+    /// The name does not exist.
+    case missing
+    /// This user may not look at it.
+    case denied
+    case other
+  }
+
   /// The system's error text: `No such file or directory`.
   package var reason: String
   package var cure: String?
-  /// The name does not exist.
-  package var isMissing: Bool
+  package var cause: Cause
 
   package init(_ reason: String, cure: String? = nil, isMissing: Bool = false) {
+    self.init(reason, cure: cure, cause: isMissing ? .missing : .other)
+  }
+
+  package init(_ reason: String, cure: String? = nil, cause: Cause) {
     self.reason = reason
     self.cure = cure
-    self.isMissing = isMissing
+    self.cause = cause
   }
+
+  package var isMissing: Bool { cause == .missing }
 }

@@ -117,7 +117,7 @@ private func owner(ofLinkName name: String) -> String? {
 }
 
 private func peers(of tunnel: TunnelPolicy, _ provider: WireGuardProviderConfiguration, ownAddresses: Set<IPAddress>) -> [LintFinding] {
-  let configuration = provider.configuration
+  guard let configuration = provider.configuration else { return [] }
   if configuration.peers.isEmpty {
     return [
       LintFinding(

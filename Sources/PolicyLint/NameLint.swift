@@ -46,8 +46,8 @@ func endpointsInside(_ tunnels: [TunnelPolicy], _ together: inout TunnelsTogethe
   }
   var findings: [LintFinding] = []
   for (i, tunnel) in tunnels.enumerated() {
-    guard case .wireGuard(let provider) = tunnel.provider else { continue }
-    let endpoints = provider.configuration.peers.compactMap(\.endpoint).uniqued()
+    guard case .wireGuard(let provider) = tunnel.provider, let configuration = provider.configuration else { continue }
+    let endpoints = configuration.peers.compactMap(\.endpoint).uniqued()
     for case .name(let name) in endpoints.map(\.host) {
       let holders = name.selfAndParents.flatMap { domain in (claims[domain] ?? []).map { (tunnel: $0, domain: domain) } }
       let own = holders.first { $0.tunnel == i }

@@ -5,6 +5,7 @@ import Glibc
 import LinuxIO
 import LinuxPlatform
 import NetworkTypes
+import PolicyFiles
 import PolicySource
 import StatusDisplay
 
@@ -58,7 +59,7 @@ struct Apply: ParsableCommand {
     let beside = Folder.names(in: folder)
     // Files that only mask others are policies too.
     var names = isFolder ? beside.filter { name in [".yaml", ".yml", ".json"].contains { name.hasSuffix($0) } } : [lastComponent(whole)]
-    let dependencies = loadPolicies(layers: [whole], requireRootOwnership: false).dependencies
+    let dependencies = loadPolicies(layers: [whole], files: .person, requireRootOwnership: false).dependencies
     names += dependencies.filter { Folder.parent(of: $0) == folder }.map(lastComponent).filter(beside.contains)
     do throws(SystemError) {
       var files: [ApplyRequest.File] = []

@@ -35,7 +35,7 @@ struct ChangeOptions: ParsableArguments {
     let top = layers.last ?? ""
     let changed = Dictionary(files.map { ("\(top)/\($0.name)", $0.bytes) }) { first, _ in first }
     return loadPolicies(
-      layers: layers, files: .linux.with(changed), requireRootOwnership: policies == nil && geteuid() == 0)
+      layers: layers, files: .person.with(changed), requireRootOwnership: policies == nil && geteuid() == 0)
   }
 
   /// The file with this text as it would stand in the topmost folder. If its original stands in another folder, the files there that it
@@ -45,7 +45,7 @@ struct ChangeOptions: ParsableArguments {
     let policy = OutputFile(name: fileName(of: path), bytes: Array(text.utf8), isSecret: false)
     let folder = Folder.parent(of: path)
     guard folder != top else { return [policy] }
-    let named = loadPolicies(layers: [path], files: .linux.with([path: policy.bytes]), requireRootOwnership: false).dependencies
+    let named = loadPolicies(layers: [path], files: .person.with([path: policy.bytes]), requireRootOwnership: false).dependencies
     return try named.filter { Folder.parent(of: $0) == folder }.compactMap { named in
       guard access(named, F_OK) == 0 else { return nil }
       let (name, bytes) = (fileName(of: named), Array(try self.text(of: named).utf8))

@@ -22,9 +22,10 @@ struct Check: ParsableCommand {
 
       Warnings cover unreachable rules, tunnels that go down on weak evidence, tunnels in conflict, programs that are missing, and more. \
       As root, files and programs with a wrong owner or wrong permissions, or in such folders, are reported too; in the agent's own folders \
-      these are errors.
+      these are errors. Files that this user may not look at are named once; they are neither right nor wrong.
 
-      Exit status: 0 no errors; 1 errors, or warnings with --strict; 2 usage error or missing path.
+      Exit status: 0 no errors; 1 errors, or warnings with --strict; 2 usage error, missing path, or a policy file that this user may not \
+      read.
       """)
 
   @OptionGroup var agent: AgentOptions
@@ -36,11 +37,13 @@ struct Check: ParsableCommand {
   func run() throws {
     for path in paths {
       do throws(FileFailure) { _ = try PolicyFileSystem.linux.status(path) } catch {
+        if error.cause == .denied { continue }
         throw ValidationError("\(path): \(error.reason)")
       }
     }
     let isRoot = geteuid() == 0
-    var loaded = loadPolicies(layers: paths.isEmpty ? PolicyLayers.standard : paths, requireRootOwnership: isRoot && paths.isEmpty)
+    var loaded = loadPolicies(
+      layers: paths.isEmpty ? PolicyLayers.standard : paths, files: .person, requireRootOwnership: isRoot && paths.isEmpty)
     loaded.diagnostics += loaded.programDoubts()
     if isRoot, !paths.isEmpty { loaded.diagnostics += loaded.ownershipDoubts() }
     let problems = problems(of: loaded)
@@ -48,10 +51,12 @@ struct Check: ParsableCommand {
     if json {
       let report = CheckReport(
         files: loaded.files, tunnels: loaded.policies.tunnels.count, errors: errors, warnings: problems.count - errors,
-        problems: problems.map(\.report), ignored: loaded.ignored.map { .init(file: $0.path, reason: $0.reason) })
+        problems: problems.map(\.report), ignored: loaded.ignored.map { .init(file: $0.path, reason: $0.reason) },
+        unread: loaded.unread.map(\.path))
       write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
       for problem in problems { writeError(problem.diagnostic.rendered(color: usesColor) + "\n") }
+      if let note = loaded.unreadNote { writeError("note: \(note)\n") }
       for words in errors > 0 ? agent.standInLines(for: loaded.files + loaded.dependencies) : [] { writeError("note: \(words)\n") }
       if verbose { for file in loaded.ignored { write("ignored: \(file.path): \(file.reason)\n") } }
       let counts = [
@@ -60,13 +65,14 @@ struct Check: ParsableCommand {
       write(counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", ") + "\n")
     }
     if errors > 0 || strict && !problems.isEmpty { throw ExitStatus.policyErrors }
+    if !loaded.unreadPolicies.isEmpty { throw ExitStatus.usage }
   }
 
   /// This machine's addresses, if a tunnel's endpoint is a numeric address. Empty if the kernel does not report them.
   private func ownAddresses(for policies: PolicySet) -> Set<IPAddress> {
     let namesAddress = policies.tunnels.contains { tunnel in
       guard case .wireGuard(let provider) = tunnel.provider else { return false }
-      return provider.configuration.peers.contains { $0.endpoint?.address != nil }
+      return provider.configuration?.peers.contains { $0.endpoint?.address != nil } ?? false
     }
     guard namesAddress, let state = try? KernelReader(tablesNamedBy: OtherVPNs.tables).read(neighbours: false) else { return [] }
     return Set(state.addresses.map(\.address.address))
@@ -75,7 +81,10 @@ struct Check: ParsableCommand {
   /// The findings of loading and linting, sorted by place.
   private func problems(of loaded: LoadedPolicies) -> [Problem] {
     let broken = Set(loaded.diagnostics.filter { $0.severity == .error }.map(\.location.file))
-    let findings = lint(loaded.policies, unreliable: broken, ownAddresses: ownAddresses(for: loaded.policies))
+    // Rules may name networks, and tunnels, of a file that was not read.
+    let findings =
+      loaded.unreadPolicies.isEmpty
+      ? lint(loaded.policies, unreliable: broken, ownAddresses: ownAddresses(for: loaded.policies)) : []
     let all =
       loaded.diagnostics.map { Problem(diagnostic: $0) }
       + zip(diagnostics(of: findings.map(WarningAtPlace.init)), findings).map(Problem.init)
@@ -132,6 +141,8 @@ private struct CheckReport: Encodable {
   let warnings: Int
   let problems: [Problem]
   let ignored: [Ignored]
+  /// Files that this user may not look at.
+  let unread: [String]
 }
 
 extension WarningAtPlace {

@@ -5,6 +5,7 @@ import ControlProtocol
 import Glibc
 import LinuxPlatform
 import NetworkTypes
+import PolicyFiles
 import PolicySource
 import RoamwardCore
 import StatusDisplay
@@ -44,7 +45,7 @@ extension CompletionKind {
   }
 
   private static func tunnels(inPolicies layers: [String]) -> [String] {
-    loadPolicies(layers: layers, requireRootOwnership: false).policies.tunnels.map(\.name)
+    loadPolicies(layers: layers, files: .person, requireRootOwnership: false).policies.tunnels.map(\.name)
   }
 
   /// The values of an option that may be repeated, as the shell passes the words of a line: `--option value` or `--option=value`.

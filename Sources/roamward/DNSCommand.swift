@@ -26,6 +26,10 @@ struct DNS: ParsableCommand {
   func run() throws {
     guard let name = DomainName(name) else { throw ValidationError("\"\(name)\" is not a domain name") }
     let (preview, snapshot) = try plan.preview()
+    if let note = preview.unreadNote {
+      writeError("roamward: \(note)\n")
+      throw ExitStatus.refused
+    }
     let choice = preview.resolverChoice
     let fate = preview.desired.fate(of: name, on: snapshot, by: choice)
     let outcome = ask ? inquire(about: fate, in: preview, on: snapshot, servers: preview.observed.listedServers) : nil

@@ -66,8 +66,9 @@ struct Doctor: ParsableCommand {
     for tunnel in set.tunnels where tunnel.isEnabled {
       do throws(PlatformError) {
         let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in StandingOrders() }
-        // The override is that of `up` above.
-        notes[tunnel.name] = (preview.remarks.filter { $0.code != .manualOverride } + preview.plan.conflicts).map(\.description)
+        // The override is that of `up` above. What needs root is told once, by a check.
+        notes[tunnel.name] = (preview.remarks.filter { ![.manualOverride, .needsRoot].contains($0.code) } + preview.plan.conflicts).map(
+          \.description)
       } catch {
         notes[tunnel.name] = ["\(tunnel.name): \(error)"]
       }
@@ -83,7 +84,9 @@ extension Diagnosis {
       lines.append("\(pad(finding.severity.rawValue, 8)) \(finding.message)  [\(finding.check)]")
       if let cure = finding.cure { lines.append("\(pad("", 8)) cure: \(cure)") }
     }
-    if verbose { lines += passed.map { "\(pad("passed", 8)) \($0)" } }
+    if verbose {
+      lines += passed.map { "\(pad("passed", 8)) \($0)" } + unseen.map { "\(pad("not run", 8)) \($0): needs root" }
+    }
     lines.append(summary)
     return lines.map { $0 + "\n" }.joined()
   }
@@ -95,6 +98,6 @@ extension DoctorReport {
       findings: diagnosis.findings.map {
         Finding(check: $0.check, severity: $0.severity.rawValue, message: $0.message, cure: $0.cure)
       },
-      passed: diagnosis.passed)
+      passed: diagnosis.passed, unseen: diagnosis.unseen)
   }
 }

@@ -15,10 +15,15 @@ extension Explain {
       packet.add("kernel", .pass, "an address of this machine")
       return try tell(packet)
     }
-    let set = try policies.load()
+    let set = try policies.load(unread: .left)
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
-    let desired = try facts.preview(of: set, on: snapshot, machine: machine).desired
+    let preview = try facts.preview(of: set, on: snapshot, machine: machine)
+    if let note = preview.unreadNote {
+      packet.add("routes", .unknown, note)
+      return try tell(packet)
+    }
+    let desired = preview.desired
     let tunnel = packet.follow(desired, Evaluator(networks: set.networks).decide(set, on: snapshot), of: set)
     if packet.stop == nil {
       if let tunnel {

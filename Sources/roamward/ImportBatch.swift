@@ -70,7 +70,7 @@ struct ImportBatch {
   private mutating func prepareNetworks(_ name: String, adding conditions: [Condition]) throws {
     // As in force, the layers of packages count too.
     let layers = target == Self.inForce ? PolicyLayers.standard : [target]
-    let loaded = loadPolicies(layers: layers, requireRootOwnership: false)
+    let loaded = loadPolicies(layers: layers, files: .person, requireRootOwnership: false)
     let own = "\(target)/\(NetworkText.fileName)"
     if let defined = loaded.policies.networks.first(where: { $0.name == name }) {
       networks = try text(of: defined.location.file)
@@ -183,7 +183,7 @@ struct ImportBatch {
     var files = Dictionary(tunnels.flatMap(\.files).map { ("\(target)/\($0.name)", $0.bytes) }) { first, _ in first }
     if let file = networksFile, let networks { files[networks.path] = file.bytes }
     let layers = target == Self.inForce ? PolicyLayers.standard : [target]
-    let policies = loadPolicies(layers: layers, files: .linux.with(files), requireRootOwnership: false).policies
+    let policies = loadPolicies(layers: layers, files: .person.with(files), requireRootOwnership: false).policies
     for (place, snapshot) in [(network.map { "here (\($0.place))" }, network), ("on an unknown network", .unknownNetwork)] {
       guard let place, let snapshot else { continue }
       for decision in policies.decisions(on: snapshot) where tunnels.contains(where: { $0.name == decision.tunnel }) {

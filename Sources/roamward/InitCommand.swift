@@ -28,7 +28,7 @@ struct Init: ParsableCommand {
 
   func run() throws {
     let place = folder ?? PolicyLayers.standard.last ?? "."
-    let existing = PolicyListing(loadPolicies(layers: [place], requireRootOwnership: false)).files
+    let existing = PolicyListing(loadPolicies(layers: [place], files: .person, requireRootOwnership: false)).files
     guard existing.isEmpty else {
       throw ValidationError("\(place) has policies already: \(existing.map { fileName(of: $0.path) }.joined(separator: ", "))")
     }

@@ -34,8 +34,8 @@ struct ListPolicies: ParsableCommand {
       let places = policies.policies.isEmpty ? PolicyLayers.standard : policies.policies
       write("no policy files in \(places.joined(separator: ", ")); `roamward init` or `roamward import FILE` makes the first\n")
     }
+    if let note = loaded.unreadNote { write("note: \(note)\n") }
     guard policies.policies.isEmpty else { return }
-    if loaded.hasErrors, geteuid() != 0 { write("note: some files are for root alone; `sudo roamward list` reads them\n") }
     for words in loaded.hasErrors ? agent.standInLines(for: loaded.files + loaded.dependencies) : [] { write("note: \(words)\n") }
     if agent.hasTrial { write("note: policies are on trial too; `roamward confirm` keeps them, `roamward revert` removes them\n") }
   }

@@ -30,7 +30,7 @@ struct Plan: ParsableCommand {
 
 extension PlanPreview {
   fileprivate var text: String {
-    var lines = plan.steps.isEmpty && actions.isEmpty ? ["nothing to do: the system is in the desired state"] : []
+    var lines = plan.steps.isEmpty && actions.isEmpty && !isPartial ? ["nothing to do: the system is in the desired state"] : []
     let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
     lines += actions.map(\.description) + later.map { "then: \($0)" }

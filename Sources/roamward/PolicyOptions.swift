@@ -22,15 +22,33 @@ struct PolicyOptions: ParsableArguments {
   func named() throws -> [String] {
     for path in policies {
       do throws(FileFailure) { _ = try PolicyFileSystem.linux.status(path) } catch {
+        if error.cause == .denied { continue }
         throw ValidationError("--policies \(path): \(error.reason); name a folder of policies, or one policy file")
       }
     }
     return policies
   }
 
+  /// The answer to files that this user may not look at.
+  enum Unread {
+    /// A note names those that policies name; a policy file ends the program.
+    case noted
+    /// As above, and the caller names them.
+    case left
+    /// Any of them ends the program.
+    case refused
+  }
+
   /// Loads the policies. Problems go to standard error; errors end the program with status 1. `mayBeEmpty`: no tunnel is no problem.
-  func load(mayBeEmpty: Bool = false) throws -> PolicySet {
+  func load(mayBeEmpty: Bool = false, unread: Unread = .noted) throws -> PolicySet {
     let loaded = try loadAll()
+    if let note = loaded.unreadNote {
+      if unread == .refused || !loaded.unreadPolicies.isEmpty {
+        writeError("roamward: \(note)\n")
+        throw ExitStatus.refused
+      }
+      if unread == .noted { writeError("note: \(note)\n") }
+    }
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
     if loaded.hasErrors { throw ExitStatus.policyErrors }
     if loaded.policies.tunnels.isEmpty, !mayBeEmpty {
@@ -44,7 +62,7 @@ struct PolicyOptions: ParsableArguments {
   func loadAll() throws -> LoadedPolicies {
     let policies = try named()
     let layers = policies.isEmpty ? PolicyLayers.standard : policies
-    return loadPolicies(layers: layers, requireRootOwnership: policies.isEmpty && geteuid() == 0)
+    return loadPolicies(layers: layers, files: .person, requireRootOwnership: policies.isEmpty && geteuid() == 0)
   }
 }
 

@@ -11,7 +11,8 @@ struct PreviewOptions: ParsableArguments {
 
   /// The plan, and the network on which it is based. An error is printed and ends the program.
   func preview() throws -> (PlanPreview, on: NetworkSnapshot) {
-    let set = try policies.load()
+    // The plan names them.
+    let set = try policies.load(unread: .left)
     if let up { _ = try set.described(up) }
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()

@@ -49,7 +49,7 @@ struct Simulate: ParsableCommand {
   }
 
   func run() throws {
-    let set = try policies.load()
+    let set = try policies.load(unread: .refused)
     if let history { return try compare(set, since: history) }
     guard let file = timeline else { return }
     let timeline = try readTimeline(file)

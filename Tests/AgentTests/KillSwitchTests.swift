@@ -57,7 +57,7 @@ import Testing
     life.start()
     var other = tunnel(.on)
     guard case .wireGuard(var provider) = other.provider else { return }
-    provider.configuration.mtu = 1300
+    provider.configuration?.mtu = 1300
     other.provider = .wireGuard(provider)
     life.policiesChange(to: other)
     #expect(isGuarded(life) && !life.machine.log.applied.contains(.removeFirewall))

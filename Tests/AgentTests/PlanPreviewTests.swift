@@ -72,6 +72,33 @@ import Testing
     #expect(life.machine.state.observed.kernel.addresses.map(\.address) == [Sample.own("10.77.0.9/32")])
   }
 
+  @Test("a tunnel whose file the user may not read is left out of the plan and named, whatever is there; the others are planned as before")
+  func unread() throws {
+    let life = WatchedAgent(Self.full(.on), on: Self.networks[1])
+    var other = Sample.tunnel("lab", rules: [Sample.rule(.always, .connect)], dns: nil, precedence: .personal)
+    other.routes = RoutePolicy(include: [Sample.prefix("10.5.0.0/16")])
+    for isUp in [false, true] {
+      life.machine.policies = PolicySet(tunnels: [Self.full(.on)])
+      if isUp { life.start() }
+      life.machine.policies = PolicySet(tunnels: [Self.full(.on), other])
+      let known = life.preview(StandingOrders()).plan.steps.filter { "\($0)".contains("lab") && !"\($0)".contains("corp") }
+      for i in life.machine.policies.tunnels.indices {
+        guard case .wireGuard(var provider) = life.machine.policies.tunnels[i].provider, i == 0 else { continue }
+        provider.configuration = nil
+        life.machine.policies.tunnels[i].provider = .wireGuard(provider)
+      }
+      let preview = life.preview(StandingOrders())
+      #expect(!preview.plan.steps.contains { "\($0)".contains("corp") || "\($0)".hasPrefix("nft") }, "\(preview.plan.steps)")
+      #expect(preview.plan.steps.map { "\($0)" }.contains { $0.contains("dev lab") } && !known.isEmpty)
+      #expect(preview.unread.map(\.name) == ["corp"] && preview.isPartial)
+      #expect(
+        preview.notes.filter { $0.contains("run with sudo") } == [
+          "/etc/corp.conf and the firewall cannot be looked at as this user: run with sudo; the steps of corp, DNS and the firewall are not "
+            + "in this plan"
+        ], "\(preview.notes)")
+    }
+  }
+
   @Test("what lasts until the network changes is over in a plan for another network") func otherNetwork() throws {
     let life = WatchedAgent(Self.full(.on), on: Self.networks[1])
     life.start()

@@ -172,7 +172,7 @@ import Testing
     let host = address.contains(":") ? "[\(address)]" : address
     var tunnel = tunnel("a", endpoint: "\(host):51820")
     if case .wireGuard(var provider) = tunnel.provider {
-      provider.configuration.addresses = [InterfaceAddress("10.7.0.2/24")].compactMap { $0 }
+      provider.configuration?.addresses = [InterfaceAddress("10.7.0.2/24")].compactMap { $0 }
       tunnel.provider = .wireGuard(provider)
     }
     let findings = lint(PolicySet(tunnels: [tunnel]), ownAddresses: [Sample.address("192.0.2.7")])
@@ -183,7 +183,7 @@ import Testing
   @Test("a WireGuard file without a peer") func noPeer() {
     var tunnel = tunnel("a")
     if case .wireGuard(var provider) = tunnel.provider {
-      provider.configuration.peers = []
+      provider.configuration?.peers = []
       tunnel.provider = .wireGuard(provider)
     }
     #expect(kinds(tunnel) == [.noPeer])

@@ -80,6 +80,7 @@ private func tunnel(_ name: String) -> String { "version: 1\ntunnels: { \(name):
   func singleFile() {
     var files = MemoryFiles(["sub/my-policy": "version: 1\nnetworks: { a: { ssid-file: x } }\n", "/work/sub/x": "Home\n"])
     files.folders["sub"] = .init(kind: .folder, mode: 0o755)
+    files["/work/sub/my-policy"] = files["sub/my-policy"]
     let loaded = files.load(["sub/my-policy"])
     #expect(loaded.report == "" && loaded.files == ["sub/my-policy"] && loaded.dependencies == ["/work/sub/x"])
     #expect(

@@ -46,7 +46,7 @@ import Testing
           servers: [try #require(IPAddress("10.0.0.53"))], searchDomains: [domain("corp.example")],
           matchDomains: [.within(domain("corp.example")), .within(domain("10.in-addr.arpa"))]))
     guard case .wireGuard(let provider) = corp.provider else { throw Unexpected() }
-    #expect(provider.path == "/etc/p/corp.conf" && provider.configuration.peers.count == 1)
+    #expect(provider.path == "/etc/p/corp.conf" && provider.configuration?.peers.count == 1)
 
     let lab = try #require(loaded.policies.tunnel(named: "lab"))
     #expect(!lab.isEnabled && lab.precedence == .personal && lab.routes == nil && lab.dns == nil && lab.mtu == nil && lab.about == nil)

@@ -156,7 +156,6 @@ struct DoctorTests {
         GuardCondition(name: "a (guard 1)", hasLink: false, age: 40), GuardCondition(name: "b (guard 2)", hasLink: true, age: 40),
       ]
     },
-    Ill(check: "root", severity: .hint, cure: "sudo roamward doctor") { $0.isRoot = false },
   ]
 
   @Test("finds nothing on a host where all is well") func healthy() {
@@ -265,13 +264,42 @@ struct DoctorTests {
     #expect(Diagnosis(of: host, with: Self.policies).findings == [])
   }
 
+  @Test("what an ordinary user may not look at is told once, and is neither a problem nor passed") func needsRoot() {
+    var host = Self.well
+    host.unseen = ["nftables", "mark"]
+    let diagnosis = Diagnosis(of: host, with: Self.policies)
+    #expect(diagnosis.findings.map(\.message) == ["2 checks need root: nftables and mark"] && !diagnosis.hasProblems)
+    #expect(diagnosis.findings.first?.cure == "sudo roamward doctor" && diagnosis.unseen == ["nftables", "mark"])
+    #expect(diagnosis.summary == "1 hint; \(HostCheck.all.count - 2) of \(HostCheck.all.count) checks passed, 2 need root")
+    host.unread = ["/etc/roamward/policies/corp.conf"]
+    host.unseen = []
+    #expect(
+      Diagnosis(of: host, with: Self.policies).findings.map(\.message) == [
+        "/etc/roamward/policies/corp.conf cannot be looked at as this user: run with sudo"
+      ])
+  }
+
+  @Test("a check that a tunnel's file decides is not passed while that is unread", arguments: ills) func unreadFile(_ ill: Ill) {
+    var host = Self.well
+    ill.spoil(&host)
+    host.unseen = HostCheck.ofTunnelFiles
+    var policies = Self.policies
+    ill.spoilPolicy(&policies.tunnels[0])
+    guard case .wireGuard(var provider) = policies.tunnels[0].provider else { return }
+    provider.configuration = nil
+    policies.tunnels[0].provider = .wireGuard(provider)
+    let diagnosis = Diagnosis(of: host, with: policies)
+    #expect(
+      diagnosis.findings.contains { $0.check == ill.check } || diagnosis.unseen.contains(ill.check), "\(diagnosis.passed)")
+  }
+
   @Test("has an ill host for every check") func complete() {
     #expect(Set(HostCheck.all.map(\.name)) == Set(Self.ills.map(\.check)))
   }
 
   @Test("says nothing of what no policy needs") func needless() {
     var host = Self.well
-    for ill in Self.ills where !["policies", "programs", "provider-users", "services", "root", "agent", "guards"].contains(ill.check) {
+    for ill in Self.ills where !["policies", "programs", "provider-users", "services", "agent", "guards"].contains(ill.check) {
       ill.spoil(&host)
     }
     #expect(Diagnosis(of: host, with: PolicySet()).findings == [])

@@ -124,10 +124,11 @@ import Testing
   // MARK: Ways
 
   func setup(_ policy: TunnelPolicy, _ level: TunnelMachine.Level, slot: UInt32, isRunning: Bool = true) -> TunnelSetup {
-    guard case .wireGuard(let provider) = policy.provider else { preconditionFailure("a WireGuard tunnel is meant") }
+    guard case .wireGuard(let provider) = policy.provider, let configuration = provider.configuration
+    else { preconditionFailure("a WireGuard tunnel is meant") }
     let device = WireGuardDevice(
-      engine: .kernel, privateKey: provider.configuration.privateKey, publicKey: provider.configuration.publicKey,
-      peers: provider.configuration.peers)
+      engine: .kernel, privateKey: configuration.privateKey, publicKey: configuration.publicKey,
+      peers: configuration.peers)
     var setup = TunnelSetup(policy: policy, level: level, slot: slot, link: policy.name, device: .wireGuard(device))
     setup.isRunning = isRunning
     return setup

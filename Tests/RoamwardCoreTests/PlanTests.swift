@@ -12,10 +12,11 @@ import Testing
   func setup(
     _ tunnel: TunnelPolicy, level: TunnelMachine.Level = .full, slot: UInt32 = 500, endpoint: String = "203.0.113.10:51820"
   ) -> TunnelSetup {
-    guard case .wireGuard(let provider) = tunnel.provider else { preconditionFailure("a WireGuard tunnel is meant") }
+    guard case .wireGuard(let provider) = tunnel.provider, let configuration = provider.configuration
+    else { preconditionFailure("a WireGuard tunnel is meant") }
     let device = WireGuardDevice(
-      engine: .kernel, privateKey: provider.configuration.privateKey, publicKey: provider.configuration.publicKey,
-      peers: provider.configuration.peers)
+      engine: .kernel, privateKey: configuration.privateKey, publicKey: configuration.publicKey,
+      peers: configuration.peers)
     return TunnelSetup(policy: tunnel, level: level, slot: slot, link: tunnel.name, device: .wireGuard(device))
   }
 

@@ -10,10 +10,11 @@ import Testing
     -> TunnelSetup
   {
     let tunnel = Sample.tunnel(rules: [], wireGuard: Sample.wireGuard(allowed: allowed, addresses: addresses), routes: routes)
-    guard case .wireGuard(let provider) = tunnel.provider else { preconditionFailure("a WireGuard tunnel is meant") }
+    guard case .wireGuard(let provider) = tunnel.provider, let configuration = provider.configuration
+    else { preconditionFailure("a WireGuard tunnel is meant") }
     let device = WireGuardDevice(
-      engine: .kernel, privateKey: provider.configuration.privateKey, publicKey: provider.configuration.publicKey,
-      peers: provider.configuration.peers)
+      engine: .kernel, privateKey: configuration.privateKey, publicKey: configuration.publicKey,
+      peers: configuration.peers)
     return TunnelSetup(policy: tunnel, level: .full, slot: 500, link: "corp", device: .wireGuard(device), isGuarding: isGuarding)
   }
 

@@ -22,7 +22,7 @@ private let packaged = [
 ]
 
 /// The folders of an installed agent, for this scene alone: local/ is /etc/roamward/policies, and policies/ a lower layer.
-private let installed = """
+let asInstalled = """
   mkdir etc && mount -t tmpfs -o mode=755 tmpfs etc
   cp -a /etc/. etc
   mount --bind etc /etc
@@ -104,7 +104,7 @@ struct FirstStepsTests {
   func besideAgent() throws {
     let scene = try Scene(packaged)
     let seen = try scene.run(
-      installed + """
+      asInstalled + """
         mkdir home
         "$lab" config >home/work.conf
         go cafe

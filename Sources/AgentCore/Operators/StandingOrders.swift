@@ -121,11 +121,10 @@ extension DesiredLink.Device {
       self.init(of: provider.program, link: TunnelSetup.linkName(forTunnel: tunnel.name))
       return
     }
-    guard case .wireGuard(let provider) = tunnel.provider else {
+    guard case .wireGuard(let provider) = tunnel.provider, let configuration = provider.configuration else {
       self = .foreign
       return
     }
-    let configuration = provider.configuration
     let found = tunnel.linkName.flatMap { observed.wireGuard[$0] }
     let peers = configuration.peers.map { peer in
       var peer = peer

@@ -77,7 +77,9 @@ extension TunnelPolicy {
   /// The number of prefixes that the policy or the provider's configuration includes.
   fileprivate var includedCount: Int {
     let provided =
-      if case .wireGuard(let provider) = provider { provider.configuration.peers.reduce(0) { $0 + $1.allowedIPs.count } } else { 0 }
+      if case .wireGuard(let provider) = provider { (provider.configuration?.peers ?? []).reduce(0) { $0 + $1.allowedIPs.count } } else {
+        0
+      }
     return max(routes?.include.count ?? 0, provided)
   }
 }

@@ -5,20 +5,23 @@ package struct DoctorReport: Equatable, Sendable, Codable {
   package var version: DocumentVersion = DocumentVersion()
   package var findings: [Finding]
   package var passed: [String]
+  package var unseen: [String]
 
-  package init(findings: [Finding], passed: [String]) {
+  package init(findings: [Finding], passed: [String], unseen: [String] = []) {
     self.findings = findings
     self.passed = passed
+    self.unseen = unseen
   }
 
   private enum CodingKeys: String, DescribedKey {
-    case version, findings, passed
+    case version, findings, passed, unseen
 
     var about: String {
       switch self {
       case .version: "The version of this document."
       case .findings: "Problems, risks and hints, the worst first."
       case .passed: "Passed checks, for people."
+      case .unseen: "The names of checks that could not look at what they need without root."
       }
     }
   }

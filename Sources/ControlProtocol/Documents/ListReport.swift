@@ -59,7 +59,7 @@ extension ListReport {
 
       var values: [String]? {
         switch self {
-        case .state: ["in-force", "broken", "masked", "mask"]
+        case .state: ["in-force", "broken", "unread", "masked", "mask"]
         default: nil
         }
       }

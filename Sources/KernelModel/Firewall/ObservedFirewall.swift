@@ -7,6 +7,8 @@ package enum ObservedFirewall: Equatable, Sendable {
   /// The kernel has refused a table of this content, and would refuse it again.
   case refused(digest: String, reason: String)
   case unknown(reason: String)
+  /// The user who asks may not look at it. An agent never sees this.
+  case denied
 
   /// Whether a kill switch is in it.
   package var isGuarding: Bool { if case .table(_, _, isGuarding: true) = self { true } else { false } }
@@ -28,7 +30,7 @@ package enum ObservedFirewall: Equatable, Sendable {
     switch self {
     case .refused(let digest, let reason): digest == wanted ? reason : nil
     case .unknown(let reason): reason
-    case .absent, .table: nil
+    case .absent, .table, .denied: nil
     }
   }
 }

@@ -10,6 +10,11 @@ package struct WireGuardKey: Hashable, Sendable, CustomStringConvertible, Custom
     self.bytes = bytes
   }
 
+  private init() { bytes = [UInt8](repeating: 0, count: 32) }
+
+  /// All zeros: nobody's key.
+  package static let zero = WireGuardKey()
+
   package var description: String { "(hidden)" }
   package var debugDescription: String { description }
   package var customMirror: Mirror { Mirror(self, children: []) }

@@ -6,6 +6,7 @@ import KernelModel
 internal import KernelNetwork
 internal import LinuxIO
 internal import NetworkTypes
+internal import PolicyFiles
 package import PolicySource
 internal import ProviderGroups
 import RoamwardCore
@@ -14,7 +15,6 @@ extension HostCondition {
   /// Examines this host, and changes nothing.
   package init(of machine: LinuxMachine, loaded: LoadedPolicies, agent: AgentCondition) {
     self.init()
-    isRoot = geteuid() == 0
     self.agent = agent
     policyErrors = loaded.diagnostics.count { $0.severity == .error }
     closedTables = machine.firewall.closedTables
@@ -38,6 +38,20 @@ extension HostCondition {
     }
     .filter { $0.program != .docker || programs.contains("dockerd") }
     if enabledUnits.contains("nftables.service") { flushesRuleset = files.flushingRuleset }
+    if geteuid() != 0 { noteUnseen(loaded, isFirewallDenied: machine.firewall.observed == .denied) }
+  }
+}
+
+extension HostCondition {
+  /// Notes the checks that read what only root may read.
+  private mutating func noteUnseen(_ loaded: LoadedPolicies, isFirewallDenied: Bool) {
+    unread = loaded.unread.map(\.path)
+    // Control groups, keys of other programs' tunnels, folders of containers.
+    unseen = ["mark", "same-tunnel", "containers"]
+    if isFirewallDenied { unseen.formUnion(["nftables", "other-firewall"]) }
+    if kernel.tunAbsence == String(cString: strerror(EACCES)) { unseen.insert("tun") }
+    if loaded.policies.tunnels.contains(where: \.provider.isUnread) { unseen.formUnion(HostCheck.ofTunnelFiles) }
+    if !loaded.unreadPolicies.isEmpty { unseen.formUnion(HostCheck.ofPolicies) }
   }
 }
 
@@ -79,10 +93,16 @@ private func missing(_ policies: PolicySet) -> [String: [String]] {
     case .command(let command): programs = [command.up, command.down, command.status].compactMap(\.first).uniqued()
     case .installed(let provider): programs = [provider.program.path, "setpriv"]
     }
-    let absent = programs.filter { !isOnPath($0) }
+    let absent = programs.filter(isMissing)
     if !absent.isEmpty { missing[tunnel.name] = absent }
   }
   return missing
+}
+
+/// Whether the agent would not find the program; false if this user may not look for it.
+private func isMissing(_ program: String) -> Bool {
+  guard let path = PolicyFileSystem.linux.program(named: program) else { return true }
+  do throws(FileFailure) { return try !PolicyFileSystem.linux.status(path).isProgram } catch { return error.cause != .denied }
 }
 
 private func absentServices(of policies: PolicySet, programs: Set<String>) -> [String: String] {

@@ -14,6 +14,8 @@ package struct LoadedPolicies: Sendable {
   package var ignored: [IgnoredFile] = []
   /// The programs and secrets that policies name.
   package var named: [NamedFile] = []
+  /// The files that this user may not look at; empty unless the files are a person's (`PolicyFileSystem.leavesUnread`).
+  package var unread: [UnreadFile] = []
   /// All files that were read, including those that only mask others.
   package var read: [ReadFile] = []
   /// The replacement of files with errors; `policies` then contains it.
@@ -45,7 +47,7 @@ package func loadPolicies(
   var loaded = LoadedPolicies()
   let layers = Layers(paths, files: files)
   loaded.ignored = layers.ignored
-  loaded.diagnostics = layers.failures.map { path, failure in wholeFile(path, failure) }
+  for (path, failure) in layers.failures { loaded.add(failure, of: path, files) }
   parsed.begin(requireRootOwnership: requireRootOwnership, workingDirectory: files.workingDirectory())
   var parts: [PolicyFile] = []
   parts.reserveCapacity(layers.candidates.count)
@@ -59,7 +61,7 @@ package func loadPolicies(
       }
       parts.append(file)
     } catch {
-      loaded.diagnostics.append(wholeFile(candidate.path, error))
+      loaded.add(error, of: candidate.path, files)
     }
     loaded.files.append(candidate.path)
   }
@@ -96,8 +98,22 @@ extension PolicyFile {
 }
 
 extension LoadedPolicies {
+  /// The policy files, and folders of such, that this user may not look at.
+  package var unreadPolicies: [String] { unread.filter { $0.kind == .policy }.map(\.path) }
+
+  /// A sentence about the files that this user may not look at; `nil`: there are none.
+  package var unreadNote: String? { unread.isEmpty ? nil : needsRoot(unread.map(\.path)) }
+
+  fileprivate mutating func add(_ failure: FileFailure, of path: String, _ files: PolicyFileSystem) {
+    if files.leavesUnread, failure.cause == .denied {
+      unread.append(UnreadFile(path: path, kind: .policy))
+    } else {
+      diagnostics.append(wholeFile(path, failure))
+    }
+  }
+
   fileprivate mutating func merge(_ parts: inout [PolicyFile]) {
-    policies = mergePolicies(&parts)
+    policies = mergePolicies(&parts, isComplete: unread.isEmpty)
     var told: Set<Diagnostic> = []
     for part in parts where part.hasFindings {
       diagnostics += part.problems.sorted
@@ -106,6 +122,7 @@ extension LoadedPolicies {
     dependencies = Set(parts.flatMap(\.parsed.dependencies)).sorted()
     read += parts.flatMap(\.parsed.others)
     named += parts.flatMap(\.parsed.named)
+    unread += parts.flatMap(\.parsed.unread).uniqued()
     let used = Set(dependencies)
     ignored.removeAll { used.contains($0.path) }
   }

@@ -15,6 +15,8 @@ struct Surroundings: Sendable {
   private(set) var inputs: [FileInput] = []
   /// The programs and secrets that it names, whatever they are.
   private(set) var named: [NamedFile] = []
+  /// The files that this user may not look at, of a load that leaves them unread.
+  private(set) var unread: [UnreadFile] = []
   private var ssidFiles: [String: SSIDFile] = [:]
 
   init(files: PolicyFileSystem, folder: String, requireRootOwnership: Bool) {
@@ -45,6 +47,7 @@ struct Surroundings: Sendable {
       file = SSIDFile(path: path, contents: .entries(list.entries))
     } catch {
       inputs.append(FileInput(path: path, version: nil))
+      _ = leaveUnread(path, error)
       file = SSIDFile(path: path, contents: .unreadable(reason: error.reason))
     }
     ssidFiles[path] = file
@@ -60,6 +63,7 @@ struct Surroundings: Sendable {
       (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership)
     } catch {
       inputs.append(FileInput(path: path, version: nil))
+      if leaveUnread(path, error) { return WireGuardProviderConfiguration(path: path, configuration: nil) }
       throw error
     }
     inputs.append(FileInput(path: path, version: status.version))
@@ -81,6 +85,8 @@ struct Surroundings: Sendable {
         return ProviderManifest.read(bytes, file: path)
       } catch {
         inputs.append(FileInput(path: path, version: nil))
+        // Without it nothing of the tunnel is known.
+        if leaveUnread(path, error, .policy) { return (nil, []) }
         guard error.isMissing else { throw FileFailure("\(path): \(error.reason)", cure: error.cure) }
       }
     }
@@ -110,7 +116,15 @@ struct Surroundings: Sendable {
   /// What is wrong with a file that has a secret; `nil`: nothing. Its content is not read: no copy of it is kept.
   mutating func troubleOfSecret(_ path: String, at place: SourceLocation) -> FileFailure? {
     named.append(NamedFile(path: path, kind: .secret, location: place))
-    return troubleOfSecret(path)
+    guard let trouble = troubleOfSecret(path) else { return nil }
+    return leaveUnread(path, trouble) ? nil : trouble
+  }
+
+  /// Whether the file stays unread because this user may not look at it, which is no problem of the policy.
+  mutating func leaveUnread(_ path: String, _ failure: FileFailure, _ kind: UnreadFile.Kind = .named) -> Bool {
+    guard files.leavesUnread, failure.cause == .denied else { return false }
+    if !unread.contains(where: { $0.path == path }) { unread.append(UnreadFile(path: path, kind: kind)) }
+    return true
   }
 
   private func troubleOfSecret(_ path: String) -> FileFailure? {
@@ -133,6 +147,19 @@ struct Surroundings: Sendable {
   private mutating func depend(on path: String) {
     if !dependencies.contains(path) { dependencies.append(path) }
   }
+}
+
+/// A file that this user may not look at: nothing is known of what is in it.
+package struct UnreadFile: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    /// A policy file, a folder of policies, or a provider's manifest: without it a tunnel or a network may be missing.
+    case policy
+    /// A file that a policy names.
+    case named
+  }
+
+  package let path: String
+  package let kind: Kind
 }
 
 /// A program or a secret that a policy names. Nothing of it is read.

@@ -103,7 +103,8 @@ private func readSSIDFile(_ entry: Node.Entry, _ reading: inout Reading) -> Cond
   }
   guard let name = ValueReader.line.read(entry.value, &reading) else { return nil }
   let file = reading.surroundings?.ssidFile(named: name) ?? SSIDFile(path: name, contents: .unreadable(reason: "it was not looked for"))
-  if case .unreadable(let reason) = file.contents {
+  let isLeft = reading.surroundings?.unread.contains { $0.path == file.path } ?? false
+  if case .unreadable(let reason) = file.contents, !isLeft {
     reading.warning(
       "\(file.path) cannot be used: \(reason)", help: "whether an SSID is on it stays unknown until it can be read",
       at: entry.value.location)

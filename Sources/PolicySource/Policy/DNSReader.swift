@@ -17,8 +17,10 @@ struct DNSDraft {
   /// The DNS policy. Servers and search domains that are not given come from the provider's own configuration.
   func policy(of provider: ProviderConfiguration?, _ reading: inout Reading) -> DNSPolicy {
     var policy = DNSPolicy()
-    if case .wireGuard(let wireGuard) = provider {
-      policy = DNSPolicy(servers: wireGuard.configuration.dnsServers, searchDomains: wireGuard.configuration.searchDomains)
+    // Its servers may be in a file that this user may not read.
+    let isKnown = provider.map { !$0.isUnread } ?? false
+    if case .wireGuard(let wireGuard) = provider, let configuration = wireGuard.configuration {
+      policy = DNSPolicy(servers: configuration.dnsServers, searchDomains: configuration.searchDomains)
     }
     if let servers { policy.servers = servers }
     if let searchDomains { policy.searchDomains = searchDomains }
@@ -30,11 +32,11 @@ struct DNSDraft {
         "`when-down: refuse` needs `match-domains`: refusing every name would leave the machine without any",
         help: "add `match-domains:`, or block everything else with `kill-switch: on`", at: location)
     }
-    if policy.servers.isEmpty, let capture, provider != nil, !hasErrors {
+    if policy.servers.isEmpty, let capture, isKnown, !hasErrors {
       reading.error(
         "`names: capture` needs servers that answer the captured questions", help: "add `servers:` beside it", at: capture)
     }
-    if policy.servers.isEmpty, !matchDomains.isEmpty, provider != nil, !hasErrors, let location {
+    if policy.servers.isEmpty, !matchDomains.isEmpty, isKnown, !hasErrors, let location {
       reading.error("`match-domains` needs servers that answer for these names", help: "add `servers:` beside it", at: location)
     }
     return policy

@@ -103,6 +103,7 @@ private func readManifest(named name: String, at place: SourceLocation, _ readin
   do throws(FileFailure) {
     guard let (manifest, problems) = try reading.surroundings?.manifest(named: name) else { return nil }
     if let manifest { return manifest }
+    if problems.isEmpty, reading.surroundings?.unread.isEmpty == false { return nil }
     let first = problems.first.map { ": \($0.location.line):\($0.location.column): \($0.message)" } ?? ""
     reading.error("the manifest of the provider \(quoted(name)) has errors\(first)", help: "repair it, or install it again", at: place)
   } catch {

@@ -51,6 +51,8 @@ final class ParsedPolicy: Sendable {
   var otherDiagnostics: [Diagnostic] { surroundings?.diagnostics ?? [] }
   /// The programs and secrets that it names.
   var named: [NamedFile] { surroundings?.named ?? [] }
+  /// The named files that this user may not look at.
+  var unread: [UnreadFile] { surroundings?.unread ?? [] }
   /// The accesses to the named files.
   var inputs: [FileInput] { surroundings?.inputs ?? [] }
 }

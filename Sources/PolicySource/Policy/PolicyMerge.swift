@@ -5,7 +5,8 @@ import RoamwardCore
 /// problems of their files.
 ///
 /// It runs on every load, over files that were mostly parsed before. So each step costs little for a file without a problem.
-func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
+/// `isComplete`: these are all files; else what is not found may be defined in another.
+func mergePolicies(_ files: inout [PolicyFile], isComplete: Bool = true) -> PolicySet {
   var set = PolicySet()
   set.networks.reserveCapacity(files.count)
   set.tunnels.reserveCapacity(files.count)
@@ -38,6 +39,7 @@ func mergePolicies(_ files: inout [PolicyFile]) -> PolicySet {
   }
   let condition = { (name: String) in networks[name].map { set.networks[$0].condition } }
   reportEmptyCriteria(of: &files, rules: set.tunnels.lazy.flatMap(\.onDemand.rules), condition)
+  guard isComplete else { return set }
   var known: [String]?
   for i in files.indices {
     for reference in files[i].parsed.references where networks[reference.name] == nil {

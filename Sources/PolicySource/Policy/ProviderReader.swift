@@ -105,7 +105,8 @@ private func readWireGuard(_ node: Node, _ reading: inout Reading) -> WireGuardP
     let path = reading.surroundings?.absolutePath(of: name) ?? name
     reading.error(
       "\(path) cannot be used: \(error.reason)",
-      help: error.cure ?? "a relative path begins at the policy file's folder", at: config.location)
+      help: error.cure ?? (error.cause == .denied ? "run the command with sudo" : "a relative path begins at the policy file's folder"),
+      at: config.location)
     return nil
   }
 }

@@ -109,12 +109,12 @@ extension DesiredLink {
     switch (tunnel.device, tunnel.policy.provider) {
     case (.wireGuard, .wireGuard(let provider)):
       // 80 bytes: IPv6, UDP and WireGuard's own headers.
-      let usual = provider.configuration.mtu ?? underlay.mtu(afterOverhead: 80)
+      let usual = provider.configuration?.mtu ?? underlay.mtu(afterOverhead: 80)
       let isAlone = tunnel.level == .device
       self.init(
         name: link, tunnel: tunnel.policy.name,
         device: isAlone ? tunnel.device.withoutPeers : tunnel.isSilent ? tunnel.device.silent : tunnel.device,
-        mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual, addresses: isAlone ? [] : provider.configuration.addresses)
+        mtu: tunnel.policy.mtu.map(underlay.mtu) ?? usual, addresses: isAlone ? [] : provider.configuration?.addresses ?? [])
       renewsSessions = tunnel.renewsSessions
     case (.tun, .installed(let provider)), (.xfrm, .installed(let provider)):
       let brought = provider.settings

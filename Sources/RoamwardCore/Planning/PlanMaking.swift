@@ -123,7 +123,7 @@ private struct Changes {
     case .table(let table):
       if let reason = observed.refusal(of: table) {
         conflicts.append(Remark(.firewallUnavailable, "the kill switch of the policy blocks nothing: \(reason)"))
-      } else if !observed.isSatisfied(by: table) {
+      } else if observed != .denied, !observed.isSatisfied(by: table) {
         let isFirst = !table.isOpen || observed != .absent
         make.insert(.replaceFirewall(table), at: isFirst ? 0 : make.firstIndex { $0.stage > .settings } ?? make.count)
       }
@@ -138,7 +138,7 @@ private struct Changes {
     }
     if let reason = observed.refusal(of: wanted) {
       conflicts.append(Remark(.dnsLimited, "`names: capture` captures no questions: \(reason)"))
-    } else if !observed.isSatisfied(by: wanted) {
+    } else if observed != .denied, !observed.isSatisfied(by: wanted) {
       make.append(.setNameCapture(wanted))
     }
   }

@@ -19,6 +19,8 @@ package final class PlanPreview: Sendable {
   package let resolverChoice: ResolverChoice
   package let observed: ObservedState
   package let desired: DesiredState
+  /// The tunnels that take part, and of which nothing is planned: the user who asks may not read their files.
+  package let unread: [TunnelPolicy]
 
   /// Makes the plan. `tunnels` in their current state; `portal` is the window of a suspension for a captive portal; `remarks` come before
   /// those of the plan. Endpoint names are not resolved.
@@ -28,7 +30,11 @@ package final class PlanPreview: Sendable {
     let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
     var tunnels = tunnels
     tunnels.canWatch = choice.canWatch
-    let setups = tunnels.atRest.setups
+    let all = tunnels.atRest.setups
+    let setups = all.filter { !$0.policy.provider.isUnread }
+    unread = all.filter { $0.policy.provider.isUnread && ($0.level > .nothing || observed.kernel.link(named: $0.link ?? "") != nil) }
+      .map(\.policy)
+    let observed = observed.without(unread)
     let fit = UnderlayFit(
       tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice,
       providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)),
@@ -39,7 +45,10 @@ package final class PlanPreview: Sendable {
     for i in ending.indices where replaced.contains(ending[i].policy.name) { ending[i].level = .nothing }
     let first =
       replaced.isEmpty ? desired : DesiredState(of: ending, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
-    plan = Plan(from: observed, to: first)
+    var plan = Plan(from: observed, to: first)
+    // Name servers are those of all tunnels together.
+    if !unread.isEmpty { plan.steps.removeAll(where: \.isOfResolver) }
+    self.plan = plan
     actions = tunnels.providerActions
     let starting = Set(actions.filter(\.isStart).map(\.tunnel))
     later = plan.rest(
@@ -47,7 +56,8 @@ package final class PlanPreview: Sendable {
       links: setups.filter { starting.contains($0.policy.name) && $0.device == .foreign }.compactMap(\.link))
     // `claims` tell of overlaps, too.
     self.remarks =
-      remarks + desired.remarks.filter { $0.code != .overlap } + desired.notes + others.collisions.map { Remark(.conflict, $0) }
+      remarks + Self.unplanned(unread, desired, in: observed) + desired.remarks.filter { $0.code != .overlap } + desired.notes
+      + others.collisions.map { Remark(.conflict, $0) }
       + desired.refusals.sorted { $0.key < $1.key }.map { Remark($0.value.code, of: $0.key, $0.value.description) }
     claims = routeClaims(on: setups.filter { $0.level.hasRoutes }, in: observed.kernel, fit)
     resolver = plan.steps.contains(where: \.isOfResolver) ? choice : nil
@@ -56,8 +66,61 @@ package final class PlanPreview: Sendable {
     self.others = others
   }
 
+  /// A remark about the part of the plan that the user who asks may not know.
+  private static func unplanned(_ unread: [TunnelPolicy], _ desired: DesiredState, in observed: ObservedState) -> [Remark] {
+    let files = unread.compactMap(\.provider.path)
+    let isFirewallWanted = if case .table = desired.firewall { true } else { desired.nameCapture != nil }
+    let isFirewallHidden = observed.firewall == .denied && (isFirewallWanted || unread.contains { $0.guarding != .off })
+    let places = files + (isFirewallHidden ? ["the firewall"] : [])
+    if places.isEmpty { return [] }
+    let parts = unread.map(\.name) + (unread.isEmpty ? [] : ["DNS"]) + (isFirewallHidden ? ["the firewall"] : [])
+    return [Remark(.needsRoot, "\(needsRoot(places)); the steps of \(enumeration(parts)) are not in this plan")]
+  }
+
+  /// A sentence about the files of tunnels that the user who asks may not look at; `nil`: there are none.
+  package var unreadNote: String? { unread.isEmpty ? nil : needsRoot(unread.compactMap(\.provider.path)) }
+
+  /// Whether there is a part of the plan that the user who asks may not know.
+  package var isPartial: Bool { remarks.contains { $0.code == .needsRoot } }
+
   /// The remarks for people, with the conflicts that prevent steps.
   package var notes: [String] { (remarks + plan.conflicts).map(\.description) }
+}
+
+/// The sentence about files, or other places, that the user who asks may not look at.
+package func needsRoot(_ places: [String]) -> String {
+  let places = places.uniqued()
+  let named = places.count > 4 ? Array(places.prefix(3)) + ["\(places.count - 3) others"] : places
+  return "\(enumeration(named)) cannot be looked at as this user: run with sudo"
+}
+
+/// `a`, `a and b`, `a, b and c`.
+private func enumeration(_ names: [String]) -> String {
+  guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+  return names.dropLast().joined(separator: ", ") + " and " + last
+}
+
+extension ProviderConfiguration {
+  /// The wg-quick file; `nil` for another provider.
+  fileprivate var path: String? { if case .wireGuard(let provider) = self { provider.path } else { nil } }
+}
+
+extension ObservedState {
+  /// The state without the objects of these tunnels.
+  fileprivate func without(_ tunnels: [TunnelPolicy]) -> ObservedState {
+    if tunnels.isEmpty { return self }
+    let links = Set(tunnels.compactMap(\.linkName))
+    let tables = Set(kernel.routes.filter { $0.link.map(links.contains) ?? false }.map(\.table)).filter(Ownership.tables.contains)
+    var rest = self
+    rest.kernel.links.removeAll { links.contains($0.name) }
+    rest.kernel.addresses.removeAll { links.contains($0.link) }
+    rest.kernel.routes.removeAll { $0.link.map(links.contains) ?? false || tables.contains($0.table) }
+    rest.kernel.rules.removeAll { tables.contains($0.table) }
+    rest.wireGuard = rest.wireGuard.filter { !links.contains($0.key) }
+    rest.firewall = .denied
+    rest.nameCapture = .denied
+    return rest
+  }
 }
 
 extension Plan {

@@ -73,8 +73,9 @@ extension TunnelPolicy {
   package var knownIncludes: [IPPrefix]? {
     if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = routes?.include, !include.isEmpty { return include }
-    guard case .wireGuard(let provider) = provider, provider.configuration.routesFromAllowedIPs else { return nil }
-    return provider.configuration.peers.flatMap(\.allowedIPs).uniqued()
+    guard case .wireGuard(let provider) = provider, let configuration = provider.configuration, configuration.routesFromAllowedIPs
+    else { return nil }
+    return configuration.peers.flatMap(\.allowedIPs).uniqued()
   }
 
   /// The prefixes that can go into the tunnel, whatever its provider brings; `nil`: only its own programs know.
@@ -82,7 +83,7 @@ extension TunnelPolicy {
     if let known = knownIncludes { return known }
     return switch provider {
     case .installed(let provider): provider.allowance.routes
-    case .wireGuard(let provider): provider.configuration.peers.flatMap(\.allowedIPs)
+    case .wireGuard(let provider): provider.configuration?.peers.flatMap(\.allowedIPs)
     case .command, .service: nil
     }
   }
@@ -96,7 +97,7 @@ extension TunnelPolicy {
     if let own = dns { return own }
     switch provider {
     case .wireGuard(let provider):
-      return DNSPolicy(servers: provider.configuration.dnsServers, searchDomains: provider.configuration.searchDomains)
+      return provider.configuration.map { DNSPolicy(servers: $0.dnsServers, searchDomains: $0.searchDomains) } ?? DNSPolicy()
     case .installed(let provider): return provider.settings.dns ?? DNSPolicy()
     case .command, .service: return DNSPolicy()
     }
@@ -106,6 +107,8 @@ extension TunnelPolicy {
   package var armingObstacle: ArmingObstacle? {
     guard case .wireGuard = provider else { return .provider(provider.name) }
     if let through { return .through(through.name) }
+    // Its prefixes or servers may be in a file that this user may not read.
+    if provider.isUnread, knownIncludes == nil || dns == nil { return nil }
     let included = namedPrefixes
     if included.isEmpty { return .noPrefix }
     if included.coverEverything { return .everything }

@@ -48,7 +48,7 @@ extension ProviderConfiguration {
   /// Whether the agent may have to resolve a name for it.
   fileprivate var needsLookup: Bool {
     switch self {
-    case .wireGuard(let provider): provider.configuration.needsLookup
+    case .wireGuard(let provider): provider.configuration?.needsLookup ?? false
     case .installed(let provider): provider.program.needs.contains(.resolve)
     // Their programs resolve names themselves.
     case .command, .service: false

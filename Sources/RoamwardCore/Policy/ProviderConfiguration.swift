@@ -20,7 +20,7 @@ package enum ProviderConfiguration: Hashable, Sendable {
   /// The addresses of the tunnel's link; `nil`: only the provider's programs know them.
   package var ownAddresses: [InterfaceAddress]? {
     switch self {
-    case .wireGuard(let provider): provider.configuration.addresses
+    case .wireGuard(let provider): provider.configuration?.addresses
     case .installed(let provider): provider.settings.addresses
     case .command, .service: nil
     }
@@ -37,14 +37,18 @@ package enum ProviderConfiguration: Hashable, Sendable {
   }
 
   package var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
+
+  /// Whether its settings are in a file that the user who asks may not read. An agent never has such a provider.
+  package var isUnread: Bool { if case .wireGuard(let provider) = self { provider.configuration == nil } else { false } }
 }
 
 package struct WireGuardProviderConfiguration: Hashable, Sendable {
   /// The wg-quick file, as an absolute path.
   package var path: String
-  package var configuration: WireGuardQuickConfiguration
+  /// `nil`: the user who asks may not read the file.
+  package var configuration: WireGuardQuickConfiguration?
 
-  package init(path: String, configuration: WireGuardQuickConfiguration) {
+  package init(path: String, configuration: WireGuardQuickConfiguration?) {
     self.path = path
     self.configuration = configuration
   }

@@ -31,6 +31,9 @@ package struct WireGuardQuickConfiguration: Hashable, Sendable {
     self.peers = peers
   }
 
+  /// Nothing, in place of a file that was not read: no peer, and no key of anybody's.
+  package static let unread = WireGuardQuickConfiguration(privateKey: SecretKey(SecretBytes()), publicKey: .zero)
+
   /// Whether an endpoint is a name.
   package var needsLookup: Bool { peers.contains { $0.endpoint.map { $0.address == nil } ?? false } }
 }

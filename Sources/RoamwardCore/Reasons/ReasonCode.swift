@@ -102,6 +102,8 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case overlap
   /// The firewall cannot block what the policy asks for.
   case firewallUnavailable = "firewall-unavailable"
+  /// The user who asks may not look at a file or at the firewall, so a part of the plan is not known.
+  case needsRoot = "needs-root"
   /// Another program uses Roamward's objects, or keeps changing them.
   case conflict
   /// The machine cannot be observed or changed for now, or notes cannot be stored.
