@@ -101,7 +101,7 @@ package final class GatewayServer {
       sources.append(
         try loop.onSignal(signal) { [weak self] in
           ServiceManager.stopping()
-          self?.logins?.keepCounts()
+          self?.logins?.keepCounts(isLast: true)
           self?.loop.stop()
         })
     }

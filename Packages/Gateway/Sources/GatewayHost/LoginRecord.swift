@@ -6,13 +6,10 @@ internal import NetworkTypes
 
 /// What is kept of logins: their counts, and what the audit log gets of refused ones.
 struct LoginRecord {
-  private static let notesInMinute = 60
-
   private var counts = GatewayCounts(started: Timestamp.now.seconds)
   /// The counts that were taken last.
   private var taken: GatewayCounts?
-  /// Refusals of the present minute, and those of them that are only counted: strangers would fill the store.
-  private var noted: (minute: Int64, count: Int, more: Int) = (0, 0, 0)
+  private var notes = RefusalNotes()
   /// When the first check of a conversation began.
   private var begun: [UInt32: Moment] = [:]
 
@@ -52,18 +49,9 @@ struct LoginRecord {
     _ refusal: LoginRefusal, _ name: String, from source: IPAddress, _ detail: String, at now: Int64
   ) -> [AuditEntry.Record] {
     counts.refuse("\(refusal)")
-    var records: [AuditEntry.Record] = []
-    if now / 60 != noted.minute {
-      if noted.more > 0 { records.append(.init(actor: "login", verb: "login refused", object: "others", detail: "\(noted.more) more")) }
-      noted = (now / 60, 0, 0)
-    }
-    if noted.count < Self.notesInMinute {
-      noted.count += 1
-      let detail = ["\(refusal), from \(source)", detail].filter { !$0.isEmpty }.joined(separator: "; ")
-      records.append(.init(actor: "login", verb: "login refused", object: name, detail: detail))
-    } else {
-      noted.more += 1
-    }
-    return records
+    return notes.note(refusal, name, from: source, detail, at: now)
   }
+
+  /// What the audit log gets of refusals that were only counted: of an hour that is over, or of all if nothing follows (`isLast`).
+  mutating func endHour(at now: Int64, isLast: Bool) -> [AuditEntry.Record] { isLast ? notes.endShares() : notes.endHour(at: now) }
 }

@@ -140,8 +140,11 @@ final class LoginService {
     send(.answer(number: number, answer))
   }
 
-  /// Writes the counts for `roamward-gateway metrics`, if they have changed.
-  func keepCounts() {
+  /// Writes the counts for `roamward-gateway metrics` if they have changed, and those of refused logins into the audit log at the end of an
+  /// hour. `isLast`: the gateway ends.
+  func keepCounts(isLast: Bool = false) {
+    let now = Timestamp.now.seconds
+    write(record.endHour(at: now, isLast: isLast), at: now)
     guard let counts = record.takeCounts() else { return }
     do throws(SystemError) { try folder.keep(counts) } catch { log("logins: \(error)") }
   }
@@ -317,7 +320,10 @@ extension LoginService {
 
   func note(_ refusal: LoginRefusal, _ name: String, _ source: IPAddress, _ detail: String = "") {
     let now = Timestamp.now.seconds
-    let records = record.refuse(refusal, name, from: source, detail, at: now)
+    write(record.refuse(refusal, name, from: source, detail, at: now), at: now)
+  }
+
+  private func write(_ records: [AuditEntry.Record], at now: Int64) {
     if records.isEmpty { return }
     do throws(StoreError) { try store.record(records, at: now) } catch { log("logins: \(error)") }
   }

@@ -57,6 +57,11 @@ import Testing
   func limit() throws { try GatewayScene.play("limit", with: GatewayScene.loginClient) }
 
   @Test(
+    "a network's refused logins end in a count of the audit log, and hide no other person's", .needs("python3", "ip"),
+    .timeLimit(.minutes(5)))
+  func refused() throws { try GatewayScene.play("refused", with: GatewayScene.loginClient) }
+
+  @Test(
     "thousands of logins a second end neither the process for logins nor a relay; devices and a right login go on",
     .enabled(
       if: ["openssl/ssl.h", "sodium.h"].allSatisfy { access("/usr/include/\($0)", R_OK) == 0 }
