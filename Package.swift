@@ -333,8 +333,8 @@ let package = Package(
       ],
       resources: [
         "agree.py", "browser.py", "codes.bash", "directory.bash", "errors.bash", "flood.bash", "flow.py", "gateway.bash", "grants.bash",
-        "host_path.py", "login.bash", "login.py", "moved.bash", "openid.bash", "packets.py", "page.bash", "pair.bash", "pam.bash",
-        "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash", "shadow.bash", "shared.bash", "terminal.py",
+        "hold.bash", "hold.py", "host_path.py", "login.bash", "login.py", "moved.bash", "openid.bash", "packets.py", "page.bash",
+        "pair.bash", "pam.bash", "pam_scene.c", "postgresql.bash", "relay.py", "scene.bash", "shadow.bash", "shared.bash", "terminal.py",
       ]),
     gatewayTests(
       "GatewayAuthTests",

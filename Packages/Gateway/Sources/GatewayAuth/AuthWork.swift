@@ -19,24 +19,43 @@ package final class AuthWork {
 
   private let loop: DescriptorLoop
   private let channel: MessageChannel
-  private let workers: HashWorkers
-  private let judge: PasswordJudge
+  let workers: HashWorkers
+  let judge: PasswordJudge
   private var server: TLSServer?
   private var listeners: [(file: FileDescriptor, source: DescriptorLoop.Source)] = []
   /// `nil`: nothing is relayed.
   private var relays: Relays?
   /// Until what `roamward-gateway` says first.
   private static let patience = Duration.seconds(10)
-  private var desk = LoginDesk()
-  private var clients: [UInt32: Client] = [:]
+  var desk = LoginDesk()
+  var clients: [UInt32: Client] = [:]
   private var lastNumber: UInt32 = 0
+  /// Connections that say something before their first message is whole: handshakes of TLS, which cost more than all that follows.
+  private var handshakes = WorkQueue(atWork: 1)
+  /// So many are read between two looks at all other connections.
+  private static let handshakesAtOnce = 4
+  private static let acceptedAtOnce = 32
+  private var turn: DescriptorLoop.Source?
+  /// Passwords and tokens that are to be checked, few more at once than there are threads; those that wait; and, by the service of the
+  /// network, whose answers take seconds.
+  var checks = WorkQueue(atWork: HashWorkers.threads + 2, waiting: AskedQuestions.limit)
+  var serviceChecks = WorkQueue(atWork: PAMLimits.checks, waiting: AskedQuestions.limit)
+  var unchecked: [UInt32: Check] = [:]
+  /// `nil`: of a name without a user.
+  var serviceOrders: [UInt32: [UInt8]?] = [:]
   /// The passwords whose hashes were asked for.
-  private var passwords: [UInt32: [UInt8]] = [:]
+  var passwords: [UInt32: [UInt8]] = [:]
   private var asked = AskedQuestions()
   private var sources: [DescriptorLoop.Source] = []
   private var alarm: (at: Moment, source: DescriptorLoop.Source)?
 
-  private final class Client {
+  enum Check {
+    /// The name is `nil` if nobody can have it.
+    case password(GatewayName?, [UInt8])
+    case token([UInt8])
+  }
+
+  final class Client {
     let file: FileDescriptor
     let address: IPAddress
     let connection: TLSConnection
@@ -109,7 +128,7 @@ package final class AuthWork {
 
 // The gateway.
 extension AuthWork {
-  private func ask(_ request: AuthRequest) {
+  func ask(_ request: AuthRequest) {
     tellEnds()
     guard asked.begin(request) else {
       if let number = request.number { answer(.busy, for: number) }
@@ -184,84 +203,12 @@ extension AuthWork {
     listeners.append((passed, source))
   }
 
-  private func answer(_ answer: LoginAnswer, for number: UInt32) {
+  func answer(_ answer: LoginAnswer, for number: UInt32) {
+    checks.end(number)
+    // A check with a question goes on.
+    if case .prompt = answer {} else { serviceChecks.end(number) }
     carryOut(desk.receive(answer, for: number, at: .now), number)
-  }
-}
-
-// Checks.
-extension AuthWork {
-  private func carryOut(_ effects: [LoginEffect], _ number: UInt32) {
-    for effect in effects {
-      guard let client = clients[number] else { break }
-      switch effect {
-      case .send(let message): if !client.connection.send(message.frame.bytes) { client.isEnding = true }
-      case .checkPassword(let name, let password): check(name, password, number)
-      case .checkDecoy: ask(.decoy(number: number, source: client.address))
-      case .checkToken(let token): ask(.token(number: number, hash: Self.sha256(token)))
-      case .answerPrompt(let value): ask(.promptAnswer(number: number, value: value))
-      case .signIn: ask(.signIn(number: number, source: client.address))
-      case .checkCode(_, let code): ask(.code(number: number, code: code))
-      case .setPassword(_, let password): hash(password, number)
-      case .bind(_, let hello, let factors):
-        guard let device = GatewayName(hello.device) else {
-          answer(.unbound, for: number)
-          break
-        }
-        ask(.bind(number: number, device: device, publicKey: hello.publicKey, factors: factors, source: client.address))
-      case .relay(let versions): relay(client, number, versions)
-      case .note(let refusal, let name): ask(.note(refusal, name: name, source: client.address))
-      case .close: client.isEnding = true
-      }
-    }
-    flush(number)
-    setAlarm()
-  }
-
-  private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
-    var hash = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_bytes()))
-    crypto_hash_sha256(&hash, bytes, UInt64(bytes.count))
-    return hash
-  }
-
-  private func check(_ name: GatewayName?, _ password: [UInt8], _ number: UInt32) {
-    // Before the gateway is asked: names are told apart by nothing.
-    guard workers.hasRoom else { return answer(.busy, for: number) }
-    passwords[number] = password
-    guard let name else { return judge(number, "", nil, .unknownName) }
-    ask(.credential(number: number, name: name))
-  }
-
-  /// Has the gateway check the password by PAM.
-  private func passOn(_ number: UInt32) {
-    guard let password = passwords.removeValue(forKey: number), let client = clients[number] else { return }
-    desk.passOn(number)
-    ask(.password(number: number, password: password, source: client.address))
-  }
-
-  /// Verifies the password, against a hash that no password has if there is none.
-  private func judge(_ number: UInt32, _ hash: String, _ account: LoginAccount?, _ refusal: LoginRefusal?) {
-    guard let password = passwords.removeValue(forKey: number) else { return }
-    let judge = judge
-    let isAdded = workers.add(for: number) {
-      let isRight = judge.isRight(password, hash)
-      let answer: LoginAnswer =
-        if let refusal { .refused(refusal) } else if isRight, let account { .account(account) } else { .refused(.wrongPassword) }
-      return { $0.answer(answer, for: number) }
-    }
-    if !isAdded { answer(.busy, for: number) }
-  }
-
-  private func hash(_ password: [UInt8], _ number: UInt32) {
-    if let fault = NewPassword.fault(of: password) { return answer(.unsuitable(fault), for: number) }
-    let isAdded = workers.add(for: number) {
-      let hash = PasswordHash.usual.hash(password)
-      return { work in
-        guard work.clients[number] != nil else { return }
-        if let hash { work.ask(.setPassword(number: number, hash: hash)) } else { work.answer(.unavailable, for: number) }
-      }
-    }
-    if !isAdded { answer(.busy, for: number) }
+    beginChecks()
   }
 }
 
@@ -269,21 +216,58 @@ extension AuthWork {
 extension AuthWork {
   private func acceptClients(at listener: FileDescriptor) {
     guard let server else { return }
-    for _ in 0..<16 {
+    for _ in 0..<Self.acceptedAtOnce {
       guard let file = try? listener.accept() else { return }
       guard let address = file.remoteAddress, let connection = TLSConnection(server) else { continue }
       repeat { lastNumber &+= 1 } while clients[lastNumber] != nil || relays?.contains(lastNumber) ?? false
       let number = lastNumber
-      guard desk.open(number, from: address, at: .now) else { continue }
       let client = Client(file, address, connection)
-      guard let source = try? loop.whenReadable(file.number, { [weak self] in self?.receive(number) }) else {
-        desk.close(number)
-        continue
-      }
-      client.reading = source
       clients[number] = client
+      desk.open(number, from: address, at: .now)
+      closeGone()
+      watch(client, number)
+      setAlarm(for: number)
     }
-    setAlarm()
+  }
+
+  private func watch(_ client: Client, _ number: UInt32) {
+    client.reading = try? loop.whenReadable(client.file.number) { [weak self] in self?.isReadable(number) }
+    if client.reading == nil { remove(number) }
+  }
+
+  /// Those that went for others: who can be told is told to come again.
+  func closeGone() {
+    for number in desk.takeGone() {
+      guard let client = clients[number] else { continue }
+      _ = client.connection.send(LoginDesk.turnedAway.frame.bytes)
+      client.isEnding = true
+      flush(number)
+    }
+  }
+
+  private func isReadable(_ number: UInt32) {
+    guard let client = clients[number], !desk.hasGreeted(number) else { return receive(number) }
+    // Not read until its turn.
+    client.reading = nil
+    _ = handshakes.add(number, from: client.address)
+    setTurn()
+  }
+
+  private func setTurn() {
+    guard turn == nil, handshakes.waiting > 0 else { return }
+    turn = try? loop.at(.now) { [weak self] in self?.takeTurn() }
+  }
+
+  private func takeTurn() {
+    turn = nil
+    for _ in 0..<Self.handshakesAtOnce {
+      guard let number = handshakes.begin() else { break }
+      handshakes.end(number)
+      guard let client = clients[number] else { continue }
+      watch(client, number)
+      receive(number)
+    }
+    setTurn()
   }
 
   private func receive(_ number: UInt32) {
@@ -304,7 +288,7 @@ extension AuthWork {
   }
 
   /// Hands a connection over to the relays.
-  private func relay(_ client: Client, _ number: UInt32, _ versions: ClosedRange<UInt8>) {
+  func relay(_ client: Client, _ number: UInt32, _ versions: ClosedRange<UInt8>) {
     var refusal = GatewayMessage.failed(.unsupported, retryAfter: 0)
     if !versions.contains(RelayDesk.version) {
       refusal = .failed(.version, retryAfter: 0)
@@ -321,7 +305,7 @@ extension AuthWork {
     client.isEnding = true
   }
 
-  private func flush(_ number: UInt32) {
+  func flush(_ number: UInt32) {
     guard let client = clients[number] else { return }
     if client.isEnding { client.connection.end() }
     var output = client.connection.takeOutput()[...]
@@ -342,27 +326,29 @@ extension AuthWork {
     guard let client = clients.removeValue(forKey: number) else { return }
     client.reading?.cancel()
     passwords[number] = nil
+    unchecked[number] = nil
+    serviceOrders[number] = nil
     workers.cancel(number)
+    handshakes.end(number)
+    checks.end(number)
+    serviceChecks.end(number)
     desk.close(number)
     asked.end(number)
     tellEnds()
-    setAlarm()
+    beginChecks()
   }
 
-  private func setAlarm() {
-    guard let next = desk.deadline else {
-      alarm?.source.cancel()
-      alarm = nil
-      return
-    }
-    if let alarm, alarm.at == next { return }
-    alarm?.source.cancel()
+  /// A client's deadline may be the next one. One that has moved rings in vain once.
+  func setAlarm(for number: UInt32) {
+    guard let next = desk.deadline(of: number), alarm.map({ next < $0.at }) ?? true else { return }
     alarm = (try? loop.at(next) { [weak self] in self?.ring() }).map { (next, $0) }
   }
 
   private func ring() {
     alarm = nil
     for (number, effects) in desk.expire(at: .now) { carryOut(effects, number) }
-    setAlarm()
+    if let next = desk.deadline, alarm.map({ next < $0.at }) ?? true {
+      alarm = (try? loop.at(next) { [weak self] in self?.ring() }).map { (next, $0) }
+    }
   }
 }

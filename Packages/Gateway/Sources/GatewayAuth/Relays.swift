@@ -52,7 +52,12 @@ final class Relays {
 
   /// Takes over a connection; `false` if there are too many.
   func begin(_ number: UInt32, _ file: FileDescriptor, _ connection: TLSConnection, from address: IPAddress) -> Bool {
-    guard !free.isEmpty, desk.open(number, from: address, at: .now) else { return false }
+    guard desk.open(number, from: address, at: .now) else { return false }
+    endGone()
+    guard !free.isEmpty else {
+      desk.close(number)
+      return false
+    }
     let relay = Relay(file, connection, free.removeFirst())
     Self.drain(relay.socket)
     relays[number] = relay
@@ -86,6 +91,7 @@ final class Relays {
       guard let datagram = try? relay.socket.read(atMost: RelayFrame.lengths.upperBound + 1), !datagram.isEmpty else { break }
       guard let kind = RelayFrame.Kind(datagram) else { continue }
       desk.answered(number, by: kind)
+      endGone()
       RelayFrame.append(datagram, to: &plain)
     }
     for start in stride(from: 0, to: plain.count, by: Self.record) {
@@ -135,6 +141,9 @@ final class Relays {
   }
 
   // MARK: The end
+
+  /// Those that went for others.
+  private func endGone() { for number in desk.takeGone() { end(number) } }
 
   private func end(_ number: UInt32) {
     guard let relay = relays.removeValue(forKey: number) else { return }

@@ -98,8 +98,9 @@ package struct LoginConversation: Sendable {
   package static let slowGrain = Duration.seconds(3)
   /// For the next message of a client.
   package static let patience = Duration.seconds(120)
-  /// For the first messages, up to the first factor.
+  /// For the first messages, up to the first factor; and for the first byte.
   package static let firstPatience = Duration.seconds(20)
+  package static let silence = Duration.seconds(5)
   /// New passwords that are refused before the login is.
   static let newPasswordTries = 3
   /// For the OpenID provider's first answers; and what is added to the life of its code.
@@ -144,6 +145,7 @@ package struct LoginConversation: Sendable {
 
   var state = State.greeting
   var limit: Moment
+  private let began: Moment
   let address: IPAddress
   /// The methods to begin with.
   private let offers: [LoginMethod]
@@ -155,10 +157,16 @@ package struct LoginConversation: Sendable {
     self.address = address
     self.offers = offers
     self.passwordGrain = passwordGrain
-    limit = now + Self.firstPatience
+    began = now
+    limit = now + Self.silence
   }
 
-  package var isClosed: Bool { if case .closed = state { true } else { false } }
+  /// The client's first byte has come.
+  package mutating func hear() {
+    if case .greeting = state { limit = began + Self.firstPatience }
+  }
+
+  package var isClosed: Bool { stage == .closed }
   /// Whether an answer is awaited from the program.
   package var isWaiting: Bool {
     switch state {
@@ -216,6 +224,7 @@ extension LoginConversation {
     guard hello.versions.contains(Self.version) else { return fail(.version) }
     let methods = offers.filter(hello.methods.contains)
     guard !methods.isEmpty else { return fail(.unsupported) }
+    hear()
     state = .identifying(hello)
     return [.send(.welcome(version: Self.version, methods: methods))]
   }

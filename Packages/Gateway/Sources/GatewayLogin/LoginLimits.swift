@@ -1,3 +1,4 @@
+internal import GatewayCore
 package import NetworkTypes
 
 /// How often logins fail, by name and by address, and the pauses that follow. A name counts as it was given: names that nobody has are
@@ -49,24 +50,21 @@ package struct LoginLimits: Sendable {
 
   package var count: Int { entries.count }
 
-  /// The place of an address: itself, or its /64.
-  package static func place(of address: IPAddress) -> IPPrefix {
-    IPPrefix(address, length: address.family == .v4 ? 32 : 64) ?? .host(address)
-  }
-
-  private func subjects(_ name: String?, _ user: Int64?, _ address: IPAddress) -> [Subject] {
-    let place = Self.place(of: address)
-    return (name.map { [.nameAt($0.lowercased(), place), .name($0.lowercased())] } ?? []) + [.place(place)]
-      + (user.map { [.code($0)] } ?? [])
+  /// What an attempt counts for. At a place where the name has logged in lately, it counts for the two together: neither the name nor the
+  /// place is paused for its person by what strangers do with them.
+  private func subjects(_ name: String?, _ user: Int64?, _ address: IPAddress, at now: Moment? = nil) -> [Subject] {
+    let place = address.place
+    let codes = user.map { [Subject.code($0)] } ?? []
+    guard let name = name?.lowercased() else { return [.place(place)] + codes }
+    let own = Subject.nameAt(name, place)
+    if let login = logins[own], now.map({ $0 - login < Self.lately }) ?? true { return [own] + codes }
+    return [own, .name(name), .place(place)] + codes
   }
 
   /// Begins an attempt. Returns the seconds to wait if there is a pause; the attempt is none then. `name`: `nil` for a token. `user`: whose
   /// code it is.
   package mutating func begin(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress, at now: Moment) -> UInt16? {
-    var subjects = subjects(name, user, address)
-    if let login = subjects.compactMap({ logins[$0] }).first, now - login < Self.lately {
-      subjects.removeAll { if case .name = $0 { true } else { false } }
-    }
+    let subjects = subjects(name, user, address, at: now)
     let end = subjects.compactMap { entries[$0]?.end }.max() ?? now
     if end > now { return UInt16(clamping: (end - now).components.seconds + 1) }
     for subject in subjects { count(subject, at: now) }
@@ -86,15 +84,8 @@ package struct LoginLimits: Sendable {
 
   /// Ends the last attempt of a login that was right as a whole.
   package mutating func succeed(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress, at now: Moment) {
-    let subjects = subjects(name, user, address)
-    let isKnown = subjects.contains { logins[$0].map { now - $0 < Self.lately } ?? false }
-    for subject in subjects {
-      switch subject {
-      case .place: undo(subject)
-      // It was not counted (`begin`), and what strangers have failed elsewhere stays.
-      case .name where isKnown: break
-      default: entries[subject] = nil
-      }
+    for subject in subjects(name, user, address, at: now) {
+      if case .place = subject { undo(subject) } else { entries[subject] = nil }
       if case .nameAt = subject { noteLogin(subject, at: now) }
     }
   }
@@ -108,12 +99,7 @@ package struct LoginLimits: Sendable {
 
   /// Ends an attempt that was not judged.
   package mutating func withdraw(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress) {
-    let subjects = subjects(name, user, address)
-    let isKnown = subjects.contains { logins[$0] != nil }
-    for subject in subjects {
-      if case .name = subject, isKnown { continue }
-      undo(subject)
-    }
+    for subject in subjects(name, user, address) { undo(subject) }
   }
 
   /// The longest pause after attempts that a service could not judge, as a power of two of seconds: no client waits long once it is back.

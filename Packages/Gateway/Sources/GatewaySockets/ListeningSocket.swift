@@ -35,7 +35,8 @@ package enum ListeningSocket {
     guard (isFour ? bindFour(number, port, place) : bindSix(number, port, place)) == 0 else {
       throw .last("bind to TCP port \(port)\(place.map { " of \($0)" } ?? "")")
     }
-    guard listen(number, 128) == 0 else { throw .last("listen at TCP port \(port)") }
+    // A flood of connections is accepted, and judged by whose it is: the kernel would refuse newcomers of all.
+    guard listen(number, 1024) == 0 else { throw .last("listen at TCP port \(port)") }
     return file
   }
 

@@ -75,6 +75,14 @@ import Testing
   }
 
   @Test(
+    "strangers who hold connections and relays, or make the gateway work, keep nobody from logging in at once", .needs("python3", "pgrep"),
+    .timeLimit(.minutes(5)))
+  func hold() throws {
+    try GatewayScene.play(
+      "hold", with: GatewayScene.loginClient, ["HOLD": GatewayScene.folder + "/hold.py", "RELAY": GatewayScene.folder + "/relay.py"])
+  }
+
+  @Test(
     "a person signs in at an OpenID provider with a code; the provider decides on groups, and never on who else may log in",
     .needs("python3", "openssl", "curl", "ip", "unshare", "pgrep"),
     .timeLimit(.minutes(5)))

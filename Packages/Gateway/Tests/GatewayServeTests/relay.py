@@ -2,7 +2,7 @@
 
 relay.py HOST PORT ask        prints kind and first value of the answer, in hexadecimal
 relay.py HOST PORT nonsense   prints whether the gateway closes a relay of something else than WireGuard
-relay.py HOST PORT crowd      prints how many relays a stranger gets at once
+relay.py HOST PORT crowd      prints how many relays a stranger gets, and how many of them are open afterwards
 relay.py HOST PORT carry UDP  carries the datagrams of a client at 127.0.0.1:UDP, and fails when the gateway closes the relay
 """
 
@@ -67,7 +67,16 @@ if what == "crowd":
         stream, answer = relay(host, port)
         streams.append(stream)
         taken += answer[0] == 0x85
-    print(taken)
+    kept = 0
+    for stream in streams:
+        stream.settimeout(0.5)
+        try:
+            stream.recv(1)
+        except socket.timeout:
+            kept += 1
+        except OSError:
+            pass
+    print(taken, kept)
     raise SystemExit
 stream, answer = relay(host, port)
 if what == "carry":
