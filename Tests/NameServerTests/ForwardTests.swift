@@ -224,6 +224,36 @@ private struct Missing: Error {}
     }
   }
 
+  @Test(
+    "who asks for names of one domain, or by one socket, takes no places from others at any rate, even where an answer takes a second",
+    arguments: [true, false])
+  func shares(isOneDomain: Bool) {
+    for rate in [2000, 40_000] {
+      let lab = Lab()
+      var (asked, answered) = (0, 0)
+      var waiting: [(due: Moment, datagram: Outbox.Datagram, question: [UInt8])] = []
+      for i in 0..<rate * 4 {
+        let name = isOneDomain ? "x\(i).silent.example" : "x\(i).silent\(i).example\(i % 977)"
+        lab.ask(name, id: i & 0xffff, from: Lab.client(isOneDomain ? UInt16(20_000 + i % 9973) : 20_000))
+        lab.pass(.nanoseconds(1_000_000_000 / rate))
+        if let first = waiting.first, first.due <= lab.now {
+          waiting.removeFirst()
+          lab.clear()
+          lab.deliver(Messages.answer(to: first.question, [Messages.a("198.51.100.7")]), to: first.datagram)
+          answered += lab.replies.contains { $0.client.port == 30_000 && $0.message[3] & 15 == 0 } ? 1 : 0
+        }
+        if i % 512 == 0 { lab.clear() }
+        guard i % (rate / 2) == rate / 4, i < rate * 3 else { continue }
+        asked += 1
+        lab.clear()
+        lab.ask("y\(i).other\(i).example", id: 7, from: Lab.client(30_000))
+        guard let question = lab.datagrams.last(where: { $0.message.contains(UInt8(ascii: "y")) }) else { continue }
+        waiting.append((lab.now + .milliseconds(900), question.datagram, question.message))
+      }
+      #expect(answered == asked && asked == 6, "\(rate) a second: \(answered) of \(asked)")
+    }
+  }
+
   @Test("a truncated answer is asked for over TCP, and truncated for clients that take no more") func truncation() throws {
     let lab = Lab()
     lab.ask("big.example", id: 1)

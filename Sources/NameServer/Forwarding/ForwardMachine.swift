@@ -18,6 +18,8 @@ struct ForwardMachine: Sendable {
     var retry = Duration.seconds(1)
     /// A question that waits longer gives its place to a new one where all are taken: servers answer sooner, or not at all.
     var patience = Duration.milliseconds(250)
+    /// One of an asker or a domain that has so many open does so at once.
+    var share = 512
     /// The longest time from the arrival of a question. A question that waited for its tunnel has at least 300 ms of it left.
     var time = Duration.milliseconds(4800)
     /// The same where a tunnel can be started instead.
@@ -53,12 +55,15 @@ struct ForwardMachine: Sendable {
   private var row = Row()
   private var lastStream: UInt32 = 0
   private var deadlines = DeadlineHeap()
+  private var shares: QuestionShares
 
   init(limits: Limits = Limits(), random: @escaping @Sendable () -> UInt64) {
     self.limits = limits
     self.random = random
     attempts = NumberIndex(seed: random())
-    identical = NumberIndex(seed: random())
+    let seed = random()
+    identical = NumberIndex(seed: seed)
+    shares = QuestionShares(seed: ~seed)
   }
 
   var count: Int { slots.count - free.count }
@@ -116,7 +121,9 @@ struct ForwardMachine: Sendable {
       return (.joined, nil)
     }
     guard count < limits.all, open[purpose.group] < limits.each else { return (.full, nil) }
-    let query = ForwardedQuery(question, key, purpose, from: purpose.server == nil ? preferred[purpose.group] : 0)
+    var query = ForwardedQuery(question, key, purpose, from: purpose.server == nil ? preferred[purpose.group] : 0)
+    query.share = shares.place(of: question)
+    shares.add(query.share)
     let slot: Int
     if let unused = free.popLast() {
       slot = unused
@@ -136,23 +143,24 @@ struct ForwardMachine: Sendable {
     return (.sent, nil)
   }
 
-  /// Where no place is left for a question: gives up one of the oldest, so that a program that asks for names whose servers are silent
-  /// takes no places from others. `nil`: a place is left, or none of those looked at is old enough.
+  /// Where no place is left for a question: gives up one of who has most of them open, of these one of the oldest. So a program that asks
+  /// for names whose servers are silent takes no places from others. `nil`: a place is left, or none of those looked at may go.
   mutating func makeRoom(for purpose: ForwardedQuery.Purpose, at now: Moment, _ out: inout Outbox) -> Finished? {
     let isGroupFull = open[purpose.group] >= limits.each
     guard count >= limits.all || isGroupFull else { return nil }
-    var oldest: Int?
-    // The oldest of sixteen: an order by age would cost every question.
+    var found: (slot: Int, share: Int)?
+    // Sixteen are looked at: an order would cost every question.
     for _ in 0..<16 {
       let slot = Int(truncatingIfNeeded: random() % UInt64(slots.count))
       let query = slots[slot]
-      guard query.isOpen, !query.purpose.isCheck, query.started + limits.patience <= now,
-        !isGroupFull || query.purpose.group == purpose.group, oldest.map({ query.started < slots[$0].started }) ?? true
-      else { continue }
-      oldest = slot
+      guard query.isOpen, !query.purpose.isCheck, !isGroupFull || query.purpose.group == purpose.group else { continue }
+      let share = shares.count(at: query.share)
+      guard share >= limits.share || query.started + limits.patience <= now else { continue }
+      if let found, (found.share, query.started) >= (share, slots[found.slot].started) { continue }
+      found = (slot, share)
     }
-    guard let oldest else { return nil }
-    let query = finish(oldest, &out)
+    guard let found else { return nil }
+    let query = finish(found.slot, &out)
     let answer = query.failure ?? query.truncatedAnswer
     return Finished(query: query, result: answer.map { .answer($0) } ?? .failure(.noReachableAuthority))
   }
@@ -255,6 +263,7 @@ extension ForwardMachine {
     swap(&slots[slot], &query)
     free.append(slot)
     open[query.purpose.group] -= 1
+    shares.remove(query.share)
     deadlines.remove(slot)
     for i in 0..<query.sent { attempts.remove(Self.place(query.attempts[i]), of: slot) }
     identical.remove(Self.identity(query.key, query.purpose), of: slot)

@@ -31,6 +31,7 @@ struct ForwardedQuery: Sendable {
   /// Those that were asked while it was open.
   var others: [Question] = []
   var started: Moment
+  var share = QuestionShares.Place()
   private(set) var attempts = InlineArray<4, Attempt>(repeating: Attempt())
   private(set) var sent = 0
   /// The place in the group's list of the server that is asked next.
