@@ -41,7 +41,7 @@ package struct RefusalNotes: Sendable {
   }
 
   private mutating func admit(_ refusal: LoginRefusal, _ source: IPAddress) -> Bool {
-    let (network, place) = (Self.network(of: source), LoginLimits.place(of: source))
+    let (network, place) = (Self.network(of: source), source.place)
     guard var entry = networks[network] else {
       guard written < Self.ofAll + Self.ofFirst else {
         others[refusal, default: 0] += 1
