@@ -426,7 +426,6 @@ struct GatewayClientScenes {
       (umask 077; printf 's3cret/+ä\n' >openid-secret)
       company login openid enable --client-id roamward --issuer "$issuer" --authority-file "$PWD/provider/tls.pem" \
         --secret-file "$PWD/openid-secret" >/dev/null
-      company user link alice --openid 1
       on cafe nft 'table inet watch { chain c { type filter hook prerouting priority -300;
         iifname "lan0" ip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 51821 accept;
         iifname "lan0" ip daddr 203.0.113.90 tcp dport != 80 accept;
@@ -465,12 +464,14 @@ struct GatewayClientScenes {
       say "$(($(clear) - before)) others"
       in_browser busybox nslookup www.example 198.51.100.1 2>&1 | grep -o '203.0.113.80'
       in_browser curl --silent --cacert provider/tls.pem "$issuer/approve?code=${page#*code=}&sub=1&name=alice" >/dev/null
+      within 30 field_is office 'questions[0].kind' code
+      roamward answer office <<<'correct horse'
       within 30 field_is office state connected
       within 30 situation_is guarded
       within 5 not eval 'nft list table inet roamward | grep cgroupv2.*login' && say closed
       kill $babbler
       trap 'kill $issuing; leave_group' EXIT
-      company sessions | grep -o 'alice/laptop .* by openID'
+      company sessions | grep -o 'alice/laptop .* by openID,password'
       stop_agent
       """, limit: 120)
     #expect(
@@ -483,7 +484,9 @@ struct GatewayClientScenes {
           + "GROUP only; `roamward resume` closes it",
         "[others: 000, 000]", "[the policy's host]", "[and no others there]", "[browser elsewhere: 000000]", "[no other name server]",
         "[browser: 200]", "[0 others]", "203.0.113.80",
-        "[closed]", "alice/laptop by openID", "0",
+        "Your sign-in is linked to no user of the gateway. If you are alice there, enter the password or a token of alice at the "
+          + "gateway, and it is linked. Otherwise ask its administrator.", "Answer for 203.0.113.10:51821", "[closed]",
+        "alice/laptop by openID,password", "0",
       ])
   }
 
