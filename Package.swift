@@ -201,7 +201,7 @@ let package = Package(
       "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"],
       optimized: unnamed),
     rim(
-      "NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"],
+      "NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "YAMLEvents"],
       optimized: unnamed),
     // The wire format of charon's interface, bytes in and values out; and the removal of what a charon that was killed has left.
     pure("VICI"),
@@ -363,7 +363,10 @@ let package = Package(
     pure("BugReport", uses: ["JSON", "NetworkTypes", "YAMLEvents"], optimized: unnamed),
     pure(
       "PolicyImport",
-      uses: ["JSON", "NetworkTypes", "OpenVPNLanguage", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"],
+      uses: [
+        "JSON", "KernelModel", "NetworkTypes", "OpenVPNLanguage", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents",
+        "SignedMessages",
+      ],
       optimized: unnamed),
 
     // What commands write into policies: for the command line alone.
@@ -547,7 +550,11 @@ let package = Package(
       ]),
     tests(
       "NebulaProviderTests",
-      uses: ["JSON", "NebulaProvider", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom"]),
+      uses: [
+        "JSON", "LinuxIO", "NebulaProvider", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting",
+        "SeededRandom",
+        "TestSupport",
+      ]),
     tests(
       "ClientProviderTests",
       uses: [
@@ -601,7 +608,7 @@ let package = Package(
       name: "SystemdTestSupport", dependencies: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "CSystemd"],
       path: "Tests/SystemdTestSupport", swiftSettings: strict),
     tests("LinuxIOTests", uses: ["CLinux", "CTextPages", "LinuxIO", "NetworkTypes", "TestSupport"]),
-    tests("SystemdIOTests", uses: ["LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
+    tests("SystemdIOTests", uses: ["CSystemd", "LinuxIO", "SystemdIO", "NetworkTypes", "TestSupport", "SystemdTestSupport"]),
     tests(
       "DesktopServiceTests",
       uses: ["DesktopService", "LinuxIO", "NetworkTypes", "SeededRandom", "SystemdIO", "SystemdTestSupport", "TestSupport"]),

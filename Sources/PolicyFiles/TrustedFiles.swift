@@ -7,7 +7,7 @@ extension PolicyFileSystem.Status {
     if isTrusted { return nil }
     if owner != 0 { return FileFailure("\(subject) is not owned by root, but by uid \(owner)", cure: "chown root \(path)") }
     let who = mode & 0o002 != 0 ? "everyone" : "its group"
-    return FileFailure("\(subject) can be written by \(who)", cure: "chmod go-w \(path)")
+    return FileFailure("\(subject) can be written by \(who)", cure: "chmod go-w \(shellWord(path))")
   }
 }
 

@@ -84,6 +84,7 @@ package func detectFormat(_ bytes: [UInt8], file: String) -> ImportFormat? {
 /// Reads a file of any of the formats. Writes nothing, and reads nothing except the bytes and, for verification, certificates.
 package func importFile(_ bytes: [UInt8], file: String, options: ImportOptions) throws(ImportFailure) -> ImportResult {
   guard bytes.count <= ImportLimits.file else { throw ImportFailure("the file is larger than 16 MiB") }
+  if let failure = otherForm(of: bytes) { throw failure }
   switch detectFormat(bytes, file: file) {
   case .apple: return try importProfile(bytes, file: file, options: options)
   case .wireGuard: return try importWireGuard(bytes, file: file, options: options)
@@ -94,6 +95,26 @@ package func importFile(_ bytes: [UInt8], file: String, options: ImportOptions) 
       "the format of the file is unknown",
       help: "import reads wg-quick (.conf), OpenVPN (.ovpn), NetworkManager (.nmconnection) and Apple (.mobileconfig) files")
   }
+}
+
+/// The failure for a file that holds one of the formats, but in another form than as text.
+private func otherForm(of bytes: [UInt8]) -> ImportFailure? {
+  func begins(_ start: [UInt8]) -> Bool { bytes.starts(with: start) }
+  if bytes.isEmpty { return ImportFailure("the file is empty") }
+  if begins([0xff, 0xfe]) || begins([0xfe, 0xff]) {
+    return ImportFailure(
+      "this is text in UTF-16", help: "convert it: `iconv -f UTF-16 -t UTF-8 FILE > NEW`, and import the new file")
+  }
+  if begins([0x50, 0x4b, 0x03, 0x04]) {
+    return ImportFailure("this is a .zip archive", help: "unpack it (`unzip FILE`), and import the files in it")
+  }
+  if begins([0x1f, 0x8b]) || begins([0xfd, 0x37, 0x7a, 0x58, 0x5a]) || begins([0x37, 0x7a, 0xbc, 0xaf]) || begins([0x42, 0x5a, 0x68]) {
+    return ImportFailure("this is a compressed file or archive", help: "unpack it, and import the files in it")
+  }
+  if begins([0x89, 0x50, 0x4e, 0x47]) || begins([0xff, 0xd8, 0xff]) {
+    return ImportFailure("this is a picture", help: "if it shows a QR code, `zbarimg --raw FILE` prints the text of the tunnel's file")
+  }
+  return nil
 }
 
 /// A manifest that is installed on the machine for which files are imported.

@@ -13,8 +13,8 @@ func pointlessExclusions(in tunnel: TunnelPolicy) -> [LintFinding] {
 
 /// Finds name servers of a tunnel that are not routed through it.
 func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
-  guard let includes = tunnel.knownIncludes, let servers = tunnel.dns?.servers else { return [] }
-  return servers.filter { !$0.isLoopback && !tunnel.takes($0, within: includes) }.map {
+  guard let includes = tunnel.knownIncludes else { return [] }
+  return tunnel.dnsInForce.servers.filter { !$0.isLoopback && !tunnel.takes($0, within: includes) }.map {
     LintFinding(
       .unroutedServer, "the name server \($0) of `\(tunnel.name)` is not reached through it: no included prefix holds it",
       help: "add \(IPPrefix.host($0)) to `routes: include:`, or correct the server", at: tunnel.location)

@@ -3,8 +3,6 @@ import ArgumentParser
 import ControlProtocol
 import Glibc
 import JSON
-import KernelModel
-import KernelNetwork
 import LinuxPlatform
 import NetworkTypes
 import PolicyFiles
@@ -44,14 +42,13 @@ struct Check: ParsableCommand {
     let isRoot = geteuid() == 0
     var loaded = loadPolicies(
       layers: paths.isEmpty ? PolicyLayers.standard : paths, files: .person, requireRootOwnership: isRoot && paths.isEmpty)
-    loaded.diagnostics += loaded.programDoubts()
     if isRoot, !paths.isEmpty { loaded.diagnostics += loaded.ownershipDoubts() }
-    let problems = problems(of: loaded)
+    let problems = PolicyProblem.all(in: loaded)
     let errors = problems.count { $0.diagnostic.severity == .error }
     if json {
       let report = CheckReport(
         files: loaded.files, tunnels: loaded.policies.tunnels.count, errors: errors, warnings: problems.count - errors,
-        problems: problems.map(\.report), ignored: loaded.ignored.map { .init(file: $0.path, reason: $0.reason) },
+        problems: problems.map { CheckReport.Problem($0) }, ignored: loaded.ignored.map { .init(file: $0.path, reason: $0.reason) },
         unread: loaded.unread.map(\.path))
       write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
@@ -66,46 +63,6 @@ struct Check: ParsableCommand {
     }
     if errors > 0 || strict && !problems.isEmpty { throw ExitStatus.policyErrors }
     if !loaded.unreadPolicies.isEmpty { throw ExitStatus.usage }
-  }
-
-  /// This machine's addresses, if a tunnel's endpoint is a numeric address. Empty if the kernel does not report them.
-  private func ownAddresses(for policies: PolicySet) -> Set<IPAddress> {
-    let namesAddress = policies.tunnels.contains { tunnel in
-      guard case .wireGuard(let provider) = tunnel.provider else { return false }
-      return provider.configuration?.peers.contains { $0.endpoint?.address != nil } ?? false
-    }
-    guard namesAddress, let state = try? KernelReader(tablesNamedBy: OtherVPNs.tables).read(neighbours: false) else { return [] }
-    return Set(state.addresses.map(\.address.address))
-  }
-
-  /// The findings of loading and linting, sorted by place.
-  private func problems(of loaded: LoadedPolicies) -> [Problem] {
-    let broken = Set(loaded.diagnostics.filter { $0.severity == .error }.map(\.location.file))
-    // Rules may name networks, and tunnels, of a file that was not read.
-    let findings =
-      loaded.unreadPolicies.isEmpty
-      ? lint(loaded.policies, unreliable: broken, ownAddresses: ownAddresses(for: loaded.policies)) : []
-    let all =
-      loaded.diagnostics.map { Problem(diagnostic: $0) }
-      + zip(diagnostics(of: findings.map(WarningAtPlace.init)), findings).map(Problem.init)
-    return all.enumerated().sorted {
-      let (a, b) = ($0.element.diagnostic.location, $1.element.diagnostic.location)
-      return (a.file, a.line, a.column, $0.offset) < (b.file, b.line, b.column, $1.offset)
-    }.map(\.element)
-  }
-}
-
-/// A diagnostic, and its lint finding; `nil` if loading alone produced it.
-private struct Problem {
-  var diagnostic: Diagnostic
-  var finding: LintFinding?
-
-  var report: CheckReport.Problem {
-    let place = diagnostic.location
-    return CheckReport.Problem(
-      file: place.file, line: place.line, column: place.column, severity: diagnostic.severity.rawValue, kind: finding?.kind.rawValue,
-      message: diagnostic.message, help: diagnostic.help,
-      related: finding?.related.map { .init(file: $0.file, line: $0.line, column: $0.column) })
   }
 }
 
@@ -145,6 +102,12 @@ private struct CheckReport: Encodable {
   let unread: [String]
 }
 
-extension WarningAtPlace {
-  fileprivate init(_ finding: LintFinding) { self.init(message: finding.message, help: finding.help, location: finding.location) }
+extension CheckReport.Problem {
+  fileprivate init(_ problem: PolicyProblem) {
+    let place = problem.diagnostic.location
+    self.init(
+      file: place.file, line: place.line, column: place.column, severity: problem.diagnostic.severity.rawValue,
+      kind: problem.finding?.kind.rawValue, message: problem.diagnostic.message, help: problem.diagnostic.help,
+      related: problem.finding?.related.map { .init(file: $0.file, line: $0.line, column: $0.column) })
+  }
 }

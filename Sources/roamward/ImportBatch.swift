@@ -176,14 +176,31 @@ struct ImportBatch {
 
   private var succeeded: [ImportOutcome] { outcomes.filter { $0.failure == nil && $0.result?.tunnels.isEmpty == false } }
 
+  /// The policies as they will be.
+  private var loaded: LoadedPolicies {
+    let tunnels = succeeded.flatMap { $0.result?.tunnels ?? [] }
+    var files = Dictionary(tunnels.flatMap(\.files).map { ("\(target)/\($0.name)", $0.bytes) }) { first, _ in first }
+    if let file = networksFile, let networks { files[networks.path] = file.bytes }
+    let layers = target == Self.inForce ? PolicyLayers.standard : [target]
+    return loadPolicies(layers: layers, files: .person.with(files), requireRootOwnership: false)
+  }
+
+  /// Adds to each report the findings of `roamward check` about the files that its import writes.
+  mutating func addFindings() {
+    let problems = PolicyProblem.all(in: loaded)
+    for i in outcomes.indices where outcomes[i].failure == nil {
+      let own = Set((outcomes[i].result?.files ?? []).map { "\(target)/\($0.name)" } + (networks.map { [$0.path] } ?? []))
+      for problem in problems where own.contains(problem.diagnostic.location.file) {
+        outcomes[i].result?.report.addFinding(problem.diagnostic.message, help: problem.diagnostic.help)
+      }
+    }
+  }
+
   /// What the tunnels will do here and on an unknown network, and what to type next.
   func printEffects(isDryRun: Bool) {
     let tunnels = succeeded.flatMap { $0.result?.tunnels ?? [] }
     guard !tunnels.isEmpty else { return }
-    var files = Dictionary(tunnels.flatMap(\.files).map { ("\(target)/\($0.name)", $0.bytes) }) { first, _ in first }
-    if let file = networksFile, let networks { files[networks.path] = file.bytes }
-    let layers = target == Self.inForce ? PolicyLayers.standard : [target]
-    let policies = loadPolicies(layers: layers, files: .person.with(files), requireRootOwnership: false).policies
+    let policies = loaded.policies
     for (place, snapshot) in [(network.map { "here (\($0.place))" }, network), ("on an unknown network", .unknownNetwork)] {
       guard let place, let snapshot else { continue }
       for decision in policies.decisions(on: snapshot) where tunnels.contains(where: { $0.name == decision.tunnel }) {
@@ -204,7 +221,8 @@ struct ImportBatch {
       // What the rules name goes with them: it may not be in force yet, though this import left it as it was.
       if let networks { names.insert(fileName(of: networks.path), at: 0) }
       let here = folder == absolute(".")
-      steps.append(("sudo roamward apply \(names.map { here ? $0 : "\(folder)/\($0)" }.joined(separator: " "))", "puts it into force"))
+      steps.append(
+        ("sudo roamward apply \(names.map { shellWord(here ? $0 : "\(folder)/\($0)") }.joined(separator: " "))", "puts it into force"))
     }
     steps.append(("roamward status", "which tunnels are up, and why"))
     if case .everywhereBut(let network) = options.rules {

@@ -71,6 +71,7 @@ struct Import: ParsableCommand {
     }
     try batch.takeRules(chosen, files.compactMap { try? format(of: $0) })
     for file in files { batch.read(file) }
+    batch.addFindings()
     let change = try ChangeOptions.parse(["--socket", agent.socket] + (session.evenSsh ? ["--even-ssh"] : []))
     if !dryRun { try batch.write(replacing: force, change) }
     if json {

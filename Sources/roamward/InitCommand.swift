@@ -44,14 +44,14 @@ struct Init: ParsableCommand {
       writeError("roamward: nothing was written: \(error)\n\(cure)")
       throw ExitStatus.refused
     }
-    let option = folder.map { " --policies \($0)" } ?? ""
+    let option = folder.map { " --policies \(shellWord($0))" } ?? ""
     write(
       """
       public key, for the gateway's administrator: \(pair.open)
       next: put the gateway's key, endpoint and networks into \(place)/\(name).conf
             roamward edit \(name)\(option)    # remove `enabled: false`
             roamward trust\(option)       # on each network that you trust
-      \(folder.map { "      sudo roamward apply \($0)\n" } ?? "")
+      \(folder.map { "      sudo roamward apply \(shellWord($0))\n" } ?? "")
       """)
   }
 

@@ -71,6 +71,7 @@ struct ImportedTunnel {
   var proxy: ProxyPolicy?
   var mtu: UInt32?
   var includesAllNetworks = false
+  var killSwitch = KillSwitch.off
   /// Remarks about the file, printed as comments at the top. They never contain secrets.
   var remarks: [String] = []
   /// The files beside the policy.

@@ -57,6 +57,14 @@ extension ImportReport {
   }
 }
 
+extension ImportReport {
+  /// Adds a finding of `roamward check` about what the import writes.
+  package mutating func addFinding(_ message: String, help: String?) {
+    let entry = Entry(outcome: .note, weight: .warning, key: "", line: nil, text: help.map { "\(message); \($0)" } ?? message)
+    if !entries.contains(where: { $0.text.hasSuffix(message) || $0 == entry }) { entries.append(entry) }
+  }
+}
+
 /// The place of a value in a file.
 struct KeyPath: Equatable, Sendable {
   var text: String

@@ -1,3 +1,4 @@
+import NetworkTypes
 import PolicySource
 import RoamwardCore
 
@@ -8,78 +9,138 @@ struct WireGuardQuickCopy {
   var problems: [Diagnostic]
   /// Reasons why its tunnel is off, although it can be read.
   var obstacles: [String] = []
+  /// What its lines that run programs become in the policy.
+  var dns: DNSPolicy?
+  var isKillSwitch = false
+  var routes: RoutePolicy?
 }
 
 func copyWireGuardQuick(_ bytes: [UInt8], at place: KeyPath, _ report: inout ImportReport) -> WireGuardQuickCopy {
-  var section = ""
-  var copied: [String] = []
-  let amnezia = AmneziaWG(
-    numberedLines(bytes).compactMap { _, line in setting(trimmed(line.prefix { $0 != "#" })) })
-  for (number, line) in numberedLines(bytes) {
-    let bare = trimmed(line.prefix { $0 != "#" })
-    if bare.hasPrefix("[") { section = bare.lowercased() }
-    let line =
-      bare.isEmpty || bare.hasPrefix("[")
-      ? line : copy(line, bare, place.text.isEmpty ? section : place.text, place.line ?? number, amnezia, &report)
-    copied.append(line)
-  }
-  let text = copied.joined(separator: "\n")
+  let lines = numberedLines(bytes).map { QuickLine(number: $0.number, text: $0.text) }
+  var reader = QuickLineReader(amnezia: AmneziaWG(lines.compactMap(\.setting)), place: place)
+  // The hooks are judged by what the other lines say, and reported in their places.
+  var draft = ImportReport(file: report.file)
+  let text = reader.copy(of: lines, &draft).joined(separator: "\n")
   let (configuration, diagnostics) = readWireGuardQuick(Array(text.utf8), file: report.file)
+  reader.hooks = WireGuardHooks(
+    lines.compactMap(\.hook), link: baseName(of: report.file), file: reader.names, of: configuration)
+  _ = reader.copy(of: lines, &report)
   for diagnostic in diagnostics {
     let line = place.line ?? diagnostic.location.line
-    report.note("WireGuard: \(diagnostic.message)", weight: diagnostic.severity == .error ? .error : .warning, line: line)
+    let help = diagnostic.severity == .error ? diagnostic.help.map { "; \($0)" } ?? "" : ""
+    report.note("WireGuard: \(diagnostic.message)\(help)", weight: diagnostic.severity == .error ? .error : .warning, line: line)
   }
   var copy = WireGuardQuickCopy(text: text, problems: diagnostics.filter { $0.severity == .error })
-  if amnezia == .changed {
+  copy.obstacles = reader.obstacles + reader.hooks.obstacles
+  if reader.amnezia == .changed {
     copy.obstacles.append("this is AmneziaWG, which this version does not speak; ask for a file of plain WireGuard")
   }
   if let configuration, !configuration.hasEndpoint {
     copy.obstacles.append("no peer has an endpoint: this is a gateway's file, or not complete")
   }
+  copy.dns = reader.hooks.dns
+  copy.isKillSwitch = reader.hooks.isKillSwitch
+  copy.routes = reader.hooks.routes == RoutePolicy() ? nil : reader.hooks.routes
   return copy
 }
 
-/// `Key = Value`; `nil`: the line is something else.
-private func setting(_ bare: String) -> (key: String, value: String)? {
-  let parts = bare.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-  return parts.count == 2 ? (trimmed(parts[0]), trimmed(parts[1])) : nil
+/// A line of a wg-quick file.
+private struct QuickLine {
+  let number: Int
+  let text: String
+
+  /// The line without its comment.
+  var bare: String { trimmed(text.prefix { $0 != "#" }) }
+
+  /// `Key = Value`; `nil`: the line is something else.
+  var setting: (key: String, value: String)? {
+    let parts = bare.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    return parts.count == 2 ? (trimmed(parts[0]), trimmed(parts[1])) : nil
+  }
+
+  /// A line that runs programs.
+  var hook: (number: Int, moment: WireGuardHooks.Moment, text: String)? {
+    guard let setting, let known = knownKeys.first(where: { $0.lowercased() == setting.key.lowercased() }) else { return nil }
+    return WireGuardHooks.Moment(rawValue: known).map { (number, $0, setting.value) }
+  }
 }
 
-private func copy(
-  _ line: String, _ bare: String, _ section: String, _ number: Int, _ amnezia: AmneziaWG, _ report: inout ImportReport
-) -> String {
-  let setting = setting(bare)
-  let value = setting?.value.lowercased() ?? ""
-  if let key = setting.flatMap({ AmneziaWG.key($0.key) }) {
-    let place = KeyPath(text: section.isEmpty ? key : "\(section).\(key)", line: number)
-    if amnezia == .changed {
-      report.dropped(place, "a key of AmneziaWG", weight: .error)
-    } else {
-      report.dropped(place, "a key of AmneziaWG; with these values its gateway speaks plain WireGuard")
+/// Copies lines, and reports what becomes of each.
+private struct QuickLineReader {
+  let amnezia: AmneziaWG
+  let place: KeyPath
+  var hooks = WireGuardHooks()
+  private(set) var names = HookNames()
+  private(set) var obstacles: [String] = []
+
+  init(amnezia: AmneziaWG, place: KeyPath) {
+    self.amnezia = amnezia
+    self.place = place
+  }
+
+  mutating func copy(of lines: [QuickLine], _ report: inout ImportReport) -> [String] {
+    (names, obstacles) = (HookNames(), [])
+    var section = ""
+    return lines.map { line in
+      let bare = line.bare
+      if bare.hasPrefix("[") { section = bare.lowercased() }
+      return bare.isEmpty || bare.hasPrefix("[") ? line.text : copy(line, place.text.isEmpty ? section : place.text, &report)
     }
-    return "# " + line
   }
-  guard let setting, let known = knownKeys.first(where: { $0.lowercased() == setting.key.lowercased() }) else {
-    // The word itself is not shown: it may be a key without its name.
-    report.dropped(KeyPath(text: section, line: number), "a line that wg-quick does not know", weight: .error)
-    return "# " + line
-  }
-  let place = KeyPath(text: section.isEmpty ? known : "\(section).\(known)", line: number)
-  let reason: String? =
+
+  private mutating func copy(_ line: QuickLine, _ section: String, _ report: inout ImportReport) -> String {
+    let number = place.line ?? line.number
+    if let key = line.setting.flatMap({ AmneziaWG.key($0.key) }) {
+      let place = KeyPath(text: section.isEmpty ? key : "\(section).\(key)", line: number)
+      if amnezia == .changed {
+        report.dropped(place, "a key of AmneziaWG", weight: .error)
+      } else {
+        report.dropped(place, "a key of AmneziaWG; with these values its gateway speaks plain WireGuard")
+      }
+      return "# " + line.text
+    }
+    guard let setting = line.setting, let known = knownKeys.first(where: { $0.lowercased() == setting.key.lowercased() }) else {
+      // The word itself is not shown: it may be a key without its name.
+      report.dropped(KeyPath(text: section, line: number), "a line that wg-quick does not know", weight: .error)
+      return "# " + line.text
+    }
+    let place = KeyPath(text: section.isEmpty ? known : "\(section).\(known)", line: number)
+    let value = setting.value.lowercased()
     switch known {
     case "PreUp", "PostUp", "PreDown", "PostDown":
-      "no programs are run from a WireGuard file; use the provider `command` where they are needed"
-    case "FwMark" where !["off", "0", "0x0"].contains(value): "Roamward marks its tunnels' packets itself"
-    case "Table" where value != "off" && value != "auto": "Roamward routes through tables of its own"
-    case "SaveConfig" where value == "true": "Roamward never writes this file"
-    default: nil
+      guard let judgement = hooks.judgements[line.number] else { return "# " + line.text }
+      report.add(judgement.outcome, place, judgement.text, weight: judgement.weight)
+    case "FwMark" where !["off", "0", "0x0"].contains(value):
+      report.dropped(place, "Roamward marks its tunnels' packets itself", weight: .warning)
+    case "Table" where value != "off" && value != "auto":
+      report.dropped(place, "Roamward routes through tables of its own", weight: .warning)
+      if !["main", "254"].contains(value) {
+        obstacles.append(
+          "`Table` names a table that only rules of routing lead to, so not all of AllowedIPs goes into the tunnel; write `routes`")
+      }
+    case "SaveConfig" where value == "true": report.dropped(place, "Roamward never writes this file", weight: .warning)
+    case "DNS": return copyNames(line, setting.value, at: place, &report)
+    default:
+      report.taken(place, known == "PrivateKey" || known == "PresharedKey" ? "a secret: in the file for root alone" : "")
+      return line.text
     }
-  if let reason {
-    report.dropped(place, reason, weight: .warning)
-    return "# " + line
+    return "# " + line.text
   }
-  report.taken(place, known == "PrivateKey" || known == "PresharedKey" ? "a secret: in the file for root alone" : "")
-  return line
+
+  /// Copies a line of name servers without the domains that only choose them (`~corp.example`), which the policy names.
+  private mutating func copyNames(_ line: QuickLine, _ value: String, at place: KeyPath, _ report: inout ImportReport) -> String {
+    let items = value.split(separator: ",").map { trimmed($0) }.filter { !$0.isEmpty }
+    let servers = items.filter { IPAddress($0) != nil }
+    let domains = items.filter { IPAddress($0) == nil }
+    guard names.takeFile(servers: servers.compactMap { IPAddress($0) }, domains: domains), domains.contains(where: { $0.hasPrefix("~") })
+    else {
+      report.taken(place)
+      return line.text
+    }
+    report.changed(place, hooks.dns?.keyText ?? "its servers answer every name")
+    let kept = (servers + domains.filter { !$0.hasPrefix("~") }).joined(separator: ", ")
+    return kept.isEmpty ? "# " + line.text : "DNS = \(kept)"
+  }
 }
 
 private let knownKeys = [
@@ -111,6 +172,11 @@ extension ImportedTunnel {
   mutating func useWireGuard(_ copy: WireGuardQuickCopy) {
     let file = addFile("\(name).conf", Array(copy.text.utf8), isSecret: true)
     obstacles += copy.obstacles
+    if copy.problems.isEmpty {
+      dns = dns ?? copy.dns
+      routes = routes ?? copy.routes
+      killSwitch = copy.isKillSwitch ? .on : killSwitch
+    }
     if let problem = copy.problems.first {
       provider = .missing
       obstacles.append(

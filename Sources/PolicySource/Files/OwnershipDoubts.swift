@@ -29,7 +29,7 @@ extension LoadedPolicies {
         let status = try files.status(path)
         if status.isProgram { return nil }
         return status.kind == .regular
-          ? Diagnostic(.warning, "\(path) is not executable", help: "chmod +x \(path)", at: named.location)
+          ? Diagnostic(.warning, "\(path) is not executable", help: "chmod +x \(shellWord(path))", at: named.location)
           : Diagnostic(.warning, "\(path) is not a program", help: "correct its path", at: named.location)
       } catch {
         // What may not be looked at is not wrong.

@@ -133,7 +133,7 @@ struct Surroundings: Sendable {
       guard status.kind == .regular else { return FileFailure("it is no regular file") }
       if requireRootOwnership, status.owner != 0 { return FileFailure("it does not belong to root", cure: "chown root:root \(path)") }
       if requireRootOwnership, let refusal = try refusalOfSecret(path) { return refusal }
-      return status.mode & 0o077 == 0 ? nil : FileFailure("others may read it", cure: "chmod 0600 \(path)")
+      return status.mode & 0o077 == 0 ? nil : FileFailure("others may read it", cure: "chmod 0600 \(shellWord(path))")
     } catch {
       return error
     }

@@ -1,6 +1,7 @@
 import KernelModel
 import KeyMemory
 import NetworkTypes
+import PolicyFiles
 package import RoamwardCore
 
 /// Reads a wg-quick(8) file. `nil` if there are errors. All errors are among the diagnostics, which never contain a key.
@@ -17,7 +18,7 @@ package func readWireGuardQuick(
   reader.finishPeer()
   if let mode, mode & 0o007 != 0 {
     reader.problems.append(contentsOf: [
-      Diagnostic(.warning, "everyone can read this file, which holds a private key", help: "chmod 600 \(file)", at: source.start)
+      Diagnostic(.warning, "everyone can read this file, which holds a private key", help: "chmod 600 \(shellWord(file))", at: source.start)
     ])
   }
   let configuration = reader.configuration()

@@ -55,17 +55,28 @@ extension WireGuardQuickReader {
     case .publicKey: peer.publicKey = key(keyword, value)
     case .presharedKey: peer.presharedKey = secretKey(keyword, value)
     case .allowedIPs: peer.allowedIPs += list(value, "a prefix such as 10.0.0.0/8") { IPPrefix($0) }
-    case .endpoint: peer.endpoint = parse(value, "HOST:PORT, such as vpn.example.com:51820 or [2001:db8::1]:51820") { Endpoint($0) }
+    case .endpoint: peer.endpoint = parse(value, Self.expectedEndpoint(value.text)) { Endpoint($0) }
     case .persistentKeepalive:
       if value.text.lowercased() != "off" { peer.persistentKeepalive = number(value, "off, or seconds up to 65535") ?? 0 }
     default: break
     }
   }
 
+  /// An endpoint that wg(8) accepts, and that is not usable here, has an explanation of its own.
+  private static func expectedEndpoint(_ text: String) -> String {
+    if text.utf8.contains(where: { $0 > 0x7f }) { return "the name in its ASCII form (`xn--…`, which `idn2 NAME` prints) and a port" }
+    if text.contains("%") { return "an address that does not depend on a link (without `%`) and a port" }
+    return "HOST:PORT, such as vpn.example.com:51820 or [2001:db8::1]:51820"
+  }
+
   private mutating func readDNS(_ value: WireGuardQuickLine.Value) {
     for item in value.items {
       if let server = IPAddress(item.text) {
         interface.dnsServers.append(server)
+      } else if item.text.hasPrefix("~") {
+        error(
+          "`\(item.text.prefix(80))` only chooses the name servers of its names, which a WireGuard file cannot say",
+          help: "remove it here, and write `dns: { match-domains: […] }` into the policy, as `roamward import` does", at: item.place)
       } else if let domain = parse(item, "the address of a name server, or a search domain", { DomainName($0) }) {
         interface.searchDomains.append(domain)
       }
