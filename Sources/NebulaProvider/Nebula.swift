@@ -38,7 +38,7 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
   private let runner: Runner
   private var certificate: NebulaCertificate?
   private var settings: NebulaSettings?
-  private var config: [UInt8] = []
+  private var config = ""
   private var isProcessRunning = false
   private var isLeaving = false
   private var areSettingsApplied = false
@@ -61,7 +61,6 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
     guard let config = host.credential("config") else {
       return fail("no-config", "the credential `config` is missing: name the configuration file, such as `config: nebula.yml`", .person)
     }
-    self.config = config
     var settings = NebulaSettings(device: "", mtu: request.options["mtu"]?.integer.flatMap { Int(exactly: $0) } ?? Self.standardMTU)
     for route in request.options["routes"]?.array ?? [] {
       guard let prefix = route["to"]?.string.flatMap({ IPPrefix($0) }), let via = route["via"]?.string.flatMap({ IPAddress($0) }) else {
@@ -71,6 +70,11 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
     }
     for key in ["ca", "cert", "key"] {
       settings.credentials[key] = Word(key).flatMap { host.credential($0) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+    do throws(NebulaFile.Failure) {
+      self.config = try NebulaFile(config, given: Set(settings.credentials.keys)).text
+    } catch {
+      return fail("invalid-config", "\(error)", .person)
     }
     let texts = [settings.credentials["cert"], settings.credentials["ca"], String(decoding: config, as: UTF8.self)].compactMap { $0 }
     let blocks = NebulaCertificate.blocks(in: texts.joined(separator: "\n"))
@@ -112,7 +116,7 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
 
   private func startProcess(_ settings: NebulaSettings) {
     self.settings = settings
-    let files = ["1-user.yml": config, "2-roamward.yml": Array(settings.text.utf8)]
+    let files = ["1-user.yml": Array("\(config)\n".utf8), "2-roamward.yml": Array(settings.text.utf8)]
     let failure = runner.start(files, said: { [weak self] in self?.take($0) }) { [weak self] code in self?.ended(code) }
     if let failure { return fail("nebula-missing", failure, .person) }
     isProcessRunning = true

@@ -38,7 +38,10 @@ extension OpenVPNOption {
     if refusedOptions.contains(name) { return .refused }
     if let reason = unsupportedOptions[name] { return .unsupported(reason) }
     if let reason = leftOutOptions[name] { return .leftOut(reason) }
-    if name == "peer-fingerprint", arguments.count == 1 { return .passed }
+    if name == "peer-fingerprint", arguments.count == 1 {
+      return inConnection ? .refused : isFingerprint(arguments.first, bytes: [32]) ? .passed : .badArguments
+    }
+    if name == "verify-hash", !isFingerprint(arguments.first, bytes: [20, 32]) { return .badArguments }
     if keyFiles.contains(name) || name == "auth-user-pass" && !arguments.isEmpty {
       if arguments.first == "[inline]" { return .leftOut("its contents are in the block") }
       return arguments.isEmpty ? .badArguments : inConnection ? .refused : .namesFile
@@ -51,6 +54,12 @@ extension OpenVPNOption {
     if name == "remote", arguments.count == 3, !protocols.contains(words[3]) { return .badArguments }
     return !inConnection || connectionOptions.contains(name) ? judgement : .refused
   }
+}
+
+/// Bytes of two digits with colons between them, as openvpn wants a hash.
+private func isFingerprint(_ text: String?, bytes: Set<Int>) -> Bool {
+  let parts = (text ?? "").split(separator: ":", omittingEmptySubsequences: false)
+  return bytes.contains(parts.count) && parts.allSatisfy { $0.utf8.count == 2 && $0.allSatisfy(\.isHexDigit) }
 }
 
 /// The names of tags that have contents. No other has any.

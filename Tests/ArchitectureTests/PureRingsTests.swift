@@ -22,7 +22,10 @@ import Testing
     ("History", ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"]),
     (
       "PolicyImport",
-      ["JSON", "KernelModel", "NetworkTypes", "OpenVPNLanguage", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents", "SignedMessages"]
+      [
+        "JSON", "KernelModel", "NetworkTypes", "OpenVPNLanguage", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents",
+        "SignedMessages",
+      ]
     ),
   ]
 

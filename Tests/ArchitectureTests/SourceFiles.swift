@@ -1,4 +1,5 @@
 import Glibc
+import LinuxIO
 
 /// Every Swift file below a folder.
 func swiftFiles(in folder: String) -> [String] {
@@ -35,4 +36,21 @@ func sources(of target: String) -> String {
     "\(PureRingsTests.root)/\(folder)/\(target)"
   }
   return folders.first { access($0, F_OK) == 0 } ?? folders[3]
+}
+
+/// Every Swift file of the project's sources with its text, by its path in the repository; once, though packages have links to folders of
+/// others.
+func allSources() -> [(name: String, text: String)] {
+  var found: [String: String] = [:]
+  guard let root = realpath(PureRingsTests.root, nil).map({ String(cString: $0) }) else { return [] }
+  for folder in ["Sources", "Packages/Gateway/Sources", "Packages/Provider/Sources", "Packages/WireGuard/Sources"] {
+    for path in swiftFiles(in: "\(root)/\(folder)") {
+      guard let whole = realpath(path, nil).map({ String(cString: $0) }), whole.hasPrefix("\(root)/"), let bytes = try? TextFile.read(whole)
+      else {
+        continue
+      }
+      found[String(whole.dropFirst(root.count + 1))] = String(decoding: bytes, as: UTF8.self)
+    }
+  }
+  return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
 }

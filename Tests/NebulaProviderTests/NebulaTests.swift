@@ -58,7 +58,10 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
   typealias Host = MemoryHost<Nebula<FakeNebula>>
 
   private func start(
-    _ options: JSON = [:], _ credentials: [Word: [UInt8]] = ["config": Array("pki:\n  cert: |\n    \(pem)".utf8)]
+    _ options: JSON = [:],
+    _ credentials: [Word: [UInt8]] = [
+      "config": Array("pki:\n  cert: |\n    \(pem.split(separator: "\n").joined(separator: "\n    "))\n".utf8)
+    ]
   ) throws -> (Host, FakeNebula) {
     FakeNebula.printed = .success("\(host)\n\(authority)\n")
     let host = Host(Nebula<FakeNebula>.self)
@@ -145,10 +148,18 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
     #expect(failure.code == "no-host" && failure.help == .time)
   }
 
-  @Test("a configuration that only names files is told with the cure") func files() throws {
-    let (host, _) = try start([:], ["config": Array("pki:\n  cert: /etc/nebula/host.crt\n".utf8)])
+  @Test(
+    "a configuration that names files, or has no certificate, is told with the cure",
+    arguments: [
+      ("pki:\n  cert: /etc/nebula/host.crt\n", "invalid-config", "line 2 of the credential `config`: `pki.cert`: it names a file"),
+      ("pki: { key: a }\n", "invalid-config", "`credentials: { key: FILE }`"),
+      ("sshd: { enabled: true }\n", "invalid-config", "line 1 of the credential `config`: `sshd`: it opens a shell"),
+      ("cipher: aes\n", "no-certificate", "`credentials: { ca: …, cert: …, key: … }`"),
+    ] as [(String, Word, String)]) func files(config: String, code: Word, words: String) throws
+  {
+    let (host, _) = try start([:], ["config": Array(config.utf8)])
     guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
-    #expect(failure.code == "no-certificate" && failure.text.contains("`credentials: { ca: …, cert: …, key: … }`"))
+    #expect(failure.code == code && failure.text.contains(words) && failure.help == .person, "\(failure)")
   }
 
   @Test("whatever it prints is read") func total() {

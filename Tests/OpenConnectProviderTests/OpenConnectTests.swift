@@ -59,6 +59,29 @@ final class FakeOpenConnect: OpenConnectRunner {
     host.advance(by: .zero)
   }
 
+  @Test("no word of a policy or a server becomes an option of its own") func words() throws {
+    let evil = "--script=/bin/sh"
+    let (host, openconnect) = try start([
+      "server": .string(evil), "username": .string(evil), "group": .string(evil), "user-agent": .string(evil),
+    ])
+    let first = try #require(openconnect.commands.last).arguments
+    #expect(first.suffix(2) == ["--", evil])
+    for (number, word) in first.dropLast(2).enumerated() where word == evil {
+      #expect(["--user", "--authgroup", "--useragent"].contains(first[number - 1]), "\(first)")
+    }
+    openconnect.say(
+      .result("COOKIE='a'"), .result("HOST='\(evil)'"), .result("CONNECT_URL='\(evil)'"), .result("FINGERPRINT='\(evil)'"),
+      .result("RESOLVE='\(evil)'"))
+    openconnect.end()
+    host.advance(by: .zero)
+    let second = openconnect.commands.dropFirst().last?.arguments ?? []
+    for (number, word) in second.enumerated() where word == evil {
+      #expect(["--servercert", "--resolve", "--useragent", "--"].contains(second[number - 1]), "\(second)")
+    }
+    // The words of the provider itself.
+    #expect(second.count { $0.hasPrefix("--script") && $0 != evil } <= 1)
+  }
+
   private let values = [
     "reason": "connect", "INTERNAL_IP4_ADDRESS": "10.8.0.6", "INTERNAL_IP4_NETMASKLEN": "24", "INTERNAL_IP4_MTU": "1400",
     "CISCO_SPLIT_INC": "1", "CISCO_SPLIT_INC_0_ADDR": "10.0.0.0", "CISCO_SPLIT_INC_0_MASKLEN": "8", "VPNGATEWAY": "192.0.2.1",

@@ -18,13 +18,17 @@ private struct OpenVPNProgram {
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// The line of its first complaint (0: of no line); `nil`: it accepts the file.
-  func complaint(about text: String) throws -> (line: Int, text: String)? {
+  /// The line of its first complaint (0: of no line), in the file, or in a block `<connection>` from 1; `nil`: it accepts the file.
+  func complaint(about text: String) throws -> (line: Int, isInConnection: Bool, text: String)? {
     let file = "\(folder.path)/x.ovpn"
     try TextFile.replace(file, with: Array(text.utf8), mode: 0o644)
     let said = try run([Self.path, "--config", file, "--show-digests"], limit: .seconds(60))
     if said.code == 0 { return nil }
-    return (said.output.split(separator: "\(file):").dropFirst().first.flatMap { Int($0.prefix(while: \.isNumber)) } ?? 0, said.output)
+    func line(after mark: String) -> Int? {
+      said.output.split(separator: mark).dropFirst().first.flatMap { Int($0.prefix(while: \.isNumber)) }
+    }
+    if let inner = line(after: "[CONNECTION-OPTIONS]:") { return (inner, true, said.output) }
+    return (line(after: "\(file):") ?? 0, false, said.output)
   }
 }
 
@@ -40,6 +44,55 @@ private let profiles = getenv("OPENVPN_FUZZ").flatMap { Int(String(cString: $0))
     "setenv X ", "float", "é", "\u{feff}", "remote 192.0.2.1", "<", ">", "-----BEGIN X-----",
     "-----END X-----",
   ]
+
+  /// The first unknown option of a file, in the order in which openvpn reads it, with the line of its block.
+  private func firstUnknown(_ options: [OpenVPNOption], in block: Int? = nil) -> (line: Int, block: Int?)? {
+    for option in options {
+      if case .connection(let inner) = option.contents {
+        if let found = firstUnknown(inner, in: option.line) { return found }
+      } else if option.judgement() == .unknown {
+        return (option.line, block)
+      }
+    }
+    return nil
+  }
+
+  @Test("openvpn and this reader agree on the first unknown option in `<connection>`", .enabled(if: OpenVPNProgram.isInstalled))
+  func connections() throws {
+    let openVPN = try OpenVPNProgram()
+    var random = SplitMix64(seed: 40)
+    let inner =
+      Self.parts + ["remote 192.0.2.1\n", "\n</connection>\n", "\n<connection>\nremote 192.0.2.7\n", "\n<tls-auth>\nAAAA\n</tls-auth>\n"]
+    var (agreed, accepted) = (0, 0)
+    for _ in 0..<profiles {
+      func some(_ count: UInt64) -> String {
+        (0..<(random.next() % count)).map { _ in inner.randomElement(using: &random) ?? "" }.joined()
+      }
+      let text = "\(some(4))\n<connection>\nremote 192.0.2.1 1194\n\(some(8))\n</connection>\n\(some(4))\n"
+      let file = OpenVPNFile(Array(text.utf8))
+      guard file.faults.isEmpty else { continue }
+      accepted += 1
+      let said = try openVPN.complaint(about: text)
+      // What openvpn does not take in a block it refuses as such, and this reader leaves out.
+      if let said, said.text.contains("cannot be used in this context") { continue }
+      if let unknown = firstUnknown(file.options) {
+        guard let said, said.line > 0 else {
+          Issue.record("openvpn accepts what this reader does not know: \(text.debugDescription)")
+          continue
+        }
+        guard said.isInConnection == (unknown.block != nil) else {
+          // The other of the two comes first, and is another complaint than of an unknown option.
+          #expect(!said.text.contains("sentinel"), "\(text.debugDescription): \(said.text)")
+          continue
+        }
+        #expect(said.line <= unknown.line - (unknown.block ?? 0), "\(text.debugDescription): \(said.text)")
+        if said.text.contains("sentinel") { agreed += 1 }
+      } else if let said, said.text.contains("sentinel"), said.text.contains("Unrecognized option") {
+        Issue.record("openvpn reads an option that this reader does not: \(text.debugDescription): \(said.text)")
+      }
+    }
+    #expect(agreed > profiles / 100 && accepted > profiles / 20, "\(agreed) agreed, \(accepted) accepted")
+  }
 
   @Test("openvpn and this reader agree on the first line that is an unknown option", .enabled(if: OpenVPNProgram.isInstalled))
   func agreement() throws {

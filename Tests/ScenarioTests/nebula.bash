@@ -28,7 +28,7 @@ static_host_map: { "10.96.0.1": ["203.0.113.10:4242"] }
 lighthouse: { hosts: ["10.96.0.1"], interval: 5 }
 listen: { host: 0.0.0.0, port: 0 }
 punchy: { punch: true }
-sshd: { enabled: true, listen: "127.0.0.1:2222", host_key: /etc/shadow }
+sshd: { enabled: false, listen: "127.0.0.1:2222", host_key: /etc/shadow }
 firewall: { outbound: [{ port: any, proto: any, host: any }], inbound: [{ port: any, proto: any, host: any }] }
 END
     # A file that a policy can name: *.yml in the folder would be a policy.

@@ -145,6 +145,21 @@ private let ca = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n
     #expect(host.violations.isEmpty)
   }
 
+  @Test("words of a policy stay values, and the configuration has none of them") func words() throws {
+    let evil = "x }\ninclude /etc/shadow\ncharon { load = \"evil\""
+    let (host, charon) = try start([
+      "server": "198.51.100.1", "local-id": .string(evil), "remote-id": .string(evil), "proposals": [.string(evil)],
+    ])
+    charon.connect()
+    charon.answerAll()
+    let connection = try #require(charon.loaded.compactMap { $0.section(tunnel) }.first)
+    #expect(connection.section("remote")?.text("id") == evil && connection.section("local")?.text("id") == evil)
+    #expect(connection.texts("proposals") == [evil])
+    let link = XFRMLink(interface: "office", identifier: 7, mark: 1, mask: 1)
+    #expect(host.violations.isEmpty)
+    #expect(!CharonConfiguration(folder: "/tmp/x", link: link).text.contains("include"))
+  }
+
   @Test("a password is asked for, a certificate and its authorities are sent") func logins() throws {
     let credentials: [Word: [UInt8]] = ["ca": Array((ca + ca).utf8)]
     let host = Host(StrongSwan<FakeCharon>.self)
