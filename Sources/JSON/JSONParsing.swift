@@ -3,7 +3,8 @@ internal import CJansson
 
 extension JSON {
   /// Parses one value. Rejects duplicate keys, trailing text, nesting beyond jansson's limit of 2048, whole numbers beyond 64 bits and
-  /// others beyond a double's range.
+  /// others beyond a double's range. U+0000 becomes U+FFFD: no text of ours has it, and a library in C would take what is before it for the
+  /// whole. What a program reports is not refused for it, because a server may have put it there.
   public init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
     var failure = json_error_t()
     let value = unsafe Array(bytes).withUnsafeBytes { buffer in
@@ -37,7 +38,8 @@ extension JSON {
       self = .array(items)
     case JSON_STRING:
       let bytes = unsafe UnsafeRawBufferPointer(start: json_string_value(value), count: json_string_length(value))
-      self = unsafe .string(String(decoding: bytes, as: UTF8.self))
+      let text = unsafe String(decoding: bytes, as: UTF8.self)
+      self = .string(text.utf8.contains(0) ? text.replacing("\0", with: "\u{fffd}") : text)
     case JSON_INTEGER: self = unsafe .integer(Int64(json_integer_value(value)))
     case JSON_REAL: self = unsafe .real(json_real_value(value))
     case JSON_TRUE: self = .bool(true)

@@ -6,7 +6,7 @@ import Testing
   @Test(
     "text and value are one another's inverse",
     arguments: [
-      JSON.null, true, false, 0, -9_223_372_036_854_775_808, 0.1, -1.5, 1e300, 2.5e-300, "", "a \"quoted\"\n\u{1}\u{0} text ✓", [],
+      JSON.null, true, false, 0, -9_223_372_036_854_775_808, 0.1, -1.5, 1e300, 2.5e-300, "", "a \"quoted\"\n\u{1} text ✓", [],
       [1, [2, .null]],
       [:], ["b": 1, "a": ["c": "d"]],
     ])
@@ -53,12 +53,19 @@ import Testing
   @Test("JSON has nothing in it that steers a terminal, and means the same")
   func escapes() throws {
     let texts = [
-      "\u{1b}[31m", "\u{9b}31m", "\u{7f}", "\u{202e}", "\u{200b}", "\u{2028}", "\u{e0041}", "é \u{1f600} \\ \"", "a\nb\t\r\u{0}",
+      "\u{1b}[31m", "\u{9b}31m", "\u{7f}", "\u{202e}", "\u{200b}", "\u{2028}", "\u{e0041}", "é \u{1f600} \\ \"", "a\nb\t\r",
     ]
     let value = JSON.object([.init(key: "\u{9b}k", value: JSON(texts))])
     for text in [value.text(), value.text(indented: true)] {
       #expect(!text.unicodeScalars.contains { $0.isUnprintable && $0 != "\n" })
       #expect(try JSON(parsing: text.utf8) == value)
     }
+  }
+
+  @Test("U+0000 ends no text early: it is read as the sign for what is unreadable, and in a name refused") func nul() throws {
+    let read = try JSON(parsing: Array(#"{"name": "bob\u0000 lock alice", "list": ["\u0000"], "path": "/a\\u0000"}"#.utf8))
+    #expect(read["name"]?.string == "bob\u{fffd} lock alice" && read["list"] == ["\u{fffd}"] && read["path"]?.string == #"/a\u0000"#)
+    #expect(try JSON(parsing: Array(JSON.string("a\u{0}b").text().utf8)) == "a\u{fffd}b")
+    #expect(throws: JSONError.self) { try JSON(parsing: Array(#"{"a\u0000b": 1}"#.utf8)) }
   }
 }

@@ -57,8 +57,8 @@ package indirect enum BusArgument: Equatable, Sendable {
   /// Returns 0 or more; else the negative error of sd-bus.
   func append(to message: OpaquePointer) -> Int32 {
     switch self {
-    case .string(let text): return sd_bus_message_append_basic(message, Self.code("s"), text)
-    case .path(let text): return sd_bus_message_append_basic(message, Self.code("o"), text)
+    case .string(let text): return sd_bus_message_append_basic(message, Self.code("s"), Self.whole(text))
+    case .path(let text): return sd_bus_message_append_basic(message, Self.code("o"), Self.whole(text))
     case .uint16(var number): return sd_bus_message_append_basic(message, Self.code("q"), &number)
     case .uint32(var number): return sd_bus_message_append_basic(message, Self.code("u"), &number)
     case .uint64(var number): return sd_bus_message_append_basic(message, Self.code("t"), &number)
@@ -74,6 +74,10 @@ package indirect enum BusArgument: Equatable, Sendable {
     case .entry(let key, let value): return inside(message, "e", key.signature + value.signature, [key, value])
     }
   }
+
+  /// The text without U+0000, where a C string would end, so that a part of it would pass for the whole. The sign for unreadable characters
+  /// in its place makes no valid path.
+  private static func whole(_ text: String) -> String { text.utf8.contains(0) ? text.replacing("\0", with: "\u{fffd}") : text }
 
   private func inside(_ message: OpaquePointer, _ type: Unicode.Scalar, _ contents: String, _ members: [BusArgument]) -> Int32 {
     var result = sd_bus_message_open_container(message, Self.code(type), contents)

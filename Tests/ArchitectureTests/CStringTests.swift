@@ -1,0 +1,138 @@
+import Testing
+
+/// Texts that end at a byte 0 for a library in C, while they go on for Swift: each place is looked at, and says here why no stranger's text
+/// is cut there, or why it does no harm.
+@Suite struct CStringTests {
+  /// The files with such places, how many each has, and the reason.
+  static let reviewed: [(reason: String, files: [(String, Int)])] = [
+    (
+      "a variable of the environment, which cannot have a byte 0",
+      [
+        ("Packages/Gateway/Sources/GatewayHost/StateFolder.swift", 2), ("Sources/AgentDaemon/Daemon.swift", 1),
+        ("Sources/DesktopService/DesktopService.swift", 2), ("Sources/LinuxIO/FaultPoint.swift", 2),
+        ("Sources/LinuxIO/ProgramPath.swift", 1),
+        ("Sources/SystemdIO/ChildProcess.swift", 1), ("Sources/TunnelProviders/TrustedUse.swift", 1),
+        ("Sources/roamward/AgentConnection.swift", 1), ("Sources/roamward/CallersSession.swift", 1),
+        ("Sources/roamward/GuardCommand.swift", 1),
+        ("Sources/roamward/OutputTerminal.swift", 1),
+      ]
+    ),
+    (
+      "words of the C library or of another library about its own failure",
+      [
+        ("Packages/WireGuard/Sources/WireGuardDataPath/Ciphers/CipherChoice.swift", 1),
+        ("Packages/WireGuard/Sources/WireGuardDataPath/Ciphers/CipherLibrary.swift", 2), ("Sources/ClientLibraries/AresSockets.swift", 1),
+        ("Sources/ClientLibraries/CurlRequest.swift", 2), ("Sources/KernelNetwork/NetlinkError.swift", 1),
+        ("Sources/LinuxIO/SystemError.swift", 1),
+        ("Sources/LinuxPlatform/Host/HostExamination.swift", 1), ("Sources/SignedMessages/SignedMessage.swift", 2),
+        ("Sources/YAMLEvents/YAMLEvents.swift", 2), ("Sources/roamward/Terminal.swift", 1),
+      ]
+    ),
+    (
+      "a path or a name that the kernel or the user database gives, which cannot have a byte 0",
+      [
+        ("Packages/Gateway/Sources/GatewayHost/Actor.swift", 1), ("Sources/HostDNS/ResolvedLinks.swift", 1),
+        ("Sources/HostProbes/NameQuestion.swift", 1), ("Sources/KernelNetwork/DeviceAttachmentReading.swift", 1),
+        ("Sources/SystemdIO/DescriptorStore.swift", 1), ("Sources/SystemdIO/EventLoop.swift", 1),
+        ("Sources/roamward/BugReportSources.swift", 2),
+        ("Sources/roamward/ChangeOptions.swift", 2),
+      ]
+    ),
+    ("the kernel's or a library's words, and a path that was resolved", [("Sources/roamward/ApplyCommand.swift", 2)]),
+    (
+      "failures' words, and names of folders",
+      [("Sources/PolicyFiles/LinuxFileSystem.swift", 2), ("Sources/PolicyFiles/OutputFolder.swift", 8)]
+    ),
+    (
+      "a template of mkstemp(3) or mkdtemp(3) from words of the program",
+      [("Sources/LinuxIO/PrivateFolder.swift", 1), ("Sources/OpenConnectProvider/OpenConnectProcess.swift", 1)]
+    ),
+    ("a template of mkdtemp(3), a failure's words, a variable", [("Sources/roamward/EditCommand.swift", 3)]),
+    ("names of settings and of files, from this machine's administrator", [("Sources/ClientLibraries/Authorities.swift", 2)]),
+    (
+      "lists of nftables, which are text without a byte 0",
+      [("Sources/KernelNetwork/NftablesBackend.swift", 3), ("Sources/KernelNetwork/NftablesCommands.swift", 3)]
+    ),
+    ("expat refuses U+0000, and reports its own words", [("Sources/XMLEvents/XMLEvents.swift", 2)]),
+    ("jansson refuses U+0000 in the names of members; values are read with their length", [("Sources/JSON/JSONParsing.swift", 1)]),
+    (
+      "texts of D-Bus, which end at their byte 0 by the specification; what is sent has none (BusArgument)",
+      [
+        ("Sources/SystemdIO/Bus/BusCall.swift", 1), ("Sources/SystemdIO/Bus/BusMessageReader.swift", 2),
+        ("Sources/SystemdIO/Bus/SystemBus.swift", 3),
+      ]
+    ),
+    (
+      "SQLite's words about its own failure; values are bound and read with their length",
+      [("Packages/Gateway/Sources/GatewayStore/SQLiteEngine.swift", 2)]
+    ),
+    (
+      "the name of the database's server, from the administrator; parameters with a byte 0 are refused before; PostgreSQL has no text with one",
+      [("Packages/Gateway/Sources/GatewayPostgreSQL/PostgreSQLEngine.swift", 5)]
+    ),
+    (
+      "texts of PAM modules, and addresses; a password with a byte 0 is refused before",
+      [("Packages/Gateway/Sources/GatewayPAM/PAMConversation.swift", 1), ("Packages/Gateway/Sources/GatewayPAM/PAMWork.swift", 3)]
+    ),
+    (
+      "the method and the path of a request: libmicrohttpd gives no more; the path is compared with those that are known, and opens nothing",
+      [("Packages/Gateway/Sources/GatewayWeb/HTTPServer.swift", 2)]
+    ),
+    (
+      "arguments of our own child, which are joined by a byte 0 on purpose; a line for standard error",
+      [
+        ("Packages/WireGuard/Sources/WireGuardControl/StandbyProcess.swift", 1),
+        ("Packages/WireGuard/Sources/WireGuardDataPath/Ciphers/CipherSelection.swift", 1),
+      ]
+    ),
+  ]
+
+  /// Calls of C that take a text without its length.
+  static let unmeasured: [(file: String, call: String, reason: String)] = [
+    ("Packages/Gateway/Sources/GatewayStore/SQLiteEngine.swift", "sqlite3_prepare_v2(", "a statement of the program"),
+    ("Packages/Gateway/Sources/GatewayCredentials/LoginIdentity.swift", "X509_NAME_add_entry_by_txt(", "a word of the program"),
+    (
+      "Sources/StrongSwanProvider/PKCS12Identity.swift", "PKCS12_verify_mac(",
+      "the password of the user's own file: one with a byte 0 opens none"
+    ),
+  ]
+
+  static func places(in text: String) -> Int {
+    ["utf8CString", "String(cString:", "String(validatingCString:", "String(validatingUTF8:", ".withCString"].reduce(0) { count, word in
+      count + text.ranges(of: word).count
+    }
+  }
+
+  /// Calls of functions of C with the length -1, by their names.
+  static func unmeasuredCalls(in text: String) -> [String] {
+    text.split(separator: "\n").compactMap { line in
+      guard ["sqlite3_", "X509_", "PKCS12_", "gnutls_", "BIO_", "EVP_", "json_"].contains(where: { line.contains($0) }) else { return nil }
+      guard line.contains(", -1)") || line.contains(", -1,"), let place = line.firstRange(of: "-1") else { return nil }
+      let before = line[..<place.lowerBound]
+      guard let open = before.lastIndex(of: "(") else { return nil }
+      let name = before[..<open].reversed().prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      return String(name.reversed()) + "("
+    }
+  }
+
+  @Test("each place where a text becomes a C string, or comes from one, is in the list") func reviewed() {
+    let known = Dictionary(Self.reviewed.flatMap(\.files)) { $0 + $1 }
+    let found = Dictionary(uniqueKeysWithValues: allSources().map { ($0.name, Self.places(in: $0.text)) }.filter { $0.1 > 0 })
+    #expect(found.count > 40)
+    for (file, count) in found {
+      #expect(known[file] == count, "\(file) has \(count) places, of which the list knows \(known[file] ?? 0): look at them, and say why")
+    }
+    for file in known.keys { #expect(found[file] != nil, "\(file) has no such place any more") }
+  }
+
+  @Test("each call that takes a text without its length is in the list") func measured() {
+    let found = allSources().flatMap { file in Self.unmeasuredCalls(in: file.text).map { "\(file.name) \($0)" } }
+    #expect(Set(found) == Set(Self.unmeasured.map { "\($0.file) \($0.call)" }))
+  }
+
+  @Test("the check sees such places") func detector() {
+    #expect(Self.places(in: "let a = text.utf8CString; b.withCString { String(cString: $0) }") == 3)
+    #expect(Self.unmeasuredCalls(in: "  sqlite3_bind_text(statement, place, text, -1, copying)") == ["sqlite3_bind_text("])
+    #expect(Self.unmeasuredCalls(in: "  sqlite3_bind_text(statement, place, text, Int32(text.utf8.count), copying)") == [])
+  }
+}
