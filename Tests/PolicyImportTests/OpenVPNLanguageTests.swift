@@ -76,10 +76,12 @@ private let profiles = getenv("OPENVPN_FUZZ").flatMap { Int(String(cString: $0))
       // What openvpn does not take in a block it refuses as such, and this reader leaves out.
       if let said, said.text.contains("cannot be used in this context") { continue }
       if let unknown = firstUnknown(file.options) {
-        guard let said, said.line > 0 else {
+        guard let said else {
           Issue.record("openvpn accepts what this reader does not know: \(text.debugDescription)")
           continue
         }
+        // It ends for another reason, such as a protocol or a variable that it does not like, and names no line.
+        if said.line == 0 { continue }
         guard said.isInConnection == (unknown.block != nil) else {
           // The other of the two comes first, and is another complaint than of an unknown option.
           #expect(!said.text.contains("sentinel"), "\(text.debugDescription): \(said.text)")
