@@ -587,7 +587,8 @@ let package = Package(
     tests(
       "ControlProtocolTests",
       uses: [
-        "ControlProtocol", "JSON", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "SchemaCheck", "SeededRandom", "TestKit",
+        "ControlProtocol", "JSON", "KernelModel", "LinuxIO", "NetworkTypes", "PolicySource", "RoamwardCore", "SchemaCheck", "SeededRandom",
+        "TestKit",
       ],
       resources: ["Golden"]),
     tests(

@@ -24,6 +24,7 @@ package final class Agent {
       self.schedule()
     }
     platform.machine.watchLookups { [weak self] in self?.lookedUp($0) }
+    platform.machine.watchWithheld { [weak self] in self?.withheld($0) }
   }
 
   var state: AgentState { reconciler.state }
@@ -182,6 +183,18 @@ package final class Agent {
     guard isStart else { return }
     announcer.publish(.lookup(lookup))
     reconciler.pass()
+  }
+
+  /// Handles answers that our name server has withheld. The first ones of a tunnel are logged, without the name.
+  private func withheld(_ answers: WithheldAnswers) {
+    guard let tunnel = state.tunnel(having: answers.address) else { return }
+    let isFirst = reconciler.change { $0.withheld.add(answers, of: tunnel, at: platform.clock.wallClock()) }
+    if isFirst {
+      announcer.warn(
+        Remark(
+          .answerWithheld, of: tunnel,
+          "answers of the network's name servers with addresses inside it are withheld (DNS rebinding); `roamward status` shows the name"))
+    }
   }
 
   /// Handles wake-up from sleep: the network may be another one, and sessions may be dead even on the same network.

@@ -33,6 +33,8 @@ package struct HostCondition: Equatable, Sendable {
   package var tunnels: [TunnelCondition] = []
   /// The guards of programs (`roamward guard`), from the running agent.
   package var guards: [GuardCondition] = []
+  /// Answers that our name server has withheld, from the running agent.
+  package var withheld: [WithheldCondition] = []
   /// The agent sees a network. Without one nothing responds, and that is not a problem.
   package var isOnline = true
   /// The file that nftables.service loads, if it begins with the removal of all tables.
@@ -43,6 +45,17 @@ package struct HostCondition: Equatable, Sendable {
   package var clock: Int64 = 0
 
   package init() {}
+}
+
+/// Withheld answers with addresses inside one tunnel.
+package struct WithheldCondition: Equatable, Sendable {
+  package var text: String
+  package var cure: String
+
+  package init(text: String, cure: String) {
+    self.text = text
+    self.cure = cure
+  }
 }
 
 package struct KernelCondition: Equatable, Sendable {

@@ -18,6 +18,10 @@ extension HostCheck {
           "own-servers", .hint, "\(tunnel.name): \(programs) \(effect)", cure: "\(servers)add `names: capture` to its `dns:`")
       }
     },
+    HostCheck("withheld", "no answers with addresses inside tunnels were withheld") { host, policies in
+      policies.enabled.isEmpty
+        ? [] : host.withheld.map { HostFinding("withheld", .risk, "the agent's name server withheld \($0.text)", cure: $0.cure) }
+    },
     HostCheck("browsers", "browsers ask the system's resolver") { host, policies in
       let tunnels = policies.dependingOnNames
       if tunnels.isEmpty { return [] }

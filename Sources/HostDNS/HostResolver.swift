@@ -24,6 +24,12 @@ package final class HostResolver {
     set { nameServer.lookedUp = newValue }
   }
 
+  /// Called when our name server has withheld answers.
+  package var withheld: (WithheldAnswers) -> Void {
+    get { nameServer.withheld }
+    set { nameServer.withheld = newValue }
+  }
+
   /// Finds the server that a captured question was sent to (`names: capture`).
   package var originalServer: (RedirectedFlow) -> (IPAddress, UInt16)? {
     get { nameServer.originalServer }
@@ -75,6 +81,7 @@ package final class HostResolver {
     observed.facts.hasRecord = !observed.records.isEmpty
     observed.facts.resolved = isAsked ? resolved.answer : .unavailable(reason: HostReports.notAsked)
     observed.facts.rivals = resolved.rivalLinks
+    observed.facts.validates = resolved.dnssec == .yes
     observed.links = resolved.known
     observed.touched = resolved.touchedLinks
     observed.effectiveServers = file.nameServers

@@ -48,6 +48,8 @@ final class NameServerBackend {
   var changed: () -> Void = {}
   /// Called when a program asks for a name whose tunnel is down.
   var lookedUp: (WatchedQuestion) -> Void = { _ in }
+  /// Called when it has withheld answers.
+  var withheld: (WithheldAnswers) -> Void = { _ in }
 
   /// `path`: searched on PATH unless it contains a slash.
   init(on loop: EventLoop, path: String = programBeside(NameServerBackend.program)) {
@@ -139,6 +141,10 @@ final class NameServerBackend {
         process.send(.domains(disposition: disposition, names: names[first..<min(names.count, first + NameLimits.domains)].map(\.text)))
       }
     }
+    let allowed = change.settings.rebindAllowed.map(\.text)
+    for first in stride(from: 0, to: allowed.count, by: NameLimits.domains) {
+      process.send(.rebindAllowed(names: Array(allowed[first..<min(allowed.count, first + NameLimits.domains)])))
+    }
     for (order, socket) in try captured.change(to: change.settings.capture) { process.send(order, socket) }
     process.send(.apply)
     send(progress: change.settings, since: nil)
@@ -175,6 +181,8 @@ final class NameServerBackend {
     case .origin(let number, let listener, let client, let port, _):
       let server = captured.origin(at: listener, from: client.value, port: port, by: originalServer)
       process?.send(.origin(number: number, address: server.map { AddressText($0) }, port: Self.port))
+    case .withheld(let count, let name, let address):
+      withheld(WithheldAnswers(count: UInt64(clamping: count), name: name, address: address.value))
     case .counters: break
     }
   }

@@ -61,7 +61,8 @@ extension NameServerSettings {
   func treatsNames(as other: NameServerSettings) -> Bool {
     if withoutProgress == other.withoutProgress { return true }
     guard listensAt == other.listensAt, place == other.place, asksNetworkInside == other.asksNetworkInside, capture == other.capture,
-      Set(allServers) == Set(other.allServers), watches.map(\.tunnel) == other.watches.map(\.tunnel)
+      Set(allServers) == Set(other.allServers), watches.map(\.tunnel) == other.watches.map(\.tunnel),
+      Set(rebindAllowed) == Set(other.rebindAllowed)
     else { return false }
     let (mine, theirs) = (rules(place: 0), other.rules(place: 0))
     return NameRules(mine.0) == NameRules(theirs.0)

@@ -30,6 +30,8 @@ package final class ResolvedBackend {
   private var links = ResolvedLinks()
   /// Servers set here at any time: its list of all servers may still include them.
   private(set) var lastServers: Set<IPAddress> = []
+  /// The service's own validation; `nil`: not known.
+  private(set) package var dnssec: DNSSECMode?
   private var pending = PendingChange()
   private var query = Query()
   private var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
@@ -117,8 +119,9 @@ package final class ResolvedBackend {
     change(
       [
         ("SetLinkLLMNR", [number, .string("no")]), ("SetLinkMulticastDNS", [number, .string("no")]),
-        ("SetLinkDNSOverTLS", [number, .string("no")]), ("SetLinkDomains", [number, .array(of: "(sb)", domains)]),
-        ("SetLinkDefaultRoute", [number, .bool(resolver.isDefaultRoute)]), (setServers.0, [number, .array(of: setServers.1, servers)]),
+        ("SetLinkDNSOverTLS", [number, .string("no")]), ("SetLinkDNSSEC", [number, .string(resolver.dnssec?.rawValue ?? "")]),
+        ("SetLinkDomains", [number, .array(of: "(sb)", domains)]), ("SetLinkDefaultRoute", [number, .bool(resolver.isDefaultRoute)]),
+        (setServers.0, [number, .array(of: setServers.1, servers)]),
         ("FlushCaches", []),
       ], of: link, then: done)
   }
@@ -223,7 +226,7 @@ package final class ResolvedBackend {
     }
     var found: [UInt32: LinkResolver] = [:]
     var failure: BusError?
-    var open = links.watched.count + 1
+    var open = links.watched.count + 2
     let answered = { [weak self] in
       open -= 1
       if let self, open == 0, query.number == number { heard(found, failure) }
@@ -235,6 +238,12 @@ package final class ResolvedBackend {
       case .failure(let error): failure = error
       case .success(let values): self?.links.claimants = claimsOfRoot(values.first)
       }
+      answered()
+    }
+    bus.call(
+      Self.service, Self.path, "org.freedesktop.DBus.Properties", "Get", [.string(Self.manager), .string("DNSSEC")], within: Self.patience
+    ) { [weak self] result in
+      if case .success(let values) = result { self?.dnssec = values.first?.text.flatMap { DNSSECMode(rawValue: $0) } }
       answered()
     }
     for index in links.watched.keys {
@@ -305,6 +314,7 @@ extension LinkResolver {
         guard let text = domain[0]?.text, let isRouting = domain[1]?.bool else { return nil }
         return Domain(DomainName(text), isRoutingOnly: isRouting)
       }, isDefaultRoute: properties["DefaultRoute"]?.bool ?? false)
+    dnssec = properties["DNSSEC"]?.text.flatMap { DNSSECMode(rawValue: $0) }
   }
 }
 

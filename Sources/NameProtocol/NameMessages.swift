@@ -10,6 +10,8 @@ package enum NameLimits {
   package static let upstreams = 1024
   /// Domains of one message: with the longest names it has less than 64 KiB.
   package static let domains = 240
+  /// The least time between two reports of withheld answers: the network's servers can cause any number of them.
+  package static let withheldInterval = Duration.seconds(1)
 }
 
 /// A message from the agent to `roamward-names`.
@@ -26,6 +28,8 @@ package enum NameOrder: Equatable, Sendable, Codable {
   case rules(NameRules)
   /// Domains of a disposition of the last `rules`; at most `NameLimits.domains`.
   case domains(disposition: UInt16, names: [String])
+  /// Domains of the last `rules` whose names may have blocked addresses; at most `NameLimits.domains`.
+  case rebindAllowed(names: [String])
   /// Uses the configuration that was sent. Answered by `applied`.
   case apply
   /// The state of a trigger's tunnel.
@@ -52,6 +56,9 @@ package enum NameReport: Equatable, Sendable, Codable {
   case origin(number: UInt32, listener: UInt16, address: AddressText, port: UInt16, isStream: Bool)
   /// The answer to `apply`: the reason why the configuration was left out; `nil`: it is in use.
   case applied(fault: String?)
+  /// Answers were withheld since the last such report, because of addresses inside tunnels; the last one was for this name, with this
+  /// address. At most one report in `NameLimits.withheldInterval`.
+  case withheld(count: Int, name: String, address: AddressText)
   /// The answer to `count`. Bytes of the cache and the rules, nearly.
   case counters(NameServerCounters, held: Int, open: Int, cacheBytes: Int, ruleBytes: Int)
 }

@@ -52,7 +52,7 @@ extension NameServerMachine {
     let states = Dictionary(zip(configuration.triggers.map(\.name), progress)) { first, _ in first }
     let questions = takeBackAll(&out)
     progress = new.triggers.map { states[$0.name] ?? TriggerProgress() }
-    if new.network != configuration.network || new.groups != configuration.groups {
+    if new.network != configuration.network || new.groups != configuration.groups || configuration.rebindAllowed.count > 0 {
       cache.removeAll()
       partitions.begin(groups: new.groups.count)
       filters = new.groups.map { PrefixFilter($0.blocked) }
@@ -356,12 +356,13 @@ extension NameServerMachine {
         return endCheck(of: group, AnswerAddresses.all(prepared.bytes.span, outline), at: now, &out)
       }
       if query.purpose.fallback != nil, outline.code == ResponseCode.noError, redirects[group].keeps(finished) { return }
-      let isBlocked = isBlocked(prepared.bytes.span, outline, query.purpose)
-      if isBlocked { counters.blocked += 1 }
-      if let trigger = query.purpose.fallback, isBlocked || outline.code != ResponseCode.noError {
+      let blocked = blockedAddress(prepared.bytes.span, outline, query.purpose)
+      if blocked != nil { counters.blocked += 1 }
+      if let trigger = query.purpose.fallback, blocked != nil || outline.code != ResponseCode.noError {
         return goOn(query, with: trigger, at: now, &out)
       }
-      if isBlocked {
+      if let blocked {
+        out.request(.withheld(name: query.nameText, address: blocked))
         query.forEachAsker { fail($0, .blocked, nil, &out) }
         return
       }
@@ -382,10 +383,24 @@ extension NameServerMachine {
     }
   }
 
-  private func isBlocked(_ answer: Span<UInt8>, _ outline: AnswerOutline, _ purpose: ForwardedQuery.Purpose) -> Bool {
+  /// The first address that the answer may not have; `nil`: it has none. Addresses for which a tunnel is started are no exception of a
+  /// name's domain.
+  private func blockedAddress(_ answer: Span<UInt8>, _ outline: AnswerOutline, _ purpose: ForwardedQuery.Purpose) -> IPAddress? {
     let (filter, redirect) = (filters[purpose.group], redirects[purpose.group])
-    guard !filter.isEmpty || purpose.fallback != nil else { return false }
-    return AnswerAddresses.contains(answer, outline) { filter.contains($0) || purpose.fallback != nil && redirect.contains($0) }
+    guard !filter.isEmpty || purpose.fallback != nil else { return nil }
+    var blocked: IPAddress?
+    let isFound = AnswerAddresses.contains(answer, outline) {
+      blocked = $0
+      return filter.contains($0) || purpose.fallback != nil && redirect.contains($0)
+    }
+    guard isFound, purpose.fallback != nil || !isRebindAllowed(answer) else { return nil }
+    return blocked
+  }
+
+  private func isRebindAllowed(_ answer: Span<UInt8>) -> Bool {
+    guard configuration.rebindAllowed.count > 0 else { return false }
+    let text = NameText(answer, at: MessageFormat.header)
+    return configuration.rebindAllowed.number(for: text.bytes.span.extracting(0..<text.count)) != nil
   }
 
   /// The first group does not know the name: its tunnel does, once it is connected.

@@ -34,6 +34,8 @@ package struct Outbox: Sendable {
     case openStream(number: UInt32, pool: UInt16, address: IPAddress, port: UInt16, message: [UInt8])
     /// The agent is to say which server a captured question was sent to.
     case origin(number: UInt32, client: Client)
+    /// The agent is to tell people that an answer for this name was withheld, because of this address.
+    case withheld(name: String, address: IPAddress)
     /// The answer is not wanted any more.
     case closeStream(number: UInt32)
   }

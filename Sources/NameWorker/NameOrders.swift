@@ -14,9 +14,10 @@ extension NameWork {
     case .upstream(let number): if let passed { addUpstream(passed, number) }
     case .close(let number): listeners[number] = nil
     case .pool(let number, let v4, let v6): setPool(number, v4, v6, at: now)
-    case .rules(let rules): draft = (rules, DomainMap(capacity: min(rules.domainCount, 1 << 21)))
+    case .rules(let rules): draft = (rules, DomainMap(capacity: min(rules.domainCount, 1 << 21)), DomainMap())
     case .domains(let disposition, let names):
       for name in names { if let name = DomainName(name) { draft?.domains.add(name, disposition) } }
+    case .rebindAllowed(let names): for name in names { if let name = DomainName(name) { draft?.rebindAllowed.add(name, 0) } }
     case .apply: apply(at: now)
     case .state(let trigger, let state): machine.setState(state, of: trigger, at: now, &out)
     case .stream(let number, let trouble):
@@ -55,9 +56,11 @@ extension NameWork {
   }
 
   private func apply(at now: Moment) {
-    guard let (rules, domains) = draft else { return report(.applied(fault: "no rules were sent")) }
+    guard let (rules, domains, rebindAllowed) = draft else { return report(.applied(fault: "no rules were sent")) }
     draft = nil
-    report(.applied(fault: machine.configure(rules.configuration(domains), at: now, &out)))
+    var configuration = rules.configuration(domains)
+    configuration.rebindAllowed = rebindAllowed
+    report(.applied(fault: machine.configure(configuration, at: now, &out)))
   }
 
   /// The address at the other end of a connection.

@@ -25,7 +25,9 @@ package final class NameWork {
   var pools: [UInt16: SocketPool] = [:]
   var clients = ClientStreams()
   var servers = ServerStreams()
-  var draft: (rules: NameRules, domains: DomainMap)?
+  var draft: (rules: NameRules, domains: DomainMap, rebindAllowed: DomainMap)?
+  /// Withheld answers that were not reported yet.
+  private var withheld: (count: Int, name: String, address: IPAddress)?
   private var batch = DatagramBatch()
   private var sender = DatagramSender()
   private var order = SocketOrder()
@@ -44,6 +46,8 @@ package final class NameWork {
     var sweep: DescriptorLoop.Source?
     /// For reports that the channel had no room for.
     var resend: DescriptorLoop.Source?
+    /// For withheld answers, once the last report of them is old enough.
+    var withheld: DescriptorLoop.Source?
     /// For pages of code that orders have run.
     var codeRelease: DescriptorLoop.Source?
     /// For questions on connections that waited for answers to others.
@@ -274,12 +278,23 @@ extension NameWork {
       servers.expect(number, message)
       report(.stream(number: number, pool: pool, address: AddressText(address), port: port))
     case .closeStream(let number): servers.close(number)
+    case .withheld(let name, let address):
+      withheld = ((withheld?.count ?? 0) + 1, name, address)
+      if timers.withheld == nil { reportWithheld() }
     case .origin(let number, let client):
       report(
         .origin(
           number: number, listener: client.listener, address: AddressText(client.address), port: client.port,
           isStream: client.transport != .datagram))
     }
+  }
+
+  private func reportWithheld() {
+    timers.withheld = nil
+    guard let (count, name, address) = withheld else { return }
+    withheld = nil
+    report(.withheld(count: count, name: name, address: AddressText(address)))
+    timers.withheld = try? loop.at(.now + NameLimits.withheldInterval) { [weak self] in self?.reportWithheld() }
   }
 
   func setAlarm() {

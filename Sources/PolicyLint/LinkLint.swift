@@ -126,26 +126,29 @@ private func peers(of tunnel: TunnelPolicy, _ provider: WireGuardProviderConfigu
     ]
   }
   let inside = Set(configuration.addresses.map(\.address))
-  return configuration.peers.compactMap(\.endpoint).uniqued().compactMap { endpoint in
-    guard let address = endpoint.address else { return nil }
-    let why =
-      if address == .unspecified(address.family) {
-        "no machine has that address"
-      } else if address.isMulticast || address == IPAddress(v4: 0xffff_ffff) {
-        "that address is not of one machine, but of many"
-      } else if address.isLoopback {
-        "that is this machine itself"
-      } else if inside.contains(address) {
-        "that is the tunnel's own address"
-      } else if ownAddresses.contains(address) {
-        "that is an address of this machine"
-      } else {
-        String?.none
-      }
-    return why.map {
-      LintFinding(
-        .unusableEndpoint, "the endpoint \(endpoint) of `\(tunnel.name)` cannot be its gateway: \($0)",
-        help: "write the address at which the gateway is reached into \(provider.path)", at: tunnel.location)
-    }
+  let relays = tunnel.relayTrouble.map { trouble in
+    let parts = trouble.split(separator: "; cure: ", maxSplits: 1).map(String.init)
+    return LintFinding(.relayedEndpoint, "`\(tunnel.name)`: \(parts[0])", help: parts.last ?? "", at: tunnel.location)
   }
+  return [relays].compactMap { $0 }
+    + configuration.peers.compactMap(\.endpoint).uniqued().compactMap { endpoint in
+      guard let address = endpoint.address, !address.isLoopback else { return nil }
+      let why =
+        if address == .unspecified(address.family) {
+          "no machine has that address"
+        } else if address.isMulticast || address == IPAddress(v4: 0xffff_ffff) {
+          "that address is not of one machine, but of many"
+        } else if inside.contains(address) {
+          "that is the tunnel's own address"
+        } else if ownAddresses.contains(address) {
+          "that is an address of this machine"
+        } else {
+          String?.none
+        }
+      return why.map {
+        LintFinding(
+          .unusableEndpoint, "the endpoint \(endpoint) of `\(tunnel.name)` cannot be its gateway: \($0)",
+          help: "write the address at which the gateway is reached into \(provider.path)", at: tunnel.location)
+      }
+    }
 }

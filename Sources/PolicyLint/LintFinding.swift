@@ -33,6 +33,8 @@ package struct LintFinding: Equatable, Sendable {
     case pointlessExclusion = "pointless-exclusion"
     /// Questions are captured only while the tunnel is up: before and after, its names are asked outside.
     case capturedWhileUp = "captured-while-up"
+    /// A domain of `rebind-allowed` whose names the tunnel's own servers resolve.
+    case pointlessRebind = "pointless-rebind-allowed"
     /// The name of an endpoint is looked up through the tunnel that needs it.
     case endpointInDomains = "endpoint-in-domains"
     /// The host of a probe is behind a tunnel.
@@ -49,6 +51,8 @@ package struct LintFinding: Equatable, Sendable {
     case unmarkedService = "unmarked-service"
     /// A WireGuard file without a peer.
     case noPeer = "no-peer"
+    /// An endpoint on this machine, a relay, whose own packets the tunnel takes or blocks.
+    case relayedEndpoint = "relayed-endpoint"
     /// An endpoint that cannot be a gateway.
     case unusableEndpoint = "unusable-endpoint"
   }

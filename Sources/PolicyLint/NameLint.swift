@@ -38,6 +38,17 @@ func namesOutside(of tunnel: TunnelPolicy) -> [LintFinding] {
   ]
 }
 
+/// Finds domains of `rebind-allowed` whose names the tunnel's own servers resolve: their answers are never withheld.
+func pointlessRebinding(in tunnel: TunnelPolicy) -> [LintFinding] {
+  let dns = tunnel.dnsInForce
+  if dns.servers.isEmpty { return [] }
+  return dns.rebindAllowed.filter { domain in !dns.isSplit || dns.ownDomains.contains(where: domain.isWithin) }.map {
+    LintFinding(
+      .pointlessRebind, "`rebind-allowed` of `\(tunnel.name)` changes nothing for \($0): the tunnel's own servers answer for it",
+      help: "remove it; answers of a tunnel's servers are never withheld", at: tunnel.location)
+  }
+}
+
 /// Finds peers whose name is looked up through a tunnel that may need it to connect.
 func endpointsInside(_ tunnels: [TunnelPolicy], _ together: inout TunnelsTogether) -> [LintFinding] {
   var claims: [DomainName: [Int]] = [:]

@@ -61,6 +61,14 @@ extension NameFate {
       let whose = askee.tunnel.map { "of \($0)" } ?? "of the network" + (askee.link.map { " on \($0)" } ?? "")
       return "  sent\(wayStation.map { " by \($0)" } ?? "") to \(servers) \(whose), because \(askee.reason)"
     }
+    switch rebinding {
+    case .withheld(let prefixes)?:
+      lines.append(
+        "  answers with addresses in \(prefixes.map(\.description).joined(separator: ", ")), inside tunnels, are withheld (DNS rebinding); "
+          + "`rebind-allowed` in `dns:` permits them for a domain")
+    case .allowed(let domain)?: lines.append("  answers may have addresses inside tunnels (`rebind-allowed: \(domain.text)`)")
+    case nil: break
+    }
     if refusal == nil, askees.isEmpty { lines.append("  not sent: no DNS server is known") }
     if let captured {
       lines.append(
@@ -93,6 +101,10 @@ private struct NameReport: Encodable {
   let refused: String?
   /// The address of our own name server, if the question passes it.
   let nameServer: String?
+  /// The prefixes inside tunnels whose addresses answers may not have.
+  let withheld: [String]
+  /// The domain of `rebind-allowed` that permits such answers.
+  let rebindAllowed: String?
   let captured: Bool
   let backend: String
   let reason: String
@@ -102,7 +114,9 @@ private struct NameReport: Encodable {
 
   private enum CodingKeys: String, CodingKey {
     case version, name, asked, refused, captured, backend, reason, lookup, answer, problem
+    case withheld
     case nameServer = "name-server"
+    case rebindAllowed = "rebind-allowed"
   }
 
   init(_ fate: NameFate, by choice: ResolverChoice, captured: Bool, _ outcome: Result<[String], PlatformError>?) {
@@ -112,6 +126,12 @@ private struct NameReport: Encodable {
     }
     refused = fate.refusal
     nameServer = fate.ownServer?.description
+    (withheld, rebindAllowed) =
+      switch fate.rebinding {
+      case .withheld(let prefixes)?: (prefixes.map(\.description), nil)
+      case .allowed(let domain)?: ([], domain.text)
+      case nil: ([], nil)
+      }
     self.captured = captured
     backend = "\(choice.backend)"
     reason = choice.reason

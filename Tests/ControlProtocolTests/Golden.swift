@@ -1,5 +1,6 @@
 import ControlProtocol
 import JSON
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import TestKit
@@ -66,6 +67,16 @@ enum Golden {
     process: 4712, program: "openvpn", since: noon - .seconds(5), endpoints: ["203.0.113.10:1194"], link: "tun0", links: ["tun0"],
     lastLinkBefore: 3, group: .init(number: 8423, level: 4), usage: .init(processes: 1, memoryBytes: 9_700_000, processorMilliseconds: 160))
 
+  static let resolver = {
+    var resolver = StatusReport.Resolver(
+      backend: "systemd-resolved", reason: "resolv.conf leads to it", splits: true,
+      candidates: [.init(backend: "systemd-resolved", isChosen: true, reason: "resolv.conf leads to it")],
+      refused: ["intranet.example"])
+    let withheld = WithheldAnswers(count: 3, name: "nas.home.example", address: IPAddress(v4: 0x0a4d_0002))
+    resolver.withheld = [.init(withheld, of: "corp", at: noon - .seconds(12))]
+    return resolver
+  }()
+
   static let status = StatusReport(
     time: noon, process: 4711,
     policy: .init(
@@ -83,10 +94,7 @@ enum Golden {
     notes: [RemarkReport(.conflict, "the rule \"999: from all lookup 21000\" is not Roamward's")],
     others: ["wireguard wg-home: 10.7.0.0/16"],
     counters: .init(events: 1, overflows: 2, observations: 3, evaluations: 4, plans: 5, steps: 6, repairs: 7, polls: 8),
-    resolver: .init(
-      backend: "systemd-resolved", reason: "resolv.conf leads to it", splits: true,
-      candidates: [.init(backend: "systemd-resolved", isChosen: true, reason: "resolv.conf leads to it")],
-      refused: ["intranet.example"]),
+    resolver: resolver,
     lastWake: .init(reason: "network-event", tunnel: nil, at: noon - .milliseconds(7)),
     nextWake: .init(reason: "sample", tunnel: "corp", at: noon + .seconds(6)))
 

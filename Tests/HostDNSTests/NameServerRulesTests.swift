@@ -35,7 +35,8 @@ import Testing
       { $0.place = "mobile" }, { $0.network = addresses("198.51.100.2") }, { $0.asksNetworkInside = true },
       { $0.blocked = [IPPrefix("10.77.0.0/16")].compactMap { $0 } }, { $0.refused = names("secret.example") },
       { $0.watches[0].servers = addresses("10.77.0.2") }, { $0.watches[0].entries[0].fate = .never },
-      { $0.searchDomains = names("cafe.example") }, { $0.listensAt = NameServerSettings.addressOnLink },
+      { $0.searchDomains = names("cafe.example") }, { $0.rebindAllowed = names("home.example") },
+      { $0.listensAt = NameServerSettings.addressOnLink },
     ] as [@Sendable (inout NameServerSettings) -> Void])
   func changed(_ change: @Sendable (inout NameServerSettings) -> Void) {
     var other = Self.watched

@@ -51,8 +51,35 @@ struct ResolvedBackendTests {
     #expect(known["lo"]?.isSame(as: Self.wanted) == true)
     #expect(
       double?.calls == [
-        "SetLinkLLMNR", "SetLinkMulticastDNS", "SetLinkDNSOverTLS", "SetLinkDomains", "SetLinkDefaultRoute", "SetLinkDNS", "FlushCaches",
+        "SetLinkLLMNR", "SetLinkMulticastDNS", "SetLinkDNSOverTLS", "SetLinkDNSSEC", "SetLinkDomains", "SetLinkDefaultRoute", "SetLinkDNS",
+        "FlushCaches",
       ])
+  }
+
+  @Test(
+    "a link has the validation that is asked for, else that of the service, also after it had another one", arguments: [DNSSECMode.no, nil])
+  func validation(_ wanted: DNSSECMode?) throws {
+    let bus = try PrivateBus()
+    try bus.start()
+    var double: ResolverDouble?
+    var before = Self.wanted
+    before.dnssec = .allowDowngrade
+    var after = Self.wanted
+    after.dnssec = wanted
+    var hasBegun = false
+    let found: (link: LinkResolver?, service: DNSSECMode?) = try Self.run(on: bus) { loop, _, _ in
+      double = try ResolverDouble(on: bus.address, loop: loop)
+      return nil
+    } changed: { [before, after] backend, done in
+      if hasBegun { return }
+      hasBegun = true
+      backend.set(before, link: "lo") { _ in
+        backend.set(after, link: "lo") { _ in done((backend.known["lo"], backend.dnssec)) }
+      }
+    }
+    #expect(found.link?.dnssec == wanted ?? .yes && found.service == .yes)
+    #expect(double?.dnssec == wanted?.rawValue ?? "")
+    #expect(found.link?.isSame(as: after) == true && found.link?.isSame(as: before) == false)
   }
 
   @Test("tells of links of others that claim every name") func rivals() throws {

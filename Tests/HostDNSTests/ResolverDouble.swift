@@ -23,6 +23,9 @@ final class ResolverDouble {
   private var servers: [BusValue] = []
   private var domains: [BusValue] = []
   private var isDefaultRoute = false
+  /// The link's own; empty: that of the service.
+  private(set) var dnssec = ""
+  var dnssecOfService = "yes"
 
   init(on address: String, loop: EventLoop) throws {
     double = try BusDouble("org.freedesktop.resolve1", on: address, loop: loop) { [unowned self] in answer($0) }
@@ -35,9 +38,12 @@ final class ResolverDouble {
     if isManagers { pause = nil }
     if isDeaf { return .nothing }
     if isManagers, let refusal { return .error(name: refusal, text: "Link is managed.") }
-    obey(call.member, BusMessageReader(call.message).values())
+    let arguments = BusMessageReader(call.message).values()
+    obey(call.member, arguments)
     return .reply { [self] reply in
       switch call.member {
+      case "Get" where arguments.last?.text == "DNSSEC":
+        variant("s", .string(dnssecOfService), to: reply)
       case "Get":
         let others = rivals.map { BusArgument.structure([.int32($0), .string("."), .bool(true)]) }
         variant("a(isb)", .array(of: "(isb)", others), to: reply)
@@ -52,7 +58,8 @@ final class ResolverDouble {
     case "SetLinkDNS": servers = arguments[1].list ?? []
     case "SetLinkDomains": domains = arguments[1].list ?? []
     case "SetLinkDefaultRoute": isDefaultRoute = arguments[1].bool ?? false
-    case "RevertLink": (servers, domains, isDefaultRoute) = ([], [], false)
+    case "SetLinkDNSSEC": dnssec = arguments[1].text ?? ""
+    case "RevertLink": (servers, domains, isDefaultRoute, dnssec) = ([], [], false, "")
     default: break
     }
   }
@@ -66,6 +73,7 @@ final class ResolverDouble {
     property("DNS", "a(iay)", .array(of: "(iay)", servers), to: reply)
     property("Domains", "a(sb)", .array(of: "(sb)", domains), to: reply)
     property("DefaultRoute", "b", .bool(isDefaultRoute), to: reply)
+    property("DNSSEC", "s", .string(dnssec.isEmpty ? dnssecOfService : dnssec), to: reply)
     sd_bus_message_close_container(reply)
   }
 

@@ -29,6 +29,16 @@ import Testing
     #expect(kinds(corp) == [])
   }
 
+  @Test("domains of `rebind-allowed` whose answers are never withheld") func rebinding() {
+    var corp = tunnel("corp", include: ["10.0.0.0/8"], servers: ["10.0.0.53"], domains: ["corp.example"])
+    corp.dns?.rebindAllowed = [Sample.domain("home.example"), Sample.domain("example")]
+    #expect(kinds(corp) == [])
+    corp.dns?.rebindAllowed = [Sample.domain("home.example"), Sample.domain("lab.corp.example"), Sample.domain("corp.example")]
+    #expect(kinds(corp) == [.pointlessRebind, .pointlessRebind])
+    corp.dns?.matchDomains = []
+    #expect(kinds(corp).count == 3)
+  }
+
   @Test("two tunnels of one class that take the same") func overlaps() {
     let corp = tunnel("corp", include: ["10.0.0.0/8"])
     #expect(kinds(corp, tunnel("lab", include: ["10.0.0.0/8"])) == [.overlappingRoutes])
@@ -165,7 +175,7 @@ import Testing
     arguments: [
       ("0.0.0.0", "no machine has that address"), ("::", "no machine has that address"),
       ("224.0.0.1", "that address is not of one machine, but of many"), ("ff02::1", "that address is not of one machine, but of many"),
-      ("255.255.255.255", "that address is not of one machine, but of many"), ("127.0.0.1", "that is this machine itself"),
+      ("255.255.255.255", "that address is not of one machine, but of many"), ("127.0.0.1", nil),
       ("192.0.2.7", "that is an address of this machine"), ("10.7.0.2", "that is the tunnel's own address"), ("203.0.113.10", nil),
     ] as [(String, String?)])
   func unusableEndpoint(address: String, why: String?) {
@@ -178,6 +188,24 @@ import Testing
     let findings = lint(PolicySet(tunnels: [tunnel]), ownAddresses: [Sample.address("192.0.2.7")])
     let expected = why.map { "the endpoint \(host):51820 of `a` cannot be its gateway: \($0)" }
     #expect(findings.filter { $0.kind == .unusableEndpoint }.map(\.message) == (expected.map { [$0] } ?? []))
+  }
+
+  @Test("a relay on this machine whose packets the tunnel would take or block, unless its server may be excluded")
+  func relay() {
+    func findings(_ endpoint: String, _ include: [String], exclude: [String] = [], _ killSwitch: KillSwitch = .off) -> [LintFinding] {
+      var tunnel = tunnel("a", include: include, exclude: exclude, endpoint: endpoint)
+      tunnel.killSwitch = killSwitch
+      return lint(PolicySet(tunnels: [tunnel])).filter { $0.kind == .relayedEndpoint }
+    }
+    let all = ["0.0.0.0/0", "::/0"]
+    for endpoint in ["127.0.0.1:51899", "[::1]:51899"] {
+      #expect(findings(endpoint, all).first?.message.hasSuffix("whose own packets go into the tunnel that they carry") == true)
+      #expect(findings(endpoint, ["0.0.0.0/1", "128.0.0.0/1"]).count == 1)
+      #expect(findings(endpoint, ["10.0.0.0/8"]).isEmpty && findings(endpoint, all, exclude: ["203.0.113.10/32"]).isEmpty)
+      #expect(findings(endpoint, ["10.0.0.0/8"], .on).first?.message.hasSuffix("are blocked by its kill switch") == true)
+      #expect(findings(endpoint, all, exclude: ["192.168.0.0/16"]).first?.help.contains("routes: exclude:") == true)
+    }
+    #expect(findings("203.0.113.10:51820", all).isEmpty)
   }
 
   @Test("a WireGuard file without a peer") func noPeer() {

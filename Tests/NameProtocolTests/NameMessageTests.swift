@@ -19,7 +19,8 @@ import Testing
     .listener(number: 1, address: AddressText(IPAddress(v4: 0x7f52_0035)), isStream: true, isCapturing: false), .upstream(number: .max),
     .close(number: 0),
     .pool(number: 1, v4: [1, 2, 3], v6: []), .rules(NameRules(configuration)),
-    .domains(disposition: 2, names: ["corp.example", "xn--bcher-kva.example"]), .apply, .state(trigger: 0, state: .connected),
+    .domains(disposition: 2, names: ["corp.example", "xn--bcher-kva.example"]), .rebindAllowed(names: ["home.example"]), .apply,
+    .state(trigger: 0, state: .connected),
     .state(trigger: 7, state: .failed), .stream(number: .max, trouble: nil), .stream(number: 1, trouble: "connect: \u{7}no \"way\""),
     .count,
   ]
@@ -31,6 +32,7 @@ import Testing
       isStream: false),
     .stream(number: 5, pool: 2, address: AddressText(IPAddress(family: .v6, high: 1, low: 2)), port: 53), .applied(fault: nil),
     .applied(fault: "there is no group 1"),
+    .withheld(count: 3, name: "nas.home.example", address: AddressText(IPAddress(v4: 0x0a4d_0002))),
     .counters(NameServerCounters(), held: 1, open: 2, cacheBytes: 3, ruleBytes: 4),
   ]
 

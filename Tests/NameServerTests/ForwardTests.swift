@@ -326,6 +326,42 @@ private struct Missing: Error {}
     #expect(lab.readings.map(\.addresses) == [["10.77.0.1"]])
   }
 
+  @Test("a withheld answer is told with its name and address, and is passed on for names in an allowed domain") func rebindAllowed() {
+    let lab = Lab(blocked: true)
+    lab.ask("nas.home.example")
+    lab.answer([Messages.a("198.51.100.1"), Messages.a("10.77.0.9"), Messages.a("10.77.0.1")])
+    #expect(lab.requests == [.withheld(name: "nas.home.example", address: IPAddress("10.77.0.9")!)])
+    var allowing = Lab.configuration(corp: .connectAlways(trigger: 0), blocked: true)
+    allowing.rebindAllowed.add(DomainName("home.example")!, 0)
+    #expect(lab.configure(allowing) == nil)
+    lab.clear()
+    for name in ["NAS.Home.example", "home.example", "nothome.example"] {
+      lab.ask(name)
+      lab.answer([Messages.a("10.77.0.9")])
+    }
+    #expect(lab.readings.map(\.addresses) == [["10.77.0.9"], ["10.77.0.9"], []] && lab.readings.last?.reason == 15)
+    #expect(lab.requests == [.withheld(name: "nothome.example", address: IPAddress("10.77.0.9")!)])
+    // What was allowed is not kept for afterwards.
+    lab.configure(Lab.configuration(corp: .connectAlways(trigger: 0), blocked: true))
+    lab.clear()
+    lab.ask("home.example")
+    lab.answer([Messages.a("10.77.0.9")])
+    #expect(lab.readings.map(\.reason) == [15])
+  }
+
+  @Test("an allowed domain does not keep names that start a tunnel from starting it") func rebindAllowedAtStart() {
+    let lab = Lab(blocked: true)
+    var configuration = Lab.configuration(corp: .connectIfNeeded(trigger: 0, first: 0), blocked: true)
+    configuration.rebindAllowed.add(DomainName("corp.example")!, 0)
+    lab.configure(configuration)
+    lab.ask("git.corp.example")
+    // The first question of a group is whether its servers answer names that do not exist.
+    lab.answer([], code: 3, to: 0)
+    lab.answer([Messages.a("10.77.0.1")])
+    #expect(lab.readings.isEmpty)
+    #expect(lab.requests.contains { if case .start = $0 { true } else { false } })
+  }
+
   @Test("the canary domain does not exist, and nothing below another name is taken for it") func canary() {
     let lab = Lab()
     lab.ask("Use-Application-DNS.net")

@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import Testing
@@ -187,6 +188,18 @@ import Testing
       let loaded = load(Self.tunnel("dns: { servers: 10.0.0.53, \(domains)when-down: refuse }"))
       #expect(loaded.diagnostics.contains { $0.message.contains("needs `match-domains`") && $0.help?.contains("kill-switch") == true })
     }
+  }
+
+  @Test("domains that may have addresses inside tunnels, and the validation of answers, are read and printed again")
+  func rebindAllowed() throws {
+    for mode in DNSSECMode.allCases {
+      let text = Self.tunnel("dns: { servers: 10.0.0.53, rebind-allowed: [home.example, plex.direct], dnssec: \(mode.rawValue) }")
+      let loaded = load(text)
+      let dns = try #require(loaded.policies.tunnels.first?.dns)
+      #expect(!loaded.hasErrors && dns.dnssec == mode && dns.rebindAllowed.map(\.text) == ["home.example", "plex.direct"])
+    }
+    #expect(load(Self.tunnel("dns: { servers: 10.0.0.53, rebind-allowed: '*' }")).hasErrors)
+    #expect(load(Self.tunnel("dns: { servers: 10.0.0.53, dnssec: downgrade }")).hasErrors)
   }
 
   @Test("questions can be captured, where there are servers that answer them; an error names the key's place")

@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import SeededRandom
@@ -124,6 +125,10 @@ private struct Invention {
       dns: chance(2)
         ? DNSPolicy(servers: servers, searchDomains: one([[], [domain("corp.example")]]), matchDomains: chance(2) ? domains() : []) : nil,
       mtu: one([nil, .fixed(1420), .overhead(80)]), location: place)
+    if chance(2) {
+      tunnel.dns?.rebindAllowed = one([[], [domain("home.example"), domain("plex.direct")]])
+      tunnel.dns?.dnssec = one([nil, .no, .allowDowngrade, .yes])
+    }
     if chance(3) {
       tunnel.proxy =
         chance(2)

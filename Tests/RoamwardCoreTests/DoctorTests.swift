@@ -92,6 +92,9 @@ struct DoctorTests {
     Ill(check: "other-firewall", severity: .risk, cure: "nft insert rule inet filter out meta mark and 0xff000000 == 0x52000000 accept") {
       $0.closedTables = [ClosedTable(name: "inet filter", chain: "out")]
     },
+    Ill(check: "withheld", severity: .risk, cure: "rebind-allowed: [home.example]") {
+      $0.withheld = [WithheldCondition(text: "3 answers", cure: "`rebind-allowed: [home.example]`")]
+    },
     Ill(check: "policies", severity: .problem, cure: "roamward check") { $0.policyErrors = 2 },
     Ill(check: "agent", severity: .problem, cure: "systemctl enable --now roamwardd") { $0.agent = .absent(reason: "nobody listens") },
     Ill(check: "agent", severity: .problem, cure: "systemctl restart roamwardd") { $0.agent = .silent(reason: "no answer") },

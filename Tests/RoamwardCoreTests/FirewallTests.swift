@@ -31,6 +31,29 @@ import Testing
     #expect(found.transaction.contains("chain prerouting"))
   }
 
+  @Test("connections that arrive by a network's link pass where every kill switch says so, and leave everything else as it is")
+  func arrivals() throws {
+    func setup(_ name: String = "corp", _ answers: Bool = true, isGuarding: Bool = false) -> TunnelSetup {
+      var setup = self.setup(name, isGuarding: isGuarding)
+      setup.policy.routes?.answersByArrival = answers
+      return setup
+    }
+    let open = try #require(table(setup()))
+    #expect(open.arrivals == ["wlan0"] && open.isOpen && !open.transaction.contains("chain output"))
+    #expect(
+      open.transaction.contains("ct direction reply ct mark & 0xff800000 == 0x52000000 meta mark set meta mark & 0x7fffff | 0x52000000"))
+    let guarded = try #require(table(setup(isGuarding: true)))
+    let without = try #require(table(self.setup()))
+    #expect(guarded.transaction.split(separator: "\n").filter { !$0.contains("ct mark") }.count > 10)
+    #expect(without.arrivals == [] && !without.transaction.contains("ct mark"))
+    // One kill switch that does not say so, or no network: none pass.
+    #expect(table(setup(isGuarding: true), setup("lab", false, isGuarding: true))?.arrivals == [])
+    #expect(table(setup(), setup("lab", false, isGuarding: true))?.arrivals == [])
+    #expect(table(setup(isGuarding: true), on: NetworkSnapshot())?.arrivals == [])
+    // A provider's rest of the mark, and that of a tunnel through another one, are not touched.
+    #expect(Ownership.mark & ~Ownership.wayMask == 0)
+  }
+
   @Test("its address is protected before its peer answers, unless something else may have it") func early() throws {
     let full = try #require(table(setup(isGuarding: false)))
     let early = try #require(table(setup(level: .link, isGuarding: false)))

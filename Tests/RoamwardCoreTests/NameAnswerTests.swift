@@ -49,6 +49,19 @@ import Testing
 
   private static func server(_ text: String) -> NameAnswer.Source { .server(Sample.address(text)) }
 
+  @Test("answers of the network are withheld or allowed, those of the tunnel are neither") func rebinding() {
+    var allowing = Self.split
+    allowing.rebindAllowed = [Sample.domain("home.example")]
+    let choice = choice()
+    func rebinding(_ name: String, _ dns: DNSPolicy) -> NameFate.Rebinding? {
+      desired([corp(dns)], choice).fate(of: Sample.domain(name), on: cafe, by: choice).rebinding
+    }
+    #expect(rebinding("nas.home.example", Self.split) == .withheld([Sample.prefix("10.0.0.0/16")]))
+    #expect(rebinding("nas.home.example", allowing) == .allowed(Sample.domain("home.example")))
+    #expect(rebinding("nas.other.example", allowing) == .withheld([Sample.prefix("10.0.0.0/16")]))
+    #expect(rebinding("wiki.corp.example", allowing) == nil)
+  }
+
   @Test("by resolv.conf our own name server answers, and asks the tunnel's servers or the network's") func stub() {
     let stub = Self.server("127.82.0.53")
     #expect(lines("wiki.corp.example", by: stub, [corp()]) == ["roamward-names (127.82.0.53), which asks 10.0.0.53 (corp),"])

@@ -63,7 +63,7 @@ import Testing
     #expect(
       lines(plan) == [
         "roamward-names at 127.82.0.53: corp.example 10.0.0.53; . 198.51.100.1; captured: the server that was asked",
-        "resolvectl: dns corp 10.0.0.53; domain corp ~corp.example; default-route corp no",
+        "resolvectl: dns corp 10.0.0.53; domain corp ~corp.example; default-route corp no; dnssec corp no",
         "nft table inet roamward-names: DNS (port 53) of this host goes to roamward-names, except private addresses inside corp",
       ])
     #expect(lines(plan.undo).first == "nft delete table inet roamward-names")

@@ -124,7 +124,7 @@ import Testing
         setup("lab", Self.dns("10.88.0.1", "corp.example"), slot: 1, include: "10.88.0.0/16"),
         setup("secret", refusing, slot: 2, include: "10.99.0.0/16", level: .nothing),
       ], facts)
-    #expect(wanted.resolvedLinks["corp"]?.description == "dns 10.0.0.53 domain ~corp.example default-route no")
+    #expect(wanted.resolvedLinks["corp"]?.description == "dns 10.0.0.53 domain ~corp.example default-route no dnssec no")
     #expect(wanted.resolvedLinks[Ownership.refusalLink]?.domains.map(\.description) == ["~secret.example"])
     #expect(wanted.nameServer?.shares.map(\.tunnel) == ["corp"] && wanted.nameServer?.refused == [Sample.domain("secret.example")])
     #expect(wanted.resolvConf?.namesOwnServer == true)

@@ -43,7 +43,7 @@ import Testing
     let plan = Plan(from: state.observed, to: wanted)
     #expect(
       resolverLines(plan) == [
-        "resolvectl: dns corp 10.0.0.53; domain corp corp.example ~10.in-addr.arpa; default-route corp no"
+        "resolvectl: dns corp 10.0.0.53; domain corp corp.example ~10.in-addr.arpa; default-route corp no; dnssec corp no"
       ])
     #expect(resolverLines(plan.undo) == ["resolvectl revert corp"])
     #expect(wanted.resolvConf == nil && wanted.notes.isEmpty)
@@ -55,6 +55,25 @@ import Testing
     let dns = DNSPolicy(servers: corp.servers, searchDomains: corp.searchDomains)
     let plan = Plan(from: observed(Self.resolved).observed, to: desired([setup("corp", dns)], Self.resolved))
     #expect(resolverLines(plan) == ["resolvectl: dns corp 10.0.0.53; domain corp corp.example ~.; default-route corp yes"])
+  }
+
+  @Test("where this machine validates all names, a tunnel that answers every name says so, unless its policy has a setting")
+  func validation() {
+    var facts = Self.resolved
+    facts.validates = true
+    func notes(_ dns: DNSPolicy) -> (DNSSECMode?, [String]) {
+      let wanted = desired([setup("corp", dns)], facts)
+      return (wanted.resolvedLinks["corp"]?.dnssec, wanted.notes.map(\.text).filter { $0.contains("DNSSEC") })
+    }
+    let full = DNSPolicy(servers: corp.servers)
+    #expect(notes(full).0 == nil && notes(full).1.first?.hasSuffix("cure: `dns: { dnssec: no }`") == true)
+    #expect(notes(corp).0 == .no && notes(corp).1.isEmpty)
+    for mode in DNSSECMode.allCases {
+      for var dns in [full, corp] {
+        dns.dnssec = mode
+        #expect(notes(dns).0 == mode && notes(dns).1.isEmpty)
+      }
+    }
   }
 
   @Test("a tunnel without a link of its own has no names there, and that is told") func noLink() {

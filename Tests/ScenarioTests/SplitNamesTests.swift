@@ -64,16 +64,46 @@ struct SplitNamesTests {
     #expect(seen == ["[answers again]"])
   }
 
-  @Test("an address inside a tunnel that the network's server gives is no answer") func rebinding() throws {
+  private static let publicServer = """
+    for process in $(on cafe ss -Hlunp 'sport = :53' | grep -o 'pid=[0-9]*' | sort -u); do kill "${process#pid=}"; done
+    within 5 eval "! on cafe ss -Hltun 'sport = :53' | grep -q ."
+    on cafe dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --listen-address=198.51.100.1 --pid-file= \\
+      --address=/evil.example/10.77.0.9 --address=/good.example/203.0.113.9
+    within 5 answers_are www.good.example=203.0.113.9
+
+    """
+
+  @Test("an address inside a tunnel that the network's server gives is no answer, which is told, and can be allowed")
+  func rebinding() throws {
     let seen = try connected(
-      """
-      for process in $(on cafe ss -Hlunp 'sport = :53' | grep -o 'pid=[0-9]*' | sort -u); do kill "${process#pid=}"; done
-      within 5 eval "! on cafe ss -Hltun 'sport = :53' | grep -q ."
-      on cafe dnsmasq --conf-file=/dev/null --no-resolv --no-hosts --bind-interfaces --listen-address=198.51.100.1 --pid-file= \\
-        --address=/evil.example/10.77.0.9 --address=/good.example/203.0.113.9
-      within 5 answers_are www.good.example=203.0.113.9
-      say "$(answer www.evil.example)"
-      """)
-    #expect(seen == ["[SERVFAIL]"])
+      Self.publicServer + """
+        say "$(answer www.evil.example)"
+        within 5 eval 'roamward status | grep "^DNS withheld"' >/dev/null
+        number='s/[0-9]* answers*/N answers/'
+        roamward status | grep '^DNS withheld' | sed "s/, [^,]* ago//; $number"
+        roamward status --json | jq -c '.dns.withheld[] | [.tunnel, .count > 0, .last.query, .last.address, .last.domain]'
+        doctor() { roamward doctor --policies $policies "${inputs[@]}" --state-dir $scene/state "$@"; }
+        doctor --json | jq -r '.findings[] | select(.check == "withheld") | .message' | sed "$number"
+        dry dns www.evil.example | grep rebind | xargs
+        grep -c 'reason=answer-withheld' $scene/agent.log
+        before=$(server_pid)
+        sed -i 's/match-domains:/rebind-allowed: [evil.example], &/' $policies/50-corp.yaml
+        within 5 answers_are www.evil.example=10.77.0.9
+        say "$(roamward status --json | jq -c .dns.withheld) $(($(server_pid) == before)) $(doctor --json | jq '[.findings[] | select(.check == "withheld")] | length')"
+        dry dns www.evil.example | grep rebind | xargs
+        sed -i 's/rebind-allowed: [^,]*, //' $policies/50-corp.yaml
+        within 5 answers_are www.evil.example=SERVFAIL
+        stop_agent >/dev/null
+        """)
+    let cure = "if the name is to have such addresses, `rebind-allowed: [evil.example]` in `dns:` of corp"
+    let what = "N answers of the network with addresses inside corp, last of www.evil.example (10.77.0.9) (DNS rebinding)"
+    #expect(
+      seen == [
+        "[SERVFAIL]", "DNS withheld: \(what); cure: \(cure)", #"["corp",true,"www.evil.example","10.77.0.9","evil.example"]"#,
+        "the agent's name server withheld \(what)",
+        "answers with addresses in 10.77.0.0/16, 10.88.0.0/16, inside tunnels, are withheld (DNS rebinding); "
+          + "`rebind-allowed` in `dns:` permits them for a domain",
+        "1", "[[] 1 0]", "answers may have addresses inside tunnels (`rebind-allowed: evil.example`)",
+      ])
   }
 }

@@ -25,8 +25,10 @@ extension Agent {
     }
     addNetwork(to: &status.tunnels)
     let fit = state.underlayFit
+    let ports = platform.machine.listeningPorts()
     for setup in state.desiredTunnels.setups where setup.level.hasRoutes || setup.isGuarding {
       guard let i = status.tunnels.firstIndex(where: { $0.name == setup.policy.name }) else { continue }
+      if let remark = setup.unanswered(ports) { status.tunnels[i].notes.append(RemarkReport(remark)) }
       status.tunnels[i].outside = setup.outsidePrefixes(on: fit).map { .init(prefix: $0.prefix.description, reason: $0.reason) }
     }
     status.lastWake = state.agenda.lastWake.map {
@@ -69,6 +71,13 @@ extension Agent {
       notes: (remarks + announcer.problems).filter { $0.tunnel == policy.name }.map { RemarkReport($0) }
         + (supervisor.installed?.refused ?? []).map { RemarkReport(.unsupported, of: policy.name, $0.text) }
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
+    if isUp, let device, device.sendsInCircles {
+      report.notes.append(
+        RemarkReport(
+          .oneWay, of: policy.name,
+          "it sends a thousand times what it receives: its own packets, or those of a relay that carries them, may go into the tunnel again;"
+            + " cure: exclude the address of its gateway or of the relay's server (`routes: exclude:`)"))
+    }
     report.through = policy.through?.name
     report.provider = supervisor.machine.isRunning ? .init(policy.asRunning) : nil
     report.cipher = device?.cipher
@@ -129,7 +138,16 @@ extension Agent {
       candidates: choice.candidates.map { .init(backend: $0.name, isChosen: $0.isChosen, reason: $0.reason) })
     report.refused = state.desiredState.refusedDomains.map(\.text)
     report.lookup = choice.lookup
+    report.withheld = state.withheldReports
     return report
+  }
+}
+
+extension WireGuardState {
+  /// Whether it sends a thousand times what it receives, and more than any handshakes.
+  fileprivate var sendsInCircles: Bool {
+    let sent = peers.reduce(0) { $0 &+ $1.sentBytes }
+    return sent > 1 << 20 && sent / 1000 > peers.reduce(0) { $0 &+ $1.receivedBytes }
   }
 }
 

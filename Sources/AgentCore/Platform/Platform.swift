@@ -95,6 +95,10 @@ package struct MachinePlatform {
   package var watchPackets: (String, @escaping () -> Void) -> Cancellation?
   /// Calls back at each look-up, in our name server, of a name whose tunnel is down; called once.
   package var watchLookups: (@escaping (NameLookup) -> Void) -> Void
+  /// Calls back when our name server has withheld answers; called once.
+  package var watchWithheld: (@escaping (WithheldAnswers) -> Void) -> Void
+  /// The TCP ports at which programs of this machine wait for connections, for reports.
+  package var listeningPorts: () -> [ListeningPort]
   /// The control group of this name, if it exists and has a process in it.
   package var controlGroup: (String) -> ControlGroup?
 
@@ -107,6 +111,8 @@ package struct MachinePlatform {
     readDevice: @escaping (String) -> WireGuardState?, watchPackets: @escaping (String, @escaping () -> Void) -> Cancellation?,
     countPackets: @escaping (String) -> (received: UInt64, sent: UInt64)? = { _ in nil },
     watchLookups: @escaping (@escaping (NameLookup) -> Void) -> Void = { _ in },
+    watchWithheld: @escaping (@escaping (WithheldAnswers) -> Void) -> Void = { _ in },
+    listeningPorts: @escaping () -> [ListeningPort] = { [] },
     controlGroup: @escaping (String) -> ControlGroup?
   ) {
     self.observe = observe
@@ -121,6 +127,8 @@ package struct MachinePlatform {
     self.watchPackets = watchPackets
     self.countPackets = countPackets
     self.watchLookups = watchLookups
+    self.watchWithheld = watchWithheld
+    self.listeningPorts = listeningPorts
     self.controlGroup = controlGroup
   }
 }

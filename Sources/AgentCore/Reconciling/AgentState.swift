@@ -13,6 +13,7 @@ final class AgentState {
   var decisions = DecisionScheduler()
   var killSwitch = KillSwitch()
   var resolver = ResolverCoordinator()
+  var withheld = WithheldTally()
   var repairs = RepairSchedule()
   var inProgress = StepsInProgress()
   var stop = StopSequence()
@@ -146,7 +147,10 @@ extension AgentState {
   /// written is read, whatever it was written for.
   private var firewallDetail: FirewallDetail {
     if repairs.hasFirewall || !killSwitch.machine.programs.isEmpty { return .whole }
-    if set.tunnels.contains(where: { $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true }) { return .whole }
+    let needing = set.tunnels.contains {
+      $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true || $0.routes?.answersByArrival == true
+    }
+    if needing { return .whole }
     guard let state = seen.state else { return .leftover }
     return state.firewall == .absent ? .nothing : .whole
   }

@@ -3,8 +3,10 @@ enum HarmlessKeys {
   /// Keys of policies, and of what our programs print as JSON. `Tests/BugReportTests` looks at every key of their schemas.
   static let ofDocuments: Set<String> = [
     // Policies, networks and timelines.
-    "action", "age", "any", "bssid", "captive-portal", "captive-portal-api", "class", "config", "days", "decide-within", "dns-domain",
-    "dns-server", "dns-servers", "domains", "enabled", "enforce", "exclude", "exit-node", "from", "gateway", "gateway-mac", "gateways",
+    "action", "age", "answer-by-arrival", "any", "bssid", "captive-portal", "captive-portal-api", "class", "config", "days",
+    "decide-within", "dns-domain",
+    "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude", "exit-node", "from", "gateway", "gateway-mac",
+    "gateways",
     "hosts", "idle", "include", "include-all-networks", "insecure", "installed", "interface", "interface-name", "internet", "kill-switch",
     "lan", "lan-networks", "match-domains", "metered", "minimum-dwell", "mtu", "name", "names", "network", "on-overlap", "on-unknown",
     "overhead", "power", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
@@ -12,7 +14,8 @@ enum HarmlessKeys {
     "when-down", "wifi-security", "primary", "other-probes",
     // Reports of our programs.
     "addresses", "answered-at", "asked", "at", "backend", "believed", "blocking", "brought", "chosen", "cipher", "column", "confirmed",
-    "control-group", "counters", "decision", "endpoint", "endpoints", "evaluations", "events", "excluded", "failure-code", "file", "files",
+    "control-group", "count", "counters", "decision", "endpoint", "endpoints", "evaluations", "events", "excluded", "failure-code", "file",
+    "files",
     "generation", "group", "identity", "included", "index", "ipv4", "ipv6", "kind", "last-handshake", "last-link-before", "last-wake",
     "level", "lifetime", "line", "link", "lookup", "memory-bytes", "name-servers", "next-at", "next-wake", "number", "observations",
     "outside", "overflows", "override", "override-ends", "override-lifetime", "override-since", "override-until", "peer-silence-ms", "pid",
@@ -25,17 +28,19 @@ enum HarmlessKeys {
 
   /// Keys whose values have keys of their own.
   static let containers: Set<String> = [
-    "allow", "any-of", "candidates", "command", "connections", "dns", "engine", "facts", "firewall", "guards", "history", "links", "match",
+    "allow", "any-of", "candidates", "command", "connections", "dns", "engine", "facts", "firewall", "guards", "history", "last", "links",
+    "match",
     "networkmanager", "networks", "not", "on-demand", "options", "others", "policy", "probe", "probes", "processes", "provider",
-    "questions", "routes", "rules", "sign-in", "sites", "states", "tailscale", "timers", "timing", "tunnels", "wireguard",
+    "questions", "routes", "rules", "sign-in", "sites", "states", "tailscale", "timers", "timing", "tunnels", "wireguard", "withheld",
   ]
 
   /// Keys whose values have keys that a person or a program chose.
   static let named: Set<String> = ["counters", "facts", "links", "networks", "probes", "remembered-probes", "repairs", "states", "tunnels"]
 
-  /// Keys whose values are left out: addresses with names and words of people in them, and what a provider asks for.
+  /// Keys whose values are left out: addresses with names and words of people in them, what a provider asks for, and what was looked up.
   static let leftOut: Set<String> = [
-    "answer", "credentials", "definition", "description", "http", "https", "pac", "pin", "prompt", "stop", "url",
+    "address", "answer", "credentials", "definition", "description", "domain", "http", "https", "pac", "pin", "prompt", "query", "stop",
+    "url",
   ]
 
   static let commands: Set<String> = ["up", "down", "status", "argv", "exec", "arguments"]

@@ -1,4 +1,5 @@
 internal import JSON
+package import KernelModel
 package import NetworkTypes
 
 extension StatusReport {
@@ -14,6 +15,8 @@ extension StatusReport {
     package var refused: [String]
     /// Which programs ask whom, if it depends on the program.
     package var lookup: String?
+    /// Answers that our name server has withheld, by tunnel.
+    package var withheld: [Withheld] = []
 
     package init(backend: String, reason: String, splits: Bool, candidates: [Candidate], refused: [String] = []) {
       self.backend = backend
@@ -26,7 +29,7 @@ extension StatusReport {
     private enum CodingKeys: String, DescribedKey {
       case backend, reason
       case splits = "split"
-      case candidates, refused, lookup
+      case candidates, refused, lookup, withheld
 
       var about: String {
         switch self {
@@ -35,7 +38,68 @@ extension StatusReport {
         case .splits: "Whether names of some domains can go to other servers."
         case .candidates: "Every backend that was considered."
         case .refused: "Domains whose names are refused, because their tunnel is not up."
+        case .withheld: "Answers of the network's name servers that were withheld, because their addresses are inside a tunnel."
         case .lookup: "Which programs ask systemd-resolved and which resolv.conf's servers; null if all follow resolv.conf."
+        }
+      }
+    }
+  }
+
+  /// Answers that our name server has withheld since the agent's start, because their addresses are inside a tunnel.
+  package struct Withheld: Hashable, Sendable, Codable {
+    package struct Last: Hashable, Sendable, Codable {
+      package var name: String
+      package var address: String
+      /// The domain that `rebind-allowed` needs.
+      package var domain: String
+
+      private enum CodingKeys: String, DescribedKey {
+        case name = "query"
+        case address, domain
+
+        var about: String {
+          switch self {
+          case .name: "The name that was asked for."
+          case .address: "The address inside the tunnel."
+          case .domain: "The domain that `rebind-allowed` needs, if the name is a trusted one."
+          }
+        }
+      }
+    }
+
+    package var tunnel: String
+    package var count: Int64
+    package var at: Timestamp
+    /// The last one; `nil`: the reader may not see what others look up.
+    package var last: Last?
+
+    package init(_ answers: WithheldAnswers, of tunnel: String, at time: Timestamp) {
+      self.tunnel = tunnel
+      count = Int64(clamping: answers.count)
+      at = time
+      last = Last(
+        name: answers.name, address: answers.address.description, domain: WithheldAnswers.domain(toAllow: answers.name))
+    }
+
+    /// For people, as in `status` and `doctor`.
+    package var text: String {
+      let which = last.map { ", last of \($0.name) (\($0.address))" } ?? ""
+      return "\(count) answer\(count == 1 ? "" : "s") of the network with addresses inside \(tunnel)\(which) (DNS rebinding)"
+    }
+
+    package var cure: String {
+      "if the name is to have such addresses, `rebind-allowed: [\(last?.domain ?? "DOMAIN")]` in `dns:` of \(tunnel)"
+    }
+
+    private enum CodingKeys: String, DescribedKey {
+      case tunnel, count, at, last
+
+      var about: String {
+        switch self {
+        case .tunnel: "The tunnel."
+        case .count: "Their number since the agent's start."
+        case .at: "Time of the last one."
+        case .last: "The last one; null: you may not see what others look up."
         }
       }
     }

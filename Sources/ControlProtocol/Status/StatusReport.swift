@@ -33,6 +33,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package var withoutOthers: StatusReport {
     var report = self
     for i in report.tunnels.indices { report.tunnels[i].lookup = nil }
+    for i in (report.resolver?.withheld ?? []).indices { report.resolver?.withheld[i].last = nil }
     return report
   }
 

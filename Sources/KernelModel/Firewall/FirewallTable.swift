@@ -57,6 +57,8 @@ package struct FirewallTable: Hashable, Sendable {
   package var providers: [ProviderGroup] = []
   /// The control groups of guards, whose marked packets may pass to their endpoints.
   package var guarded: [GuardedPrograms] = []
+  /// The links of networks by which connections arrive that are answered by the same network, past every tunnel and kill switch; empty: none.
+  package var arrivals: [String] = []
   /// The redirection of DNS questions to our own name server, which may pass; `nil`: there is none.
   package var capture: NameCapture?
 
@@ -128,6 +130,7 @@ extension FirewallTable: CustomStringConvertible {
       let sites = portal.sites.map { "\($0.map(\.description).joined(separator: ", ")) and DNS are open for a sign-in" }
       parts.append((sites ?? "the web and DNS are open for a portal") + (portal.programs.map { ", to programs in \($0.name)" } ?? ""))
     }
+    if !arrivals.isEmpty { parts.append("connections that arrive by \(arrivals.joined(separator: ", ")) are answered there") }
     let addresses = insides.flatMap(\.addresses)
     if !addresses.isEmpty { parts.append("\(addresses.map(\.description).joined(separator: ", ")) only from inside the tunnel") }
     return parts.joined(separator: "; ")

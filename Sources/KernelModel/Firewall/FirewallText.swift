@@ -46,6 +46,10 @@ extension FirewallTable {
       chains.append(chain("forward", "type filter hook forward priority filter", forward))
       if guardsAll { chains.append(chain("input", "type filter hook input priority filter", input)) }
     }
+    if !arrivals.isEmpty {
+      chains.append(chain("arrivals", "type filter hook prerouting priority mangle", arriving))
+      chains.append(chain("answers", "type route hook output priority mangle", [answersOutside]))
+    }
     if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules)) }
     if !leaving.isEmpty { chains.append(chain("postrouting", "type filter hook postrouting priority filter", leaving)) }
     let toInside = insideAddresses.flatMap { addressed("iifname", $0.links, "daddr", $0.addresses) }
@@ -60,7 +64,8 @@ extension FirewallTable {
   // MARK: Outgoing packets
 
   private var output: [String] {
-    ["oifname \"lo\" accept", ownMark] + captured + answersToGuests + intoTunnels + network + portalRules(of: portal?.programs)
+    ["oifname \"lo\" accept"] + ofArrivals("ct direction reply") + [ownMark] + captured + answersToGuests + intoTunnels + network
+      + portalRules(of: portal?.programs)
       + between(outgoing: true) + refusals(Self.refusal)
   }
 
@@ -100,7 +105,8 @@ extension FirewallTable {
     let fromInside = insideAddresses.flatMap { addressed("oifname", $0.links, "saddr", $0.addresses) }
     if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
     let encrypted = ipsec.map { "ipsec out reqid \($0) accept" }
-    let rules = ["oifname \"lo\" accept", ownMarkLeaving] + encrypted + fromInside + intoTunnels + toGateways("counter drop")
+    let rules =
+      ["oifname \"lo\" accept"] + ofArrivals() + [ownMarkLeaving] + encrypted + fromInside + intoTunnels + toGateways("counter drop")
     if guards.isEmpty { return rules }
     return rules + answersToGuests + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true)
       + refusals("counter drop")
@@ -108,14 +114,37 @@ extension FirewallTable {
 
   private var forward: [String] {
     // Forwarded packets have no program on this host.
-    intoTunnels + answersOutOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : []) + between(outgoing: true)
+    ofArrivals() + intoTunnels + answersOutOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : []) + between(outgoing: true)
       + refusals(Self.refusal)
   }
 
   private var input: [String] {
-    ["iifname \"lo\" accept"] + outOfTunnels + ["ct state established,related accept"] + questionsOfGuests + networkBack
+    ["iifname \"lo\" accept"] + outOfTunnels + ofArrivals() + ["ct state established,related accept"] + questionsOfGuests + networkBack
       + between(outgoing: false) + ["drop"]
   }
+
+  // MARK: Connections from outside
+
+  /// 12: connections that arrive by a network's link have our mark as connections, and packets of their answers as packets: so these leave
+  /// past the tunnels. Answers of containers and virtual machines come in by another link.
+  private var arriving: [String] {
+    ["iifname \(set(arrivals.map { "\"\($0)\"" })) ct direction original ct mark set \(marked("ct"))", answersOutside]
+  }
+
+  private var answersOutside: String { "ct direction reply \(Self.arrivalMatch) meta mark set \(marked("meta"))" }
+
+  /// 12: packets of such connections, which may pass.
+  private func ofArrivals(_ direction: String? = nil) -> [String] {
+    arrivals.isEmpty ? [] : [[direction, Self.arrivalMatch, "accept"].compactMap { $0 }.joined(separator: " ")]
+  }
+
+  /// Our mark in the bits of `wayMask`, and the other bits as they are.
+  private func marked(_ whose: String) -> String {
+    "\(whose) mark & 0x\(String(~Ownership.wayMask, radix: 16)) | 0x\(String(Ownership.mark, radix: 16))"
+  }
+
+  private static let arrivalMatch =
+    "ct mark & 0x\(String(Ownership.wayMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16))"
 
   /// 11: captured questions of this host's programs. At the hook `output` they still have the link of their first route; the last check
   /// sees the right one.

@@ -1,5 +1,15 @@
 package import NetworkTypes
 
+/// The validation of answers by their signatures, in the words of resolved.conf(5).
+package enum DNSSECMode: String, Equatable, Sendable, CaseIterable {
+  /// Answers are not validated.
+  case no
+  /// Answers are validated unless a server seems not to support that.
+  case allowDowngrade = "allow-downgrade"
+  /// Answers are validated.
+  case yes
+}
+
 /// The settings of one link in systemd-resolved (org.freedesktop.resolve1(5)): servers, and the names that they resolve.
 package struct LinkResolver: Hashable, Sendable {
   package struct Domain: Hashable, Sendable {
@@ -23,6 +33,8 @@ package struct LinkResolver: Hashable, Sendable {
   package var isDefaultRoute: Bool
   /// The port of all the servers; `nil`: the default.
   package var port: UInt16?
+  /// The validation of answers; `nil`: that of the service.
+  package var dnssec: DNSSECMode?
 
   package init(servers: [IPAddress] = [], domains: [Domain] = [], isDefaultRoute: Bool = false, port: UInt16? = nil) {
     // systemd-resolved keeps each server once.
@@ -38,6 +50,7 @@ package struct LinkResolver: Hashable, Sendable {
   /// Whether the settings that the resolver reports are the requested ones; it ignores the order of domains.
   package func isSame(as other: LinkResolver) -> Bool {
     servers == other.servers && Set(domains) == Set(other.domains) && isDefaultRoute == other.isDefaultRoute
+      && (dnssec == nil || other.dnssec == nil || dnssec == other.dnssec)
   }
 }
 
@@ -45,7 +58,8 @@ extension LinkResolver: CustomStringConvertible {
   /// `dns 10.0.0.53 domain ~corp.example default-route no`.
   package var description: String {
     let words = ["dns"] + servers.map(\.description) + ["domain"] + domains.map(\.description)
-    return (words + ["default-route", isDefaultRoute ? "yes" : "no"]).joined(separator: " ")
+    let validation = dnssec.map { ["dnssec", $0.rawValue] } ?? []
+    return (words + ["default-route", isDefaultRoute ? "yes" : "no"] + validation).joined(separator: " ")
   }
 }
 

@@ -37,6 +37,8 @@ package struct NameServerSettings: Hashable, Sendable {
   package var refused: [DomainName]
   /// Addresses that the network's servers must not give, because they are inside tunnels (rebinding).
   package var blocked: [IPPrefix]
+  /// Domains whose names may have such addresses all the same.
+  package var rebindAllowed: [DomainName] = []
   /// The domains that programs append to names (`search` in resolv.conf).
   package var searchDomains: [DomainName]
   /// What `names: capture` leads to it, besides the questions of programs that resolv.conf leads here.

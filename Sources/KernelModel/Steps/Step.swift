@@ -229,5 +229,6 @@ extension Step {
     "resolvectl: dns \(link) \(resolver.servers.map { "\($0)" + (resolver.port.map { ":\($0)" } ?? "") }.joined(separator: " "))"
       + "; domain \(link) \(resolver.domains.isEmpty ? "\"\"" : resolver.domains.map(\.description).joined(separator: " "))"
       + "; default-route \(link) \(resolver.isDefaultRoute ? "yes" : "no")"
+      + (resolver.dnssec.map { "; dnssec \(link) \($0.rawValue)" } ?? "")
   }
 }

@@ -240,6 +240,9 @@ package final class LinuxMachine {
     }
   }
 
+  /// Calls back when our name server has withheld answers.
+  func watchWithheld(_ came: @escaping (WithheldAnswers) -> Void) { resolver.withheld = came }
+
   /// Reads the DNS backend, its file, and its state for these links.
   func observeResolver(_ links: Set<String>?) -> ResolverObservation {
     let links = links.map { names in Dictionary(names.map { (if_nametoindex($0), $0) }) { first, _ in first }.filter { $0.key > 0 } }

@@ -2,6 +2,7 @@ package import AgentCore
 internal import ControlProtocol
 internal import Glibc
 import KernelModel
+internal import LinuxIO
 internal import NetworkTypes
 internal import ProviderGroups
 package import RoamwardCore
@@ -20,9 +21,13 @@ extension PlanPreview {
     let tunnels = DesiredTunnels(policies, on: snapshot, orders, in: observed, engine: engine)
     let others = OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(policies))
     self.init(
-      of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup), remarks: orders.remarks)
+      of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup), remarks: orders.remarks,
+      listening: openPorts())
   }
 }
+
+/// The TCP ports at which programs of this network namespace wait for connections.
+func openPorts() -> [ListeningPort] { TCPConnection.listening.map { ListeningPort(address: $0.address, port: $0.port) } }
 
 extension LinuxMachine {
   /// The observed state that a plan needs. Waits for the DNS backend if a tunnel has name servers.

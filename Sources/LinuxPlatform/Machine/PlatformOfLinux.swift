@@ -57,7 +57,8 @@ extension MachinePlatform {
       observeResolver: machine.observeResolver, isAsObserved: machine.isAsObserved, apply: machine.apply, begin: machine.begin,
       endUserspaceLink: { machine.engines.userspace.stop(link: $0) }, wireGuardEngine: { machine.engines.choice },
       keepEngineReady: machine.engines.keepReady, readDevice: machine.readDevice, watchPackets: machine.watchPackets,
-      countPackets: packetsCarried, watchLookups: { machine.watchLookups($0) }, controlGroup: populatedControlGroup)
+      countPackets: packetsCarried, watchLookups: { machine.watchLookups($0) },
+      watchWithheld: { machine.watchWithheld($0) }, listeningPorts: openPorts, controlGroup: populatedControlGroup)
   }
 }
 

@@ -66,6 +66,9 @@ struct ForwardedQuery: Sendable {
 
   var askerCount: Int { 1 + others.count }
 
+  /// The name that is asked for.
+  var nameText: String { asker.nameText }
+
   func forEachAsker(_ body: (Question) -> Void) {
     body(asker)
     for other in others { body(other) }

@@ -87,6 +87,8 @@ package struct NameServerConfiguration: Sendable {
   package var passing: Passing?
   /// The domains that programs append to names of several labels too, once these were not resolved (`search` in resolv.conf).
   package var searchDomains: [DomainName]
+  /// Domains whose names may have blocked addresses.
+  package var rebindAllowed = DomainMap()
 
   package init(
     network: UInt64 = 0, groups: [UpstreamGroup] = [], triggers: [Trigger] = [], dispositions: [Disposition] = [],

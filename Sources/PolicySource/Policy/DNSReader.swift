@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 
@@ -8,6 +9,8 @@ struct DNSDraft {
   var matchDomains: [DomainPattern] = []
   var whenDown = NamesWhenDown.ask
   var names = NameSource.system
+  var rebindAllowed: [DomainName] = []
+  var dnssec: DNSSECMode?
   /// The place of `names: capture`.
   var capture: SourceLocation?
   var location: SourceLocation?
@@ -27,6 +30,8 @@ struct DNSDraft {
     policy.matchDomains = matchDomains
     policy.whenDown = whenDown
     policy.names = names
+    policy.rebindAllowed = rebindAllowed
+    policy.dnssec = dnssec
     if whenDown == .refuse, !policy.isSplit, !hasErrors, let location {
       reading.error(
         "`when-down: refuse` needs `match-domains`: refusing every name would leave the machine without any",
@@ -68,6 +73,16 @@ let dnsKeys = Mapping(
       draft.names = ValueReader<NameSource>.word().read(entry.value, &reading) ?? .system
       if draft.names == .capture { draft.capture = entry.keyLocation }
     },
+    Key(
+      "rebind-allowed", .oneOrMore(.domain),
+      "Domains whose names may have addresses inside tunnels; such answers of the network's servers are withheld for all others.",
+      example: "[home.example]"
+    ) { $0.rebindAllowed = $1 },
+    Key(
+      "dnssec", ValueReader<DNSSECMode>.word(),
+      "Validation of these servers' answers by systemd-resolved; absent: `no` with `match-domains`, else as this machine is set.",
+      example: "allow-downgrade"
+    ) { $0.dnssec = $1 },
   ])
 
 extension ValueReader where Value == DNSDraft {

@@ -152,6 +152,11 @@ let routeKeys = Mapping(
       "Ignore routes from the network for included destinations; only the policy's exclusions and credible attached prefixes stay outside.",
       standard: "false", example: "true"
     ) { $0.isEnforced = $1 },
+    Key(
+      "answer-by-arrival", .boolean,
+      "Answer connections from outside by the network that they come from, also under a kill switch; for servers with a full tunnel.",
+      standard: "false", example: "true"
+    ) { $0.answersByArrival = $1 },
   ])
 
 extension ValueReader where Value == RoutePolicy {

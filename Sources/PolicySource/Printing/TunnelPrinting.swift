@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 
@@ -111,6 +112,7 @@ extension PolicyPrinter {
     if !routes.lanNetworks.isEmpty { mapping.add("lan-networks", texts(routes.lanNetworks)) }
     if routes.onOverlap != .preferTunnel { mapping.add("on-overlap", .word(routes.onOverlap.rawValue)) }
     if routes.isEnforced { mapping.add("enforce", .word("true")) }
+    if routes.answersByArrival { mapping.add("answer-by-arrival", .word("true")) }
     return mapping
   }
 
@@ -132,6 +134,8 @@ extension PolicyPrinter {
     if !dns.matchDomains.isEmpty { mapping.add("match-domains", texts(dns.matchDomains)) }
     if dns.whenDown != .ask { mapping.add("when-down", .word(dns.whenDown.rawValue)) }
     if dns.names != .system { mapping.add("names", .word(dns.names.rawValue)) }
+    if !dns.rebindAllowed.isEmpty { mapping.add("rebind-allowed", texts(dns.rebindAllowed)) }
+    mapping.add("dnssec", dns.dnssec.map { .text($0.rawValue) })
     return mapping
   }
 

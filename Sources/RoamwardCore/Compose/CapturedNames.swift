@@ -40,6 +40,7 @@ extension DesiredState {
     guard var settings = nameServer else { return shared }
     settings.shares = shared.shares
     settings.blocked = shared.blocked
+    settings.rebindAllowed = shared.rebindAllowed
     return settings
   }
 }

@@ -18,6 +18,9 @@ extension FirewallTable {
     // Those of an inner tunnel are reached through the outer one, which is no way outside.
     gateways = tunnels.filter { $0.level.hasRoutes && $0.policy.routes?.isEnforced ?? false && $0.policy.through == nil }
       .flatMap { $0.endpointsPastTheTunnel(on: underlay) }.uniqued().sorted()
+    // A kill switch whose policy does not say so blocks these connections too, and so does a guard.
+    let answering = tunnels.filter { ($0.level.hasRoutes || $0.isGuarding) && $0.answersByArrival }
+    if !answering.isEmpty, active.isEmpty, guarding.allSatisfy(\.answersByArrival) { arrivals = underlay.arrivalLinks }
     if tunnels.contains(where: \.isOfPrograms) { providers = underlay.providers.all }
     hasKernelTunnel = tunnels.contains { $0.level > .device && $0.isOfKernel }
     ipsec = tunnels.compactMap { if $0.level > .nothing, case .xfrm(let identifier) = $0.device { identifier } else { nil } }.sorted()
@@ -29,7 +32,7 @@ extension FirewallTable {
       .compactMap(Inside.init)
     }
     for i in insides.indices { insides[i].prefixes = way(into: insides[i].link, among: tunnels) }
-    if guards.isEmpty, gateways.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
+    if guards.isEmpty, gateways.isEmpty, arrivals.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
   }
 
   /// The destinations for which a tunnel is a way past the kill switches of others: those that its own policy may include, whatever its
@@ -98,6 +101,8 @@ extension TunnelSetup {
   }
 
   fileprivate var isOfPrograms: Bool { policy.isEnabled && policy.provider.opensOwnSockets }
+
+  fileprivate var answersByArrival: Bool { policy.routes?.answersByArrival ?? false }
 
   fileprivate var takesEverything: Bool { includedPrefixes.coverEverything }
 

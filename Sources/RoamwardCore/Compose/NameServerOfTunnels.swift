@@ -23,6 +23,7 @@ extension DesiredState {
       settings.blocked += tunnel.privatePrefixes(besides: underlay.attachedPrefixes)
     }
     settings.blocked = settings.blocked.uniqued().sorted()
+    settings.rebindAllowed = (settings.rebindAllowed + tunnels.flatMap(\.dns.rebindAllowed)).uniqued().sorted { $0.text < $1.text }
     lead(to: settings, by: underlay, searching: tunnels.flatMap(\.dns.searchDomains))
   }
 

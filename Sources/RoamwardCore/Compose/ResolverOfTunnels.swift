@@ -13,14 +13,14 @@ extension DesiredState {
     }
     if let remark = choice.remark { notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, remark) } }
     for tunnel in tunnels { noteServersOutside(tunnel) }
-    if choice.asksResolvedToo { applyLinks(of: tunnels, beside: choice.rivals) }
+    if choice.asksResolvedToo { applyLinks(of: tunnels, by: choice) }
     // Both ways may have the same limits.
     defer { notes = notes.uniqued() }
     if choice.hasNameServer, isWatching || tunnels.count > 1 || tunnels.contains(where: \.dns.isSplit) {
       return applyNameServer(of: tunnels, on: underlay)
     }
     switch choice.backend {
-    case .resolved: applyLinks(of: tunnels, beside: choice.rivals)
+    case .resolved: applyLinks(of: tunnels, by: choice)
     case .resolvconf(let program): applyRecord(of: tunnels, program, on: underlay)
     case .file: applyFile(of: tunnels, on: underlay)
     case .none: break
@@ -47,7 +47,8 @@ extension DesiredState {
 
   /// Sets each link's own servers. Of two tunnels that claim the same names only the first gets them: the resolver would query both, and
   /// take the first answer.
-  private mutating func applyLinks(of tunnels: [TunnelSetup], beside rivals: [String]) {
+  private mutating func applyLinks(of tunnels: [TunnelSetup], by choice: ResolverChoice) {
+    let (rivals, validates) = (choice.rivals, choice.validates)
     var claims: [LinkResolver.Domain: String] = [:]
     for tunnel in tunnels {
       let name = tunnel.policy.name
@@ -86,6 +87,14 @@ extension DesiredState {
           ))
       }
       resolvedLinks[link] = LinkResolver(servers: dns.servers, domains: domains, isDefaultRoute: takesAll)
+      resolvedLinks[link]?.dnssec = dns.validation
+      if takesAll, dns.dnssec == nil, validates {
+        notes.append(
+          Remark(
+            .dnsLimited, of: name,
+            "this machine validates answers of its name servers (DNSSEC=yes in resolved.conf), so names of private zones may not resolve;"
+              + " cure: `dns: { dnssec: no }`"))
+      }
     }
   }
 

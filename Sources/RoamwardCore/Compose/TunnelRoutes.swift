@@ -61,6 +61,14 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit, through outer
           + only))
     kinds[.host(endpoint)] = .throw
   }
+  if underlay.isReversePathStrict, policy.answersByArrival, wanted.coverEverything {
+    notes.append(
+      Remark(
+        .unanswered, of: name,
+        "`answer-by-arrival` has no effect: this kernel checks return paths strictly (rp_filter is 1), and drops connections from outside"
+          + " before they arrive; cure: sysctl net.ipv4.conf.all.rp_filter=2"))
+  }
+  if let trouble = tunnel.policy.relayTrouble { notes.append(Remark(.routesLimited, of: name, trouble)) }
   var routes = kinds.map { prefix, kind in
     Route(
       to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,

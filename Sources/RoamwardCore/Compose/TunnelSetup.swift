@@ -108,6 +108,8 @@ package struct UnderlayFit: Equatable, Sendable {
   package var ownPrefixes: Set<IPPrefix>
   /// The bridges of this machine alone, with containers and virtual machines behind them.
   package var guests: [NameCapture.Guest]
+  /// The links of networks with a gateway, by which strangers reach this machine.
+  package var arrivalLinks: [String]
   package var searchDomains: [DomainName]
   /// The network's own name servers, or a resolver on this machine that asks them.
   package var nameServers: [IPAddress]
@@ -140,6 +142,7 @@ package struct UnderlayFit: Equatable, Sendable {
     attachedPrefixes = snapshot.links.flatMap(\.attachedPrefixes).uniqued().sorted()
     ownPrefixes = Set(snapshot.links.filter(\.isOfThisMachineAlone).flatMap(\.attachedPrefixes)).subtracting(foreign)
     guests = snapshot.links.filter(\.isOfThisMachineAlone).compactMap(NameCapture.Guest.init)
+    arrivalLinks = snapshot.links.filter { !$0.gateways.isEmpty }.map { "\($0.name)" }.sorted()
     searchDomains = snapshot.primaryLink?.searchDomains.value ?? []
     nameServers = resolver.localServers.isEmpty ? snapshot.primaryLink?.dnsServers.value ?? [] : resolver.localServers
     let ssid = snapshot.primaryLink?.ssid.value.flatMap { $0 }.map { "\($0)" }

@@ -31,6 +31,8 @@ extension DesiredState {
     let domains = (settings.refused.map { LinkResolver.Domain($0, isRoutingOnly: true) } + watched + root).uniqued()
     resolvedLinks[Ownership.refusalLink] = LinkResolver(
       servers: [NameServerSettings.addressOnLink], domains: domains.filter { !claimed.contains($0.name) })
+    // As on the links of the tunnels that have these names (`DNSPolicy.validation`).
+    if root.isEmpty { resolvedLinks[Ownership.refusalLink]?.dnssec = .no }
   }
 
   /// The watches, each domain once: one that another tunnel's servers resolve now is theirs, and then the first watch has it.

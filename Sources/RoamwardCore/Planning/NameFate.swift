@@ -19,6 +19,14 @@ package struct NameFate: Equatable, Sendable {
     }
   }
 
+  /// Answers with addresses inside tunnels, from servers outside (DNS rebinding).
+  package enum Rebinding: Equatable, Sendable {
+    /// Those with addresses in these prefixes are withheld.
+    case withheld([IPPrefix])
+    /// They are passed on: the name is in this domain of `rebind-allowed`.
+    case allowed(DomainName)
+  }
+
   package var name: DomainName
   /// The server groups. Of several, systemd-resolved queries all at once and takes the first answer; programs that read resolv.conf query
   /// one after another.
@@ -29,6 +37,8 @@ package struct NameFate: Equatable, Sendable {
   package var starts: String?
   /// The address of our own name server, which gets the question and asks the servers; `nil`: the question does not pass it.
   package var ownServer: IPAddress?
+  /// What our own name server does with answers whose addresses are inside tunnels; `nil`: it does not look at them.
+  package var rebinding: Rebinding?
 
   package init(name: DomainName, askees: [Askee] = [], refusal: String? = nil, starts: String? = nil) {
     self.name = name
@@ -103,6 +113,10 @@ extension DesiredState {
   ) -> NameFate {
     var found = fate(of: name, in: settings, network)
     found.ownServer = address
+    if !settings.blocked.isEmpty, found.starts == nil, found.askees.contains(where: { $0.tunnel == nil }) {
+      found.rebinding =
+        settings.rebindAllowed.filter(name.isWithin).max { $0.weight < $1.weight }.map { .allowed($0) } ?? .withheld(settings.blocked)
+    }
     return found
   }
 

@@ -23,9 +23,11 @@ package final class PlanPreview: Sendable {
   package let unread: [TunnelPolicy]
 
   /// Makes the plan. `tunnels` in their current state; `portal` is the window of a suspension for a captive portal; `remarks` come before
-  /// those of the plan. Endpoint names are not resolved.
+  /// those of the plan. `listening`: the ports at which programs of this machine wait for connections. Endpoint names are not
+  /// resolved.
   package init(
-    of tunnels: DesiredTunnels, from observed: ObservedState, others: OtherVPNs, portal: PortalWindow? = nil, remarks: [Remark] = []
+    of tunnels: DesiredTunnels, from observed: ObservedState, others: OtherVPNs, portal: PortalWindow? = nil, remarks: [Remark] = [],
+    listening: [ListeningPort] = []
   ) {
     let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
     var tunnels = tunnels
@@ -56,7 +58,8 @@ package final class PlanPreview: Sendable {
       links: setups.filter { starting.contains($0.policy.name) && $0.device == .foreign }.compactMap(\.link))
     // `claims` tell of overlaps, too.
     self.remarks =
-      remarks + Self.unplanned(unread, desired, in: observed) + desired.remarks.filter { $0.code != .overlap } + desired.notes
+      remarks + Self.unplanned(unread, desired, in: observed) + setups.compactMap { $0.unanswered(listening) }
+      + desired.remarks.filter { $0.code != .overlap } + desired.notes
       + others.collisions.map { Remark(.conflict, $0) }
       + desired.refusals.sorted { $0.key < $1.key }.map { Remark($0.value.code, of: $0.key, $0.value.description) }
     claims = routeClaims(on: setups.filter { $0.level.hasRoutes }, in: observed.kernel, fit)

@@ -94,12 +94,19 @@ extension TunnelPolicy {
 
   /// The policy's name servers, else those of the provider's own configuration.
   package var dnsInForce: DNSPolicy {
-    if let own = dns { return own }
+    guard var own = dns else { return dnsOfProvider }
+    guard case .installed = provider, own.keepsServers else { return own }
+    let brought = dnsOfProvider
+    (own.servers, own.searchDomains, own.matchDomains) = (brought.servers, brought.searchDomains, brought.matchDomains)
+    return own
+  }
+
+  private var dnsOfProvider: DNSPolicy {
     switch provider {
     case .wireGuard(let provider):
-      return provider.configuration.map { DNSPolicy(servers: $0.dnsServers, searchDomains: $0.searchDomains) } ?? DNSPolicy()
-    case .installed(let provider): return provider.settings.dns ?? DNSPolicy()
-    case .command, .service: return DNSPolicy()
+      provider.configuration.map { DNSPolicy(servers: $0.dnsServers, searchDomains: $0.searchDomains) } ?? DNSPolicy()
+    case .installed(let provider): provider.settings.dns ?? DNSPolicy()
+    case .command, .service: DNSPolicy()
     }
   }
 

@@ -1,3 +1,4 @@
+package import KernelModel
 package import NetworkTypes
 
 /// One tunnel as a policy file describes it.
@@ -119,6 +120,8 @@ package struct RoutePolicy: Hashable, Sendable {
   package var onOverlap: OverlapPolicy
   /// Whether only the policy can exclude destinations; announcements of the network cannot (Apple's `enforceRoutes`).
   package var isEnforced: Bool
+  /// Whether connections that arrive by a link of the network are answered by the network, though a full tunnel would take the answers.
+  package var answersByArrival = false
 
   package init(
     include: [IPPrefix] = [], exclude: [IPPrefix] = [], lan: LANPolicy? = nil, lanNetworks: [String] = [],
@@ -199,6 +202,10 @@ package struct DNSPolicy: Hashable, Sendable {
   package var matchDomains: [DomainPattern]
   package var whenDown: NamesWhenDown
   package var names: NameSource
+  /// Domains whose names may have addresses inside tunnels, also by the network's own servers.
+  package var rebindAllowed: [DomainName] = []
+  /// How systemd-resolved validates answers of these servers; `nil`: as it suits the names (`DNSPolicy.validation`).
+  package var dnssec: DNSSECMode?
 
   package init(
     servers: [IPAddress] = [], searchDomains: [DomainName] = [], matchDomains: [DomainPattern] = [], whenDown: NamesWhenDown = .ask,
@@ -213,6 +220,13 @@ package struct DNSPolicy: Hashable, Sendable {
 
   /// Whether these servers resolve only some names.
   package var isSplit: Bool { !matchDomains.isEmpty && !matchDomains.contains(.any) }
+
+  /// How systemd-resolved validates answers of these servers; `nil`: by the setting of this machine. Private zones have no signatures that
+  /// a public parent knows of; servers of some names alone answer for such zones, and the tunnel protects the way to them.
+  package var validation: DNSSECMode? { dnssec ?? (isSplit ? .no : nil) }
+
+  /// Whether it says nothing of servers and names, and is not `dns: none`.
+  var keepsServers: Bool { servers.isEmpty && searchDomains.isEmpty && matchDomains.isEmpty && self != DNSPolicy() }
 
   /// The domains that belong to the tunnel.
   package var ownDomains: [DomainName] {

@@ -96,10 +96,16 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
 
   /// The tunnel's name servers are not applied, or not as the policy says.
   case dnsLimited = "dns-limited"
+  /// Our name server withheld answers of the network's servers, because their addresses are inside the tunnel.
+  case answerWithheld = "answer-withheld"
   /// The tunnel's routes are not applied, or some addresses stay outside of them.
   case routesLimited = "routes-limited"
   /// The machine is attached to a prefix that the tunnel includes; `on-overlap` decides where it goes.
   case overlap
+  /// Connections from outside get no answer, because the answers go into the tunnel or its kill switch drops them.
+  case unanswered
+  /// The tunnel sends a thousand times what it receives: its own packets may go round in it.
+  case oneWay = "one-way"
   /// The firewall cannot block what the policy asks for.
   case firewallUnavailable = "firewall-unavailable"
   /// The user who asks may not look at a file or at the firewall, so a part of the plan is not known.

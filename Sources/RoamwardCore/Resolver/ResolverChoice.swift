@@ -34,6 +34,8 @@ package struct ResolverChoice: Equatable, Sendable {
   package var isPending = false
   /// Links of other programs that claim every name too.
   package var rivals: [String] = []
+  /// Whether systemd-resolved validates all answers, unless a link has another setting.
+  package var validates = false
   /// The reason why our own name server cannot serve this backend; `nil`: it can.
   package var reasonAgainstNameServer: String?
   /// The reason why our own name server cannot take captured questions, whatever the backend is; `nil`: it can.
@@ -85,6 +87,7 @@ package struct ResolverChoice: Equatable, Sendable {
     ]
     asksResolvedToo = !isResolved && way == .resolved
     rivals = isResolved || asksResolvedToo ? facts.rivals : []
+    validates = facts.validates
     lookup = Self.lookup(facts, way: way, leads: resolved.leads)
     localServers = isResolved ? [] : facts.localServers(of: backend)
     nameServer = facts.nameServer

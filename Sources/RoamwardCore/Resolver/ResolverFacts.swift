@@ -17,6 +17,8 @@ package struct ResolverFacts: Equatable, Sendable {
   package var hasRecord: Bool
   /// Links of other programs that claim every name from systemd-resolved.
   package var rivals: [String] = []
+  /// Whether systemd-resolved validates all answers, unless a link has another setting (`DNSSEC=yes` of resolved.conf(5)).
+  package var validates = false
   /// Whether our own name server can run here.
   package var nameServer: Answer<Bool> = .unavailable(reason: HostReports.notAsked)
   /// Whether our own name server has just ended by itself, and is about to be started again.

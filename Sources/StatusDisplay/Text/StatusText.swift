@@ -94,6 +94,9 @@ package struct StatusText {
       let names = resolver.refused.joined(separator: ", ")
       lines.append(StyledLine("DNS refused: ", .strong, hang: 2).adding("names in \(names), until the tunnel is up"))
     }
+    lines += resolver.withheld.map {
+      StyledLine("DNS withheld: ", .busy, hang: 2).adding("\($0.text), \(age(time - $0.at)) ago; cure: \($0.cure)")
+    }
     return lines
   }
 
