@@ -57,7 +57,7 @@ package struct FirewallTable: Hashable, Sendable {
   package var providers: [ProviderGroup] = []
   /// The control groups of guards, whose marked packets may pass to their endpoints.
   package var guarded: [GuardedPrograms] = []
-  /// The links of networks by which connections arrive that are answered by the same network, past every tunnel and kill switch; empty: none.
+  /// The links of networks by which connections arrive that are answered by the same network, past every tunnel and kill switch.
   package var arrivals: [String] = []
   /// The redirection of DNS questions to our own name server, which may pass; `nil`: there is none.
   package var capture: NameCapture?
