@@ -46,20 +46,24 @@ extension PlanReport {
   package struct Step: Hashable, Sendable, Codable {
     package var what: String
     package var undo: String?
+    package var undoText: String?
 
-    package init(what: String, undo: String?) {
+    package init(what: String, undo: String?, undoText: String? = nil) {
       self.what = what
       self.undo = undo
+      self.undoText = undoText
     }
 
     private enum CodingKeys: String, DescribedKey {
       case what = "do"
       case undo
+      case undoText = "undo-text"
 
       var about: String {
         switch self {
         case .what: "The change, as the system's own command where there is one."
         case .undo: "The command that undoes it; null: none."
+        case .undoText: "How the agent undoes it where no command does, for people; null: by `undo`, or not at all."
         }
       }
     }
@@ -133,11 +137,20 @@ package struct RouteReport: Equatable, Sendable, Codable {
 extension PlanReport {
   package init(_ preview: PlanPreview) {
     self.init(
-      steps: preview.plan.steps.map { Step(what: $0.description, undo: $0.undo?.description) },
+      steps: preview.plan.steps.map(Step.init),
       actions: preview.actions.map { Action(tunnel: $0.tunnel, isStart: $0.isStart, what: $0.text) },
       routes: preview.claims.map { RouteReport($0) }, others: preview.others.all.map(\.description),
       notes: (preview.remarks + preview.plan.conflicts).map { RemarkReport($0) }, resolver: preview.resolver?.backend.description)
-    later = preview.later.map { Step(what: $0.description, undo: $0.undo?.description) }
+    later = preview.later.map(Step.init)
+  }
+}
+
+extension PlanReport.Step {
+  fileprivate init(_ step: KernelModel.Step) {
+    let undo = step.undo
+    let isCommand = undo?.isCommand ?? true
+    self.init(
+      what: step.description, undo: isCommand ? undo?.description : nil, undoText: isCommand ? nil : undo?.description)
   }
 }
 

@@ -37,6 +37,18 @@ extension Step {
   /// The step that reverts this one; `nil` if removing the link does.
   package var undo: Step? { if case .step(let step) = declaration(.undo) { step } else { nil } }
 
+  /// Whether its description is a command that an administrator can type; other descriptions only look like one, or are prose.
+  package var isCommand: Bool {
+    switch self {
+    case .configureWireGuard, .renewSessions, .replaceFirewall, .setNameCapture, .writeResolvConf, .restoreResolvConf, .setLinkResolver,
+      .setRecord, .setNameServer, .stopNameServer:
+      false
+    case .addWireGuardLink, .addTUNLink, .addXFRMLink, .addDummyLink, .setAlias, .setMTU, .addAddress, .removeAddress, .setUp, .deleteLink,
+      .addRoute, .removeRoute, .addRule, .removeRule, .removeFirewall, .removeNameCapture, .revertLinkResolver, .removeRecord:
+      true
+    }
+  }
+
   package var stage: StepStage { traits.stage }
 
   /// The link that the step changes; `nil` for routes, rules and DNS.
