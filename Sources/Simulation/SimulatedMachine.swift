@@ -366,6 +366,7 @@ package final class SimulatedMachine {
   ) {
     pass("\(tunnel) \(action.rawValue)", by: life) {
       programs.runs.append("\(tunnel) \(action.rawValue)")
+      programs.calls.append((tunnel, action, command))
       if action == .up { programs.running.insert(tunnel) }
       if action == .down { programs.running.remove(tunnel) }
       if action == .down, let unit = ServiceProviderConfiguration(stoppedBy: command) { end(unit, tunnel, by: life) }

@@ -62,6 +62,8 @@ package struct SimulatedPrograms {
   package var times: [CommandAction: Duration] = [:]
   /// Each run: tunnel and action.
   package var runs: [String] = []
+  /// The same, with the command of the tunnel.
+  package internal(set) var calls: [(tunnel: String, action: CommandAction, command: CommandProviderConfiguration)] = []
   /// Tunnels whose command has been brought up and not down.
   package var running = Set<String>()
   /// The control groups that programs run in, by name.

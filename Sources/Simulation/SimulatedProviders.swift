@@ -45,6 +45,8 @@ package struct SimulatedProviders {
   var unread: [String: [[UInt8]]] = [:]
   /// Whether the service manager keeps channels.
   package var keepsChannels = true
+  /// Starts and stops in their order: `corp start: /usr/bin/vpn as vpn`, `corp stop`.
+  package internal(set) var orders: [String] = []
   /// The number of programs that were started.
   package internal(set) var starts = 0
 
@@ -64,8 +66,9 @@ extension SimulatedMachine {
     // The channels of an agent that is gone are closed.
     providers.running = [:]
     return InstalledPlatform(
-      start: { [unowned self] tunnel, _, _, events throws(PlatformError) in
+      start: { [unowned self] tunnel, provider, _, events throws(PlatformError) in
         providers.starts += 1
+        providers.orders.append("\(tunnel) start: \(provider.program.path) as \(provider.program.user)")
         providers.running[tunnel] = SimulatedProvider(events: { if !life.isDead { events($0) } }, number: Int64(providers.starts))
         if let code = providers.speechless[tunnel] {
           if code != nil { soon(life) { [unowned self] in providers.running.removeValue(forKey: tunnel)?.events(.ended(code: code)) } }
@@ -163,6 +166,7 @@ extension SimulatedMachine {
       say(tunnel, .ready, life)
     case .stop(let reason):
       providers.stops.append("\(tunnel) \(reason.rawValue)")
+      providers.orders.append("\(tunnel) stop")
       say(tunnel, .stopped, life)
     case .network(let path): providers.networks.append("\(tunnel) \(path?.interface ?? "none")")
     case .sleep: say(tunnel, .asleep, life)

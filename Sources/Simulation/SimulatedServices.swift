@@ -83,6 +83,9 @@ extension SimulatedMachine {
 
   private func start(_ service: ServiceProviderConfiguration, _ tunnel: String) {
     programs.services.running.insert(service.service)
+    if let link = service.interface, state.observed.kernel.link(named: link) == nil {
+      state.apply([.addTUNLink(link, user: "root"), .setUp(link: link)])
+    }
     guard service.hasGroup, programs.services.dropIns[tunnel] == service.service.name else { return }
     programs.services.marks[service.service.name] = programs.services.slices[tunnel]
     let table = log.applied.lazy.reversed().compactMap { if case .replaceFirewall(let table) = $0 { table } else { nil } }.first
@@ -95,6 +98,7 @@ extension SimulatedMachine {
   func end(_ service: ServiceProviderConfiguration, _ tunnel: String, by life: SimulatedLife) {
     pass("stop \(service.service.name)", by: life) {
       programs.services.running.remove(service.service)
+      if let link = service.interface, state.observed.kernel.link(named: link) != nil { state.apply([.deleteLink(link, .userspace)]) }
       programs.services.marks[service.service.name] = nil
     }
     guard service.hasGroup else { return }

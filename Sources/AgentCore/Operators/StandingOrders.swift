@@ -87,7 +87,8 @@ extension DesiredTunnels {
     }
     self.init(policies, overrides: orders.overrides, killSwitch: orders.killSwitch, on: snapshot)
     running = orders.running
-    takenSlots = OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(policies)).takenSlots
+    let ended = orders.tables.filter { policies.tunnel(named: $0.key) == nil }.map { $0.value &- Ownership.tables.lowerBound }
+    takenSlots = OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(policies)).takenSlots.union(ended)
     standings = policies.tunnels.map { policy in
       let slot = orders.tables[policy.name].map { $0 &- Ownership.tables.lowerBound } ?? observed.slot(of: policy)
       // A device without peers is one that is only ready.

@@ -24,6 +24,8 @@ final class TunnelSupervisor {
   private var rest = TunnelMachine.Wish.down
   /// A changed policy with another provider: it takes over when the tunnel is down.
   private var successor: TunnelPolicy?
+  /// The slot that the tunnel will have when it starts again with another provider, so that `plan` can name it.
+  private var reservedSlot: UInt32?
   /// Whether it is wanted, and waits until the tunnel that it goes through is connected.
   private(set) var awaitsOuter = false
   /// Whether the outer tunnel was connected when this one last took that in.
@@ -87,7 +89,11 @@ final class TunnelSupervisor {
   /// Notes that they have new sessions, or that no device could have had others.
   func sessionsBegan() { driver?.sessionsBegan() }
 
-  var standing: DesiredTunnels.Standing { .init(setup, isWanted: isWanted, isRunning: machine.isRunning) }
+  var standing: DesiredTunnels.Standing {
+    var standing = DesiredTunnels.Standing(setup, isWanted: isWanted, isRunning: machine.isRunning)
+    standing.reservedSlot = reservedSlot
+    return standing
+  }
 
   /// Takes a changed policy. Settings are applied by the next plan; another provider means another tunnel, which starts again.
   func update(_ policy: TunnelPolicy) {
@@ -97,9 +103,16 @@ final class TunnelSupervisor {
       successor = nil
       if !isSame { handle(.settingsChanged, on: underlay) }
     } else {
+      if successor != policy { reservedSlot = nil }
       successor = policy
       becomeSuccessor()
     }
+  }
+
+  /// Reserves the slot of a successor that comes up: its own one if it may have it.
+  private func reserveSlot(_ used: @autoclosure () -> Set<UInt32>) {
+    guard let successor, comeBack != nil else { return reservedSlot = nil }
+    if reservedSlot == nil { reservedSlot = TunnelSetup.freeSlot(for: successor, used: used().subtracting([slot]), keeping: slot) }
   }
 
   /// Applies the intent of rules and operator, unless the tunnel has to go down first to be replaced. A starting tunnel takes a slot that
@@ -115,6 +128,7 @@ final class TunnelSupervisor {
       case .down: comeBack = nil
       case .watched, .unchanged: if machine.isWanted { comeBack = machine.wish == .armed ? .armed : .up }
       }
+      reserveSlot(used())
       return handle(.want(.down), on: underlay)
     }
     let intent = lookup.take(intent == .unchanged ? comeBack ?? intent : intent, isWanted: machine.wish == .up, at: platform.clock.now())
@@ -122,7 +136,8 @@ final class TunnelSupervisor {
     // Another class needs another slot among the rules at once. Other prefixes may need one from the next start on.
     let isMisplaced = !policy.slotsOfClass.contains(slot)
     if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) || intent == .down && rest == .ready {
-      slot = TunnelSetup.freeSlot(for: policy, used: used())
+      slot = reservedSlot ?? TunnelSetup.freeSlot(for: policy, used: used())
+      reservedSlot = nil
     }
     let isDue = intent == .up || intent == .unchanged && awaitsOuter
     if !machine.isRunning { wasOuterOpen = surroundings.outerWay(policy).isOpen }

@@ -13,6 +13,8 @@ package struct DesiredTunnels: Hashable, Sendable {
     package var isWanted: Bool
     /// Whether it is in any state but down: its slot is reserved.
     package var isRunning: Bool
+    /// The slot that it will have when it starts again with another provider.
+    package var reservedSlot: UInt32?
 
     package init(_ setup: TunnelSetup, isWanted: Bool, isRunning: Bool) {
       self.setup = setup
@@ -57,8 +59,10 @@ package struct DesiredTunnels: Hashable, Sendable {
     self.canWatch = canWatch
   }
 
-  /// Slots of running tunnels, and those that another program uses.
-  package var usedSlots: Set<UInt32> { Set(standings.lazy.filter(\.isRunning).map(\.setup.slot)).union(takenSlots) }
+  /// Slots of running tunnels, those that are reserved, and those that another program uses.
+  package var usedSlots: Set<UInt32> {
+    Set(standings.lazy.filter(\.isRunning).map(\.setup.slot)).union(standings.lazy.compactMap(\.reservedSlot)).union(takenSlots)
+  }
 
   /// The setups for now, in the order of slots and names.
   package var setups: [TunnelSetup] {
@@ -119,6 +123,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     }
     let settled = Exclusion.settle(claims)
     let ready = rest.ready
+    let replaced = replacedTunnels
     for claim in settled.claims {
       let policy = claim.tunnel
       let name = policy.name
@@ -129,22 +134,25 @@ package struct DesiredTunnels: Hashable, Sendable {
       let guarding = isUp ? .up : isLoser && claim.intent == .unchanged || claim.intent == .watched ? .down : claim.intent
       rest.killSwitch.note(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
       let down: TunnelMachine.Level = ready.contains(name) ? .device : .nothing
-      var setup = self.setup(of: policy, at: isUp ? Self.level(for: claim.intent, standing?.setup.level) : down, standing, &used)
+      var setup = self.setup(
+        of: policy, at: isUp ? Self.level(for: claim.intent, standing?.setup.level) : down, standing,
+        isReplaced: replaced.contains(name), &used)
       if setup.level == .full { setup.progress = .connected }
       rest.standings.append(Standing(setup, isWanted: isUp, isRunning: setup.level > .nothing))
     }
     return rest
   }
 
-  /// The setup of one tunnel. A running tunnel keeps its slot and its device; another one gets the first free slot, as it does when it
-  /// starts.
+  /// The setup of one tunnel. A running tunnel keeps its slot and its device, a replaced one its slot if it may have it. Another
+  /// one gets the first free slot, as it does when it starts.
   private func setup(
-    of policy: TunnelPolicy, at level: TunnelMachine.Level, _ standing: Standing?, _ used: inout Set<UInt32>
+    of policy: TunnelPolicy, at level: TunnelMachine.Level, _ standing: Standing?, isReplaced: Bool, _ used: inout Set<UInt32>
   ) -> TunnelSetup {
     guard level > .nothing else {
       return TunnelSetup(policy: policy, level: .nothing, slot: policy.slots.lowerBound, link: policy.linkName, device: .foreign)
     }
-    let kept = standing.flatMap { $0.isRunning && policy.slotsOfClass.contains($0.setup.slot) ? $0.setup.slot : nil }
+    let allowed = isReplaced ? policy.slots : policy.slotsOfClass
+    let kept = standing.flatMap { $0.isRunning && allowed.contains($0.setup.slot) ? $0.setup.slot : nil }
     let slot = kept ?? TunnelSetup.freeSlot(for: policy, used: used)
     used.insert(slot)
     let isSame = standing?.setup.policy.provider.isSameTunnel(as: policy.provider) ?? false

@@ -1,4 +1,5 @@
 internal import JSON
+internal import KernelModel
 internal import NetworkTypes
 
 /// A tunnel that a plan starts or stops, and what its provider is asked for.
@@ -24,8 +25,7 @@ package struct RunningProvider: Hashable, Sendable {
 }
 
 extension TunnelPolicy {
-  /// Tells one definition of the provider from another: a tunnel whose definition changes ends, and starts again. The kernel shows the one
-  /// of a WireGuard tunnel.
+  /// Tells one definition of the provider from another: a tunnel whose definition changes ends, and starts again. It holds no secret.
   package var definition: String {
     let text = provider.definition + " through " + (through?.name ?? "")
     return String(text.utf8.reduce(14_695_981_039_346_656_037 as UInt64) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }, radix: 16)
@@ -38,7 +38,7 @@ extension TunnelPolicy {
 extension ProviderConfiguration {
   fileprivate var definition: String {
     switch self {
-    case .wireGuard: name
+    case .wireGuard(let provider): "\(name) \(provider.configuration?.definition ?? "")"
     case .command(let command): "\(name) \(command.up) \(command.down) \(command.status) \(command.interface ?? "") \(command.timeout)"
     case .installed(let provider):
       [
@@ -54,6 +54,18 @@ extension ProviderConfiguration {
       case .tailscale(let exitNode): "\(name) \(exitNode?.description ?? "") \(service.interface ?? "")"
       }
     }
+  }
+}
+
+extension WireGuardQuickConfiguration {
+  /// All but the private key and preshared keys.
+  fileprivate var definition: String {
+    let peers = peers.map { peer in
+      "\(peer.publicKey) \(peer.endpoint?.description ?? "") \(peer.allowedIPs.map(\.description)) "
+        + "\(peer.persistentKeepalive) \(peer.presharedKey != nil)"
+    }
+    return "\(publicKey) \(listenPort ?? 0) \(addresses.map(\.description)) \(dnsServers.map(\.description)) "
+      + "\(searchDomains.map(\.description)) \(mtu ?? 0) \(routesFromAllowedIPs) \(peers)"
   }
 }
 
@@ -84,13 +96,14 @@ extension DesiredTunnels {
     return stops + starts
   }
 
-  /// The tunnels that end and start again, because the provider that runs is of another definition. A WireGuard device is changed in place.
+  /// The tunnels that end and start again, because the provider that runs is of another definition.
   package var replacedTunnels: Set<String> {
     let now = runningProviders
     return Set(
       policies.tunnels.filter { policy in
-        guard let old = now[policy.name] else { return false }
-        return old.definition != policy.definition && !(policy.provider.isWireGuard && old.stop == nil)
+        // Of a file that may not be read, nothing is known.
+        guard let old = now[policy.name], !policy.provider.isUnread else { return false }
+        return old.definition != policy.definition
       }.map(\.name))
   }
 }

@@ -51,9 +51,11 @@ package struct TunnelSetup: Hashable, Sendable {
     return routes.lanNetworks.isEmpty || isOnLANNetwork ? said : .block
   }
 
-  /// The lowest free slot of a tunnel; with as many running tunnels as it may have slots, the last one is shared.
-  package static func freeSlot(for policy: TunnelPolicy, used: Set<UInt32>) -> UInt32 {
+  /// The lowest free slot of a tunnel; with as many running tunnels as it may have slots, the last one is shared. One that starts again
+  /// keeps its slot.
+  package static func freeSlot(for policy: TunnelPolicy, used: Set<UInt32>, keeping kept: UInt32? = nil) -> UInt32 {
     let all = policy.slots
+    if let kept, all.contains(kept), !used.contains(kept) { return kept }
     return all.first { !used.contains($0) } ?? all.upperBound - 1
   }
 

@@ -42,20 +42,23 @@ package final class PlanPreview: Sendable {
       providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)),
       familiesOff: observed.familiesOff)
     desired = DesiredState(of: setups, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
-    let replaced = tunnels.replacedTunnels
-    var ending = setups
-    for i in ending.indices where replaced.contains(ending[i].policy.name) { ending[i].level = .nothing }
-    let first =
-      replaced.isEmpty ? desired : DesiredState(of: ending, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
-    var plan = Plan(from: observed, to: first)
+    actions = tunnels.providerActions
+    let phases = StartPhases(setups, starting: Set(actions.filter(\.isStart).map(\.tunnel)), replaced: tunnels.replacedTunnels)
+    let guards = tunnels.killSwitch.guards(in: observed)
+    var plan = Plan(from: observed, to: phases.first.map { DesiredState(of: $0, on: fit, portal: portal, guards: guards) } ?? desired)
     // Name servers are those of all tunnels together.
     if !unread.isEmpty { plan.steps.removeAll(where: \.isOfResolver) }
     self.plan = plan
-    actions = tunnels.providerActions
-    let starting = Set(actions.filter(\.isStart).map(\.tunnel))
-    later = plan.rest(
-      from: observed, to: desired,
-      links: setups.filter { starting.contains($0.policy.name) && $0.device == .foreign }.compactMap(\.link))
+    if let last = phases.last {
+      var end = DesiredState(of: last, on: fit, portal: portal, guards: guards)
+      // The addresses that a provider brings are not known.
+      end.firewall = desired.firewall
+      later = plan.rest(from: observed, to: end, links: phases.links).filter { step in
+        !step.isOfAssumedAddress && (unread.isEmpty || !step.isOfResolver)
+      }
+    } else {
+      later = []
+    }
     // `claims` tell of overlaps, too.
     self.remarks =
       remarks + Self.unplanned(unread, desired, in: observed) + setups.compactMap { $0.unanswered(listening) }
@@ -126,18 +129,61 @@ extension ObservedState {
   }
 }
 
+/// The desired states before and after providers have done what a plan asks of them.
+private struct StartPhases {
+  /// While tunnels that are replaced have ended, and providers have brought nothing yet; `nil`: as at the end.
+  var first: [TunnelSetup]?
+  /// At the end; `nil`: nothing follows.
+  var last: [TunnelSetup]?
+  /// The links that providers make meanwhile.
+  var links: [String]
+
+  init(_ setups: [TunnelSetup], starting: Set<String>, replaced: Set<String>) {
+    links = setups.filter { starting.contains($0.policy.name) && $0.device == .foreign }.compactMap(\.link)
+    var (before, after) = (setups, setups)
+    var (isFirst, isLast) = (false, !links.isEmpty || !replaced.isEmpty)
+    for i in setups.indices {
+      let name = setups[i].policy.name
+      if replaced.contains(name) { (before[i].level, isFirst) = (.nothing, true) }
+      guard starting.contains(name), after[i].policy.assumeAddresses() else { continue }
+      isLast = true
+      if before[i].level > .device { (before[i].level, isFirst) = (.device, true) }
+    }
+    first = isFirst ? before : nil
+    last = isLast ? after : nil
+  }
+}
+
+extension TunnelPolicy {
+  /// Gives an installed provider that has brought nothing an address of each family, so that the routes of the policy lead into its link.
+  /// Returns whether it is one.
+  fileprivate mutating func assumeAddresses() -> Bool {
+    guard case .installed(var installed) = provider, installed.settings.addresses.isEmpty else { return false }
+    installed.settings.addresses = InterfaceAddress.assumed
+    provider = .installed(installed)
+    return true
+  }
+}
+
+extension InterfaceAddress {
+  /// Stand for what is not known yet. No link ever has them (RFC 7600, RFC 6666).
+  fileprivate static let assumed = ["192.0.0.8/32", "100::/128"].compactMap { InterfaceAddress($0) }
+}
+
+extension Step {
+  fileprivate var isOfAssumedAddress: Bool {
+    switch self {
+    case .addAddress(let address, _), .removeAddress(let address, _): InterfaceAddress.assumed.contains(address)
+    default: false
+    }
+  }
+}
+
 extension Plan {
   /// The steps to `desired` that are left after this plan, when providers have made `links`.
   fileprivate func rest(from observed: ObservedState, to desired: DesiredState, links: [String]) -> [Step] {
-    if links.isEmpty { return [] }
     var after = observed
-    for step in steps {
-      switch step {
-      case .removeRoute(let route): after.kernel.routes.removeAll { $0 == route }
-      case .removeRule(let rule): after.kernel.rules.removeAll { $0 == rule }
-      default: break
-      }
-    }
+    for step in steps { after.take(step) }
     after.kernel.links.removeAll { links.contains($0.name) }
     for (i, name) in links.enumerated() {
       // The MTU is the provider's, so it is not known.
@@ -146,5 +192,36 @@ extension Plan {
     }
     let done = Set(steps.map(\.description))
     return Plan(from: after, to: desired).steps.filter { !done.contains($0.description) }
+  }
+}
+
+extension ObservedState {
+  /// Takes in the removals and replacements of a step. Additions of a plan are in what follows from it, too.
+  fileprivate mutating func take(_ step: Step) {
+    switch step {
+    case .removeRoute(let route): kernel.routes.removeAll { $0 == route }
+    case .removeRule(let rule): kernel.rules.removeAll { $0 == rule }
+    case .removeAddress(let address, let link): kernel.addresses.removeAll { $0.link == link && $0.address == address }
+    case .deleteLink(let link, _):
+      kernel.links.removeAll { $0.name == link }
+      kernel.addresses.removeAll { $0.link == link }
+      kernel.routes.removeAll { $0.link == link }
+      (wireGuard[link], resolver.links[link]) = (nil, nil)
+    case .replaceFirewall(let table): firewall = .table(digest: table.digest, isIntact: true, isGuarding: !table.guards.isEmpty)
+    case .removeFirewall: firewall = .absent
+    case .setNameCapture(let capture): nameCapture = .table(digest: capture.digest, isIntact: true, isGuarding: false)
+    case .removeNameCapture: nameCapture = .absent
+    case .setLinkResolver(let settings, let link): resolver.links[link] = settings
+    case .revertLinkResolver(let link): resolver.links[link] = nil
+    case .setRecord(let record): resolver.records[record.name] = record.content
+    case .removeRecord(let name): resolver.records[name] = nil
+    case .writeResolvConf(let file): resolvConf = .file(file.rendered)
+    case .restoreResolvConf: resolvConf = .file("")
+    case .setNameServer(let settings): resolver.nameServer = .running(settings)
+    case .stopNameServer: resolver.nameServer = .absent
+    case .addWireGuardLink, .addTUNLink, .addXFRMLink, .addDummyLink, .setAlias, .configureWireGuard, .renewSessions, .setMTU, .addAddress,
+      .setUp, .addRoute, .addRule:
+      break
+    }
   }
 }
