@@ -30,6 +30,8 @@ package struct NamePrivacy: Sendable {
   private func masked(_ link: LinkFacts) -> LinkFacts {
     var masked = link
     masked.device = nil
+    // Its name makes it Wi-Fi, and the record may leave that out.
+    if link.type.value == nil, link.showsRadio { masked.type = .known(.wifi) }
     masked.searchDomains = leftOut(link.searchDomains)
     switch names {
     case .full: return link
