@@ -52,7 +52,7 @@ private struct Expectation {
 private let expectationKeys = Mapping(
   subject: "an expectation", draft: Expectation(),
   keys: [
-    Key("network", expects: "a file or a snapshot", schema: .string, "The network.", example: "cafe.yaml") { entry, draft, reading in
+    Key("network", expects: "a file or a snapshot", schema: .anyText, "The network.", example: "cafe.yaml") { entry, draft, reading in
       draft.line = entry.keyLocation.line
       if case .scalar(let name, _) = entry.value.content {
         let path = "examples/networks/\(name)"
@@ -65,11 +65,11 @@ private let expectationKeys = Mapping(
     },
     Key("set", .oneOrMore(.line), "Invented facts.", example: "[power=battery]") { $0.settings = $1 },
     Key("assume", .oneOrMore(.line), "Answers of probes.", example: "[\"https://a.example/=ok\"]") { $0.assumptions = $1 },
-    Key("expect", expects: "decisions", schema: .named(.string), "Decisions by tunnel.", example: "{ a: connect rule 1 }") {
+    Key("expect", expects: "decisions", schema: .named(.anyText), "Decisions by tunnel.", example: "{ a: connect rule 1 }") {
       entry, draft, reading in
       draft.decisions = entries(of: entry, "decisions by tunnel", &reading).map { ($0.key, $0.value.text) }
     },
-    Key("hosts", expects: "actions", schema: .named(.string), "What look-ups do.", example: "{ a.example: nothing }") {
+    Key("hosts", expects: "actions", schema: .named(.anyText), "What look-ups do.", example: "{ a.example: nothing }") {
       entry, draft, reading in
       draft.hosts = entries(of: entry, "actions by name", &reading).map { ($0.key, $0.value.text) }
     },

@@ -33,9 +33,11 @@ private typealias ConditionReader = @Sendable (Node.Entry, inout Reading) -> Con
 
 /// Keys with a special syntax in policies.
 private let ownForms: [String: (expected: String, schema: Schema, read: ConditionReader)] = [
-  FactTable.ssidFile.name: ("a file", .anyText, readSSIDFile),
+  FactTable.ssidFile.name: ("a file", ValueReader.line.schema, readSSIDFile),
   FactTable.dnsServer.name: ("an address, a prefix, or a start such as 17.*, or a list of such", dnsServerSchema, readDNSServers),
-  FactTable.probe.name: ("an http:// or https:// URL, or a mapping with `url`", .definition("probe"), single(.probe) { .probe($0) }),
+  FactTable.probe.name: (
+    "an http:// or https:// URL, or a mapping with `url`", .either(.definition("probe"), .nothing), single(.probe) { .probe($0) }
+  ),
   FactTable.time.name: ("days and hours", timeKeys.schema, single(.timeWindow) { .time($0) }),
 ]
 
@@ -47,7 +49,8 @@ extension Key where Draft == [Condition] {
     case .flag(let make):
       let reader = ValueReader<Bool>.boolean
       self.init(
-        fact: key.name, expects: reader.expected, schema: reader.schema, key.about, example: key.example, single(reader, make))
+        fact: key.name, expects: reader.expected, schema: .either(reader.schema, .nothing), key.about, example: key.example,
+        single(reader, make))
     case .own:
       guard let form = ownForms[key.name] else { preconditionFailure("no reader of \(key.name)") }
       self.init(fact: key.name, expects: form.expected, schema: form.schema, key.about, example: key.example, form.read)
@@ -58,7 +61,7 @@ extension Key where Draft == [Condition] {
     fact name: String, expects expected: String, schema: Schema, _ about: String, example: String,
     _ read: @escaping ConditionReader
   ) {
-    self.init(name, expects: expected, schema: schema, about, example: example) { entry, criteria, reading in
+    self.init(name, expects: expected, schema: schema.orNull, about, example: example, judgesNull: true) { entry, criteria, reading in
       guard let condition = read(entry, &reading) else { return }
       criteria.append(condition)
     }
@@ -113,18 +116,19 @@ private func readSSIDFile(_ entry: Node.Entry, _ reading: inout Reading) -> Cond
 }
 
 /// The mapping in place of servers: one of them is enough.
-let anyServerKeys = Mapping(
+let anyServerKeys = Mapping<Node.Entry?>(
   subject: "`dns-server`", draft: Node.Entry?.none,
   keys: [
     Key(
-      "any", expects: "an address, a prefix, or a start such as 17.*, or a list of such", schema: .oneOrMore(.string),
-      "One of the link's name servers is in this list.", example: "[10.0.0.0/8]"
+      "any", expects: "an address, a prefix, or a start such as 17.*, or a list of such",
+      schema: Schema.oneOrMore(ValueReader<DNSServerPattern>.dnsServer.schema).orNull,
+      "One of the link's name servers is in this list.", example: "[10.0.0.0/8]", judgesNull: true
     ) { entry, draft, _ in
       draft = entry
     }
   ])
 
-private let dnsServerSchema = Schema.either(.oneOrMore(.string), anyServerKeys.schema)
+private let dnsServerSchema = Schema.either(.oneOrMore(ValueReader<DNSServerPattern>.dnsServer.schema), anyServerKeys.schema)
 
 /// A value or a list: each server of the link has to be in it. `{ any: … }`: one of them is enough.
 private func readDNSServers(_ entry: Node.Entry, _ reading: inout Reading) -> Condition? {
@@ -140,7 +144,8 @@ private func readDNSServers(_ entry: Node.Entry, _ reading: inout Reading) -> Co
 
 extension ValueReader where Value == Condition {
   /// An entry of `any-of`. An empty one always matches, and so does the whole list.
-  fileprivate static let alternative = ValueReader(expected: "a mapping of criteria", schema: .definition("match")) { node, reading in
+  fileprivate static let alternative = ValueReader(expected: "a mapping of criteria", schema: Schema.definition("match").orNull) {
+    node, reading in
     let before = reading.problems.errorCount
     let condition = readCondition(node, of: "an entry of `any-of`", &reading)
     if condition == .always, reading.problems.errorCount == before {
@@ -152,7 +157,7 @@ extension ValueReader where Value == Condition {
 
 extension ValueReader where Value == String {
   /// The name of a network of any file; resolved after all files are read.
-  static let networkReference = ValueReader(expected: "the name of a network", schema: .anyText) { node, reading in
+  static let networkReference = ValueReader(expected: "the name of a network", schema: ValueReader.networkName.schema) { node, reading in
     guard let name = ValueReader.networkName.read(node, &reading) else { return nil }
     reading.references.append(NetworkReference(name: name, location: node.location))
     return name

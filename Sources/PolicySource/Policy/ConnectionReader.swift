@@ -1,3 +1,4 @@
+internal import JSON
 import NetworkTypes
 import RoamwardCore
 
@@ -13,6 +14,7 @@ struct ConnectionDraft {
 
 let connectionKeys = Mapping(
   subject: "an entry of `connections`", draft: ConnectionDraft(),
+  constraints: JSON.only("dns-servers", "probe", with: ConnectionRule.Action.connectIfNeeded.rawValue, isRequired: false),
   keys: [
     Key(
       "domains", .oneOrMore(.domainPattern), "The domains of the entry, each with all names below it; `*` is every name.",
@@ -22,7 +24,7 @@ let connectionKeys = Mapping(
       $0.action = $1
     },
     Key(
-      "dns-servers", expects: "an IP address, or a list of such", schema: .oneOrMore(.string),
+      "dns-servers", expects: "an IP address, or a list of such", schema: .oneOrMore(.definition("address")),
       "With `connect-if-needed`: name servers that must be able to answer for these domains.",
       example: "[10.0.0.53]"
     ) { entry, draft, reading in
@@ -42,7 +44,8 @@ let connectionKeys = Mapping(
 extension Key where Draft == ConnectionDraft {
   /// The domains; at least one is required.
   fileprivate init(_ name: String, _ reader: ValueReader<[DomainPattern]>, _ about: String, example: String, missing: String) {
-    self.init(name, expects: reader.expected, schema: reader.schema, about, example: example, missing: missing) { entry, draft, reading in
+    let schema = Schema(["allOf": [reader.schema.value], "minItems": 1])
+    self.init(name, expects: reader.expected, schema: schema, about, example: example, missing: missing) { entry, draft, reading in
       let before = reading.problems.errorCount
       let domains = reader.read(entry.value, &reading) ?? []
       if domains.isEmpty, reading.problems.errorCount == before {

@@ -20,7 +20,8 @@ let historyKeys = Mapping(
 
 extension ValueReader where Value == Int {
   fileprivate static let recordSize = ValueReader(
-    "a size from 64KiB to 256MiB, such as 512KiB or 8MiB", schema: .string(pattern: "^[0-9]{1,6}(KiB|MiB)$")
+    "a size from 64KiB to 256MiB, such as 512KiB or 8MiB",
+    schema: .string(pattern: "^(0*(\(SchemaPattern.number(64...(256 << 10))))KiB|0*(\(SchemaPattern.number(1...256)))MiB)$")
   ) { text in
     let units = [("KiB", 1 << 10), ("MiB", 1 << 20)]
     guard let unit = units.first(where: { text.hasSuffix($0.0) }), let count = decimal(String(text.dropLast(3))) else { return nil }
@@ -31,7 +32,8 @@ extension ValueReader where Value == Int {
 
 extension ValueReader where Value == Duration {
   fileprivate static let recordAge = ValueReader(
-    "an age from 1h to 366d, such as 12h or 30d", schema: .string(pattern: "^[0-9]{1,5}(h|d)$")
+    "an age from 1h to 366d, such as 12h or 30d",
+    schema: .string(pattern: "^(0*(\(SchemaPattern.number(1...(366 * 24))))h|0*(\(SchemaPattern.number(1...366)))d)$")
   ) { text in
     let units = [("h", 1), ("d", 24)]
     guard let unit = units.first(where: { text.hasSuffix($0.0) }), let count = decimal(String(text.dropLast())) else { return nil }

@@ -17,7 +17,7 @@ let installedKeys = Mapping(
   subject: "the `installed` provider", draft: InstalledDraft(),
   keys: [
     Key(
-      "name", expects: "the name of an installed provider, or the path of its manifest", schema: .anyText,
+      "name", expects: "the name of an installed provider, or the path of its manifest", schema: ValueReader.line.schema,
       "The name of an installed provider; with a slash, the path of its manifest.", example: "plain-udp",
       missing: "name an installed provider: `name: plain-udp`"
     ) { entry, draft, reading in
@@ -28,7 +28,8 @@ let installedKeys = Mapping(
       "The tunnel's options, by the schema in the provider's manifest.", example: "{ server: \"vpn.example:9999\" }"
     ) { entry, draft, _ in draft.options = entry.value },
     Key(
-      "credentials", expects: "names of credentials and their files", schema: Schema(["type": "object"]),
+      "credentials", expects: "names of credentials and their files",
+      schema: .named(SchemaPattern.credential, ValueReader.line.schema),
       "Files with secrets, by the names under which the provider gets them; a relative path starts at the policy's folder.",
       example: "{ password: corp.password }"
     ) { entry, draft, reading in draft.credentials = readCredentials(entry.value, &reading) },

@@ -1,5 +1,7 @@
 extension ValueReader where Value == String {
-  static let networkName = ValueReader("the name of a network, of 1 to 64 characters") { isNetworkName($0) ? $0 : nil }
+  static let networkName = ValueReader("the name of a network, of 1 to 64 characters", schema: .text(pattern: SchemaPattern.networkName)) {
+    isNetworkName($0) ? $0 : nil
+  }
 }
 
 /// True for 1 to 64 characters on one line, without white space at either end.

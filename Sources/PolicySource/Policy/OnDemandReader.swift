@@ -1,3 +1,4 @@
+internal import JSON
 import NetworkTypes
 import RoamwardCore
 
@@ -35,7 +36,7 @@ let timingKeys = Mapping(
       standard: "0s", example: "1m"
     ) { $0.minimumDwell = $1 },
     Key(
-      "idle", .positiveDuration,
+      "idle", .idle,
       "The time without data after which a tunnel that `evaluate-connection` has armed discards its session and is armed again, at least 20s.",
       standard: "5m", example: "10m"
     ) { $0.idle = $1 },
@@ -43,6 +44,14 @@ let timingKeys = Mapping(
       $0.decideWithin = $1
     },
   ])
+
+extension ValueReader where Value == Duration {
+  /// A shorter time than a session lasts is read as that.
+  fileprivate static let idle = positiveDuration.warning { text, idle in
+    guard idle < Timing.shortestIdle else { return nil }
+    return ("`idle: \(text)` is read as 20s, the shortest time that a session lasts", "write `idle: 20s`, or more")
+  }
+}
 
 extension ValueReader where Value == Timing {
   fileprivate static let timing = timingKeys.reader("durations by name") { timing, _, _ in timing }
@@ -71,6 +80,7 @@ struct RuleDraft {
 
 let ruleKeys = Mapping(
   subject: "a rule", draft: RuleDraft(),
+  constraints: JSON.only("connections", with: Action.evaluateConnection.rawValue, isRequired: true),
   keys: [
     Key("name", .line, "The rule's name in reports.", example: "in the office") { $0.name = $1 },
     Key(
@@ -89,7 +99,8 @@ let ruleKeys = Mapping(
       draft.actionLocation = entry.value.location
     },
     Key(
-      "connections", expects: "a list", schema: .list(of: connectionKeys.schema),
+      "connections", expects: "a list",
+      schema: Schema(["type": "array", "items": connectionKeys.schema.value, "minItems": 1]),
       "With `evaluate-connection`: the effect of a look-up of a name; the first entry that contains the name decides.",
       example: "[ { domains: [corp.example], action: connect-if-needed } ]"
     ) { entry, draft, reading in

@@ -95,7 +95,8 @@ let policyKeys = Mapping(
   keys: [
     versionKey(),
     Key(
-      "networks", expects: "networks by name", schema: .named(.definition("match")), "Named networks, for the rules of all files.",
+      "networks", expects: "networks by name", schema: .named(SchemaPattern.networkName, Schema.definition("match").orNull),
+      "Named networks, for the rules of all files.",
       example: "{ home: { ssid: Home, gateway-mac: 02:00:5e:10:00:01 } }"
     ) { entry, draft, reading in
       for entry in entries(of: entry, "networks by name", &reading) {
@@ -105,7 +106,7 @@ let policyKeys = Mapping(
       }
     },
     Key(
-      "tunnels", expects: "tunnels by name", schema: .named(.definition("tunnel")), "Tunnels by name.",
+      "tunnels", expects: "tunnels by name", schema: .named(SchemaPattern.tunnelName, .definition("tunnel")), "Tunnels by name.",
       example: "{ lab: { provider: { command: { up: [/u], down: [/d] } } } }"
     ) { entry, draft, reading in
       for entry in entries(of: entry, "tunnels by name", &reading) {
@@ -140,7 +141,9 @@ private func readNetwork(_ entry: Node.Entry, _ reading: inout Reading) -> Named
 
 /// The version. `isKnownVersion` checks it before anything else is read.
 func versionKey<Draft>() -> Key<Draft> {
-  Key("version", expects: "1", schema: Schema(["const": .integer(1)]), "The version of the language.", example: "1") { _, _, _ in }
+  Key("version", expects: "1", schema: Schema(["enum": [1, "1"]]), "The version of the language.", example: "1", judgesNull: true) {
+    _, _, _ in
+  }
 }
 
 /// False, and reported, if the version is missing or unknown: nothing else can be checked then.

@@ -17,31 +17,35 @@ struct ProviderDraft {
 
 let providerKeys = Mapping(
   subject: "a provider", draft: ProviderDraft(), planned: ["openvpn", "ipsec", "ikev2", "nebula"],
+  constraints: [.init(key: "minProperties", value: 1), .init(key: "maxProperties", value: 1)],
   keys: [
     Key(
       "wireguard", expects: "a mapping", schema: wireGuardKeys.schema, "A WireGuard tunnel from a wg-quick file.",
-      example: "{ config: corp.conf }"
+      example: "{ config: corp.conf }", judgesNull: true
     ) {
       entry, draft, _ in
       draft.wireGuard = entry
     },
     Key(
       "command", expects: "a mapping", schema: commandKeys.schema, "Programs that start, stop and check a tunnel of any kind.",
-      example: "{ up: [/usr/bin/systemctl, start, vpn], down: [/usr/bin/systemctl, stop, vpn] }"
+      example: "{ up: [/usr/bin/systemctl, start, vpn], down: [/usr/bin/systemctl, stop, vpn] }", judgesNull: true
     ) { entry, draft, _ in draft.command = entry },
     Key(
       "installed", expects: "a mapping", schema: installedKeys.schema, "A program that speaks the provider protocol.",
-      example: "{ name: plain-udp, options: { server: \"vpn.example:9999\", address: 10.9.0.2/24 }, insecure: accept }"
+      example: "{ name: plain-udp, options: { server: \"vpn.example:9999\", address: 10.9.0.2/24 }, insecure: accept }", judgesNull: true
     ) { entry, draft, _ in draft.installed = entry },
     Key(
       "unit", expects: "a mapping", schema: unitKeys.schema, "A systemd unit that is the tunnel; it sets itself up.",
-      example: "{ name: openvpn-client@work.service }"
+      example: "{ name: openvpn-client@work.service }", judgesNull: true
     ) { entry, draft, _ in draft.unit = entry },
     Key(
       "networkmanager", expects: "a mapping", schema: profileKeys.schema, "A VPN or WireGuard profile of NetworkManager.",
-      example: "{ profile: Work }"
+      example: "{ profile: Work }", judgesNull: true
     ) { entry, draft, _ in draft.profile = entry },
-    Key("tailscale", expects: "a mapping", schema: tailscaleKeys.schema, "Tailscale, which sets itself up.", example: "{}") {
+    Key(
+      "tailscale", expects: "a mapping", schema: tailscaleKeys.schema.orNull, "Tailscale, which sets itself up.", example: "{}",
+      judgesNull: true
+    ) {
       entry, draft, _ in
       draft.tailscale = entry
     },
@@ -84,7 +88,8 @@ let wireGuardKeys = Mapping(
   subject: "the `wireguard` provider", draft: WireGuardDraft(),
   keys: [
     Key(
-      "config", expects: "a file", schema: .anyText, "A wg-quick file; a relative path starts at the policy's folder.",
+      "config", expects: "a file", schema: .text(pattern: SchemaPattern.line),
+      "A wg-quick file; a relative path starts at the policy's folder.",
       example: "corp.conf",
       missing: "name a wg-quick file: `config: corp.conf`"
     ) { entry, draft, _ in draft.config = entry.value }
@@ -148,7 +153,11 @@ extension ValueReader where Value == [String] {
   /// A program path that contains a slash but does not begin with one is relative to the policy file.
   fileprivate static let arguments = ValueReader(
     expected: "a program and its arguments, as a list or in one line",
-    schema: .either(.string, Schema(["type": "array", "items": Schema.anyText.value, "minItems": .integer(1)]))
+    schema: .either(
+      .text(pattern: SchemaPattern.command),
+      Schema([
+        "type": "array", "items": [Schema.text(pattern: "[\\s\\S]").value], "additionalItems": Schema.anyText.value, "minItems": 1,
+      ]))
   ) { node, reading in
     guard let words = readWords(node, &reading), let program = words.first else { return nil }
     guard let surroundings = reading.surroundings else { return words }

@@ -57,7 +57,9 @@ func readProfile(_ node: Node, _ reading: inout Reading) -> ServiceProviderConfi
 
 extension ValueReader where Value == String {
   /// systemd.unit(5): the characters of a name, and a suffix of what can be a tunnel.
-  fileprivate static let unitName = ValueReader(expected: "the name of a unit, such as openvpn-client@work.service", schema: .string) {
+  fileprivate static let unitName = ValueReader(
+    expected: "the name of a unit, such as openvpn-client@work.service", schema: .string(pattern: SchemaPattern.unit)
+  ) {
     node, reading in
     guard case .scalar(let text, _) = node.content, isUnitName(text) else {
       reading.expected("a unit's name with `.service` or `.target`", at: node)

@@ -1,3 +1,4 @@
+internal import JSON
 import NetworkTypes
 import RoamwardCore
 
@@ -16,7 +17,8 @@ extension ValueReader where Value == [Endpoint] {
 
   fileprivate func atMost(_ limit: Int) -> ValueReader {
     let read = self.read
-    return ValueReader(expected: expected, schema: schema) { node, reading in
+    let limited = Schema(["allOf": [schema.value], "maxItems": .integer(Int64(limit))])
+    return ValueReader(expected: expected, schema: limited) { node, reading in
       guard let hosts = read(node, &reading) else { return nil }
       if hosts.count <= limit { return hosts }
       reading.error("there are \(hosts.count) hosts; at most \(limit) are allowed", at: node.location)
@@ -29,7 +31,7 @@ extension ValueReader where Value == Endpoint {
   /// A web server: its name or address, and its port if that is not 443.
   fileprivate static let webServer: ValueReader = {
     let expected = "a name or an address, with a port or without it, such as login.example.com"
-    return ValueReader(expected: expected, schema: .string) { node, reading in
+    return ValueReader(expected: expected, schema: .text(pattern: SchemaPattern.webServer)) { node, reading in
       guard case .scalar(let text, _) = node.content else {
         reading.expected(expected, at: node)
         return nil

@@ -59,7 +59,8 @@ extension ValueReader where Value == Int {
   /// Minutes since midnight, from text such as `08:00`.
   fileprivate static func clock(upTo limit: Int) -> ValueReader {
     ValueReader(
-      "a time from 00:00 to \(clockText(minute: limit))", schema: .string(pattern: "^([01]?[0-9]|2[0-4]):[0-5][0-9]$"),
+      "a time from 00:00 to \(clockText(minute: limit))",
+      schema: .string(pattern: "^(([01]?[0-9]|2[0-3]):[0-5][0-9]\(limit == 1440 ? "|24:00" : ""))$"),
       help: "hours and minutes, such as \"08:00\""
     ) { text in
       minute(ofClock: text).flatMap { $0 <= limit ? $0 : nil }

@@ -1,3 +1,4 @@
+internal import JSON
 import NetworkTypes
 import RoamwardCore
 
@@ -54,6 +55,7 @@ struct TunnelDraft {
 
 let tunnelKeys = Mapping(
   subject: "a tunnel", draft: TunnelDraft(),
+  constraints: [.init(key: "not", value: .given("mtu", "overhead"))],
   keys: [
     Key("description", .line, "A description of the tunnel for people.", example: "Company network") { $0.about = $1 },
     Key("enabled", .boolean, "Enable the tunnel. If false, neither rules nor `up` start it.", standard: "true", example: "false") {
@@ -68,7 +70,7 @@ let tunnelKeys = Mapping(
       missing: "add `provider:` with `wireguard:` or `command:` below it"
     ) { $0.provider = $1 },
     Key(
-      "through", expects: "the name of a tunnel", schema: .string,
+      "through", expects: "the name of a tunnel", schema: .text(pattern: SchemaPattern.tunnelName),
       "The tunnel that carries this one's own packets; while this one is wanted, so is that one.", example: "office"
     ) { entry, draft, reading in
       draft.through = ValueReader.line.read(entry.value, &reading).map { OuterTunnel($0, location: entry.value.location) }

@@ -11,15 +11,18 @@ struct Mapping<Draft: Sendable>: Sendable {
   /// Reserved keys that this version does not support yet.
   let planned: [String]
   let keys: [Key<Draft>]
+  /// What the schema says beside the keys: which of them go together.
+  let constraints: [JSON.Member]
   /// Of the keys. What needs no draft is compiled once for all mappings.
   let declarations: [KeyDeclaration]
 
-  init(subject: String, noun: String = "keys", draft: Draft, planned: [String] = [], keys: [Key<Draft>]) {
+  init(subject: String, noun: String = "keys", draft: Draft, planned: [String] = [], constraints: [JSON.Member] = [], keys: [Key<Draft>]) {
     self.subject = subject
     self.noun = noun
     self.draft = draft
     self.planned = planned
     self.keys = keys
+    self.constraints = constraints
     declarations = keys.map(\.declaration)
   }
 
@@ -37,7 +40,7 @@ struct Mapping<Draft: Sendable>: Sendable {
     return result
   }
 
-  var schema: Schema { Schema(of: declarations) }
+  var schema: Schema { Schema(of: declarations, constraints) }
 
   /// A reader of values that `finish` creates from the keys.
   func reader<Value>(
@@ -90,14 +93,14 @@ extension Reading {
 }
 
 extension Schema {
-  fileprivate init(of keys: [KeyDeclaration]) {
+  fileprivate init(of keys: [KeyDeclaration], _ constraints: [JSON.Member]) {
     var members: [JSON.Member] = [
       .init(key: "type", value: "object"), .init(key: "additionalProperties", value: false),
       .init(key: "properties", value: .object(keys.map { .init(key: $0.name, value: $0.property) })),
     ]
     let required = keys.filter { $0.missing != nil }.map { JSON.string($0.name) }
     if !required.isEmpty { members.append(.init(key: "required", value: .array(required))) }
-    self.init(members: members)
+    self.init(members: members + constraints)
   }
 }
 
@@ -117,6 +120,8 @@ struct KeyDeclaration: Sendable {
   var missing: String?
   /// A limitation of this version.
   var limitation: String?
+  /// Whether nothing (`~`) is a value: for an optional key it means the same as no key.
+  var takesNull = true
 }
 
 /// One key of a mapping.
@@ -149,21 +154,25 @@ extension Key {
   ) {
     declaration = KeyDeclaration(
       name: name, about: about, expected: reader.expected, schema: reader.schema, example: example,
-      missing: missing ?? "expected \(reader.expected)")
+      missing: missing ?? "expected \(reader.expected)", takesNull: false)
     read = { entry, draft, reading in
       if let value = reader.read(entry.value, &reading) { assign(&draft, value) }
     }
   }
 
-  /// A key whose reader needs its place.
+  /// A key whose reader needs its place. `judgesNull`: its reader judges nothing, too, which means no key otherwise.
   init(
     _ name: String, expects expected: String, schema: Schema, _ about: String, standard: String? = nil, example: String,
-    missing: String? = nil, limitation: String? = nil, _ read: @escaping @Sendable (Node.Entry, inout Draft, inout Reading) -> Void
+    missing: String? = nil, limitation: String? = nil, judgesNull: Bool = false,
+    _ read: @escaping @Sendable (Node.Entry, inout Draft, inout Reading) -> Void
   ) {
     declaration = KeyDeclaration(
       name: name, about: about, expected: expected, schema: schema, standard: standard, example: example, missing: missing,
-      limitation: limitation)
-    self.read = read
+      limitation: limitation, takesNull: missing == nil && !judgesNull)
+    let isGivenAlways = missing != nil || judgesNull
+    self.read = { entry, draft, reading in
+      if isGivenAlways || reading.isGiven(entry, of: name, limitation: limitation) { read(entry, &draft, &reading) }
+    }
   }
 }
 
@@ -173,6 +182,7 @@ extension KeyDeclaration {
     var members: [JSON.Member] = [.init(key: "description", value: .string(about))]
     if let standard { members.append(.init(key: "default", value: value(of: standard))) }
     members.append(.init(key: "examples", value: .array([value(of: example)])))
+    let schema = takesNull ? schema.orNull : schema
     guard case .object(let own) = schema.value else { return .object(members) }
     return .object(members + (own.contains { $0.key == "$ref" } ? [.init(key: "allOf", value: .array([schema.value]))] : own))
   }

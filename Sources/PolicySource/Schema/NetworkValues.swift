@@ -2,22 +2,25 @@ import NetworkTypes
 import RoamwardCore
 
 extension ValueReader where Value == IPPrefix {
-  static let prefix = ValueReader("an address or prefix such as 10.0.0.0/8 or fd00::/8") { IPPrefix($0) }.warningOfHostBits
+  static let prefix = ValueReader("an address or prefix such as 10.0.0.0/8 or fd00::/8", schema: .definition("prefix")) { IPPrefix($0) }
+    .warningOfHostBits
 }
 
 extension ValueReader where Value == [IPPrefix] {
   /// A prefix; `default` is everything of both families.
-  static let destination = ValueReader("a prefix such as 10.0.0.0/8, or `default`") { text in
+  static let destination = ValueReader("a prefix such as 10.0.0.0/8, or `default`", schema: .definition("destination")) { text in
     text == "default" ? IPAddress.Family.allCases.map { .everything($0) } : IPPrefix(text).map { [$0] }
   }.warningOfHostBits
 }
 
 extension ValueReader where Value == IPAddress {
-  static let address = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1") { IPAddress($0) }
+  static let address = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1", schema: .definition("address")) { IPAddress($0) }
 }
 
 extension ValueReader where Value == InterfaceAddress {
-  static let interfaceAddress = ValueReader("an address with its prefix length, such as 192.0.2.23/24") { InterfaceAddress($0) }
+  static let interfaceAddress = ValueReader("an address with its prefix length, such as 192.0.2.23/24", schema: .definition("prefix")) {
+    InterfaceAddress($0)
+  }
 }
 
 extension ValueReader where Value == MACAddress {
@@ -29,25 +32,33 @@ private let macPattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"
 private let internationalNames = "write a name outside ASCII in its `xn--` form"
 
 extension ValueReader where Value == DomainName {
-  static let domain = ValueReader("a domain name such as corp.example", help: internationalNames) { DomainName($0) }
+  static let domain = ValueReader(
+    "a domain name such as corp.example", schema: .text(pattern: SchemaPattern.domainName), help: internationalNames
+  ) { DomainName($0) }
 }
 
 extension ValueReader where Value == DomainPattern {
-  static let domainPattern = ValueReader("a domain name such as corp.example, or *", help: internationalNames) { DomainPattern($0) }
+  static let domainPattern = ValueReader(
+    "a domain name such as corp.example, or *", schema: .text(pattern: SchemaPattern.domainPattern), help: internationalNames
+  ) { DomainPattern($0) }
 
   /// A domain as a pattern; `.` is every name too.
-  static let matchDomain = ValueReader("a domain name such as corp.example, or `.`", help: internationalNames) { text in
+  static let matchDomain = ValueReader(
+    "a domain name such as corp.example, or `.`", schema: .text(pattern: SchemaPattern.matchDomain), help: internationalNames
+  ) { text in
     text == "." ? .any : DomainPattern(text)
   }
 }
 
 extension ValueReader where Value == DNSServerPattern {
-  static let dnsServer = ValueReader("an address, a prefix, or a start such as 17.*") { DNSServerPattern($0) }.warningOfHostBits
+  static let dnsServer = ValueReader("an address, a prefix, or a start such as 17.*", schema: .string(pattern: SchemaPattern.dnsServer)) {
+    DNSServerPattern($0)
+  }.warningOfHostBits
 }
 
 extension ValueReader where Value == SSID {
   /// Any text is valid: `no` and `0123` are names. A plain `null` gets a warning, because it is empty in JSON.
-  static let ssid = ValueReader(expected: "an SSID of 1 to 32 bytes", schema: .anyText) { node, reading in
+  static let ssid = ValueReader(expected: "an SSID of 1 to 32 bytes", schema: .text(pattern: SchemaPattern.ssid)) { node, reading in
     guard case .scalar(let text, let isPlain) = node.content, let ssid = SSID(text) else {
       reading.expected("an SSID of 1 to 32 bytes", at: node, help: "bytes that are not text are written as hex: and two digits each")
       return nil
@@ -98,11 +109,13 @@ extension ValueReader where Value == Glob {
     return ("no link is called `\(text)`: the kernel's names go on with a number or a place", "for all that begin so write `\(text)*`")
   }
 
-  static let ssidGlob = ValueReader("a pattern for SSIDs such as Corp-*", schema: .anyText) {
+  static let ssidGlob = ValueReader("a pattern for SSIDs such as Corp-*", schema: .text(pattern: SchemaPattern.text)) {
     $0.isEmpty || $0.contains("\n") ? nil : Glob($0)
   }
 
-  static let interfaceGlob = ValueReader("a link name such as eth0 or wl*") { $0.isEmpty || $0.contains("\n") ? nil : Glob($0) }
+  static let interfaceGlob = ValueReader("a link name such as eth0 or wl*", schema: .text(pattern: SchemaPattern.text)) {
+    $0.isEmpty || $0.contains("\n") ? nil : Glob($0)
+  }
 }
 
 /// The prefixes of link names from the kernel or udev, systemd.net-naming-scheme(7).
@@ -136,5 +149,7 @@ extension ValueReader {
 }
 
 extension ValueReader where Value == String {
-  static let interfaceName = ValueReader("a link name of 1 to 15 characters, such as tun0") { InterfaceName($0)?.description }
+  static let interfaceName = ValueReader(
+    "a link name of 1 to 15 characters, such as tun0", schema: .text(pattern: SchemaPattern.linkName)
+  ) { InterfaceName($0)?.description }
 }

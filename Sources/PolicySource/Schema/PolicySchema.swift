@@ -5,8 +5,12 @@ internal import NetworkTypes
 package func policySchema() -> String {
   let definitions: [(name: String, schema: Schema)] = [
     ("match", criteria.schema), ("probe", ValueReader.probe.schema), ("rule", ruleKeys.schema), ("tunnel", tunnelKeys.schema),
+    ("address", .string(pattern: SchemaPattern.address)), ("prefix", .string(pattern: SchemaPattern.prefix)),
+    ("destination", .string(pattern: SchemaPattern.destination)), ("url", .string(pattern: SchemaPattern.webAddress)),
   ]
-  guard case .object(let policy) = policyKeys.schema.value else { return "" }
+  guard case .object(var policy) = policyKeys.schema.value else { return "" }
+  // An empty file masks others of its name.
+  if let place = policy.firstIndex(where: { $0.key == "type" }) { policy[place].value = ["object", "null"] }
   let head: [JSON.Member] = [
     .init(key: "$schema", value: "http://json-schema.org/draft-07/schema#"), .init(key: "title", value: "Roamward policy"),
   ]

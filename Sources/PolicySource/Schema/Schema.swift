@@ -8,16 +8,25 @@ struct Schema: Equatable, Sendable {
 
   init(members: [JSON.Member]) { value = .object(members) }
 
-  /// Text that a YAML reader cannot take for a number.
-  static let string = Schema(["type": "string"])
   /// User text: `no` and `0123` are names too.
   static let anyText = Schema(["type": ["string", "number", "boolean"]])
-  static let boolean = Schema(["enum": [true, false, "true", "false", "yes", "no", "on", "off"]])
+  static let boolean = either(
+    Schema(["type": "boolean"]),
+    .string(pattern: "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|[Yy][Ee][Ss]|[Nn][Oo]|[Oo][Nn]|[Oo][Ff][Ff])$"))
+  static let null = Schema(["type": "null"])
 
+  /// Text that a YAML reader cannot take for a number.
   static func string(pattern: String) -> Schema { Schema(["type": "string", "pattern": .string(pattern)]) }
 
+  /// User text of this form; a number and a word such as `true` have it.
+  static func text(pattern: String) -> Schema { Schema(["type": ["string", "number", "boolean"], "pattern": .string(pattern)]) }
+
+  /// A number, also in quotes.
   static func integer(_ range: ClosedRange<UInt32>) -> Schema {
-    Schema(["type": "integer", "minimum": .integer(Int64(range.lowerBound)), "maximum": .integer(Int64(range.upperBound))])
+    let pattern = SchemaPattern.number(Int(range.lowerBound)...Int(range.upperBound))
+    return either(
+      Schema(["type": "integer", "minimum": .integer(Int64(range.lowerBound)), "maximum": .integer(Int64(range.upperBound))]),
+      .string(pattern: "^0*(\(pattern))$"))
   }
 
   static func words(_ words: [String]) -> Schema { Schema(["enum": .array(words.map { .string($0) })]) }
@@ -28,14 +37,44 @@ struct Schema: Equatable, Sendable {
 
   static func either(_ schemas: Schema...) -> Schema { Schema(["anyOf": .array(schemas.map(\.value))]) }
 
+  /// A mapping without keys.
+  static let nothing = Schema(["type": "object", "maxProperties": 0])
+
   /// A reference to a definition of the whole schema.
   static func definition(_ name: String) -> Schema { Schema(["$ref": .string("#/definitions/\(name)")]) }
 
-  /// A mapping whose keys are names of the user.
+  /// A mapping whose keys are names of the user, of this form.
+  static func named(_ pattern: String, _ item: Schema) -> Schema {
+    Schema([
+      "type": "object", "patternProperties": .object([.init(key: pattern, value: item.value)]), "additionalProperties": false,
+    ])
+  }
+
+  /// A mapping whose keys are names of the machine.
   static func named(_ item: Schema) -> Schema { Schema(["type": "object", "additionalProperties": item.value]) }
+
+  /// The same, or nothing.
+  var orNull: Schema { Schema(["anyOf": [value, Schema.null.value]]) }
 }
 
 extension JSON {
+  /// A schema of mappings that have values for all of these keys.
+  static func given(_ keys: String...) -> JSON {
+    [
+      "required": .array(keys.map { .string($0) }),
+      "properties": .object(keys.map { Member(key: $0, value: ["not": Schema.null.value]) }),
+    ]
+  }
+
+  /// Keywords by which these keys stand only beside this action.
+  static func only(_ keys: String..., with action: String, isRequired: Bool) -> [Member] {
+    let nothing = JSON.object(keys.map { Member(key: $0, value: Schema.null.value) })
+    let condition = Member(key: "if", value: ["required": ["action"], "properties": ["action": ["const": .string(action)]]])
+    let needed = keys.map { Member(key: $0, value: ["not": Schema.null.value]) }
+    let then = Member(key: "then", value: ["required": .array(keys.map { .string($0) }), "properties": .object(needed)])
+    return [condition] + (isRequired ? [then] : []) + [Member(key: "else", value: ["properties": nothing])]
+  }
+
   /// The JSON value of a YAML node.
   init(_ node: Node) {
     switch node.content {

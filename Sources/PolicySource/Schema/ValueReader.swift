@@ -11,7 +11,7 @@ struct ValueReader<Value>: Sendable {
 
 extension ValueReader {
   /// Reads the text of a scalar, plain or quoted.
-  init(_ expected: String, schema: Schema = .string, help: String? = nil, _ parse: @escaping @Sendable (String) -> Value?) {
+  init(_ expected: String, schema: Schema = .anyText, help: String? = nil, _ parse: @escaping @Sendable (String) -> Value?) {
     self.init(expected: expected, schema: schema) { node, reading in
       if case .scalar(let text, _) = node.content, let value = parse(text) { return value }
       reading.expected(expected, at: node, help: help)
@@ -43,7 +43,7 @@ extension ValueReader {
 
 extension ValueReader where Value == String {
   /// One line of text that is not empty; a newline at the end, from folded text, is removed.
-  static let line = ValueReader("one line of text", schema: .anyText) { text in
+  static let line = ValueReader("one line of text", schema: .text(pattern: SchemaPattern.line)) { text in
     let line = text.hasSuffix("\n") ? String(text.dropLast()) : text
     return line.isEmpty || line.contains("\n") ? nil : line
   }
@@ -71,15 +71,21 @@ extension ValueReader where Value == UInt32 {
 
 extension ValueReader where Value == Duration {
   /// `500ms`, `10s`, `5m`, `2h`; up to a year.
-  static let duration = ValueReader("a duration such as 500ms, 10s, 5m or 2h", schema: durationSchema) { milliseconds(of: $0) }
+  static let duration = ValueReader("a duration such as 500ms, 10s, 5m or 2h", schema: durationSchema(from: 0)) { milliseconds(of: $0) }
 
   /// The same, but more than zero.
-  static let positiveDuration = ValueReader("a duration such as 500ms, 10s, 5m or 2h, longer than nothing", schema: durationSchema) {
+  static let positiveDuration = ValueReader("a duration such as 500ms, 10s, 5m or 2h, longer than nothing", schema: durationSchema(from: 1))
+  {
     milliseconds(of: $0).flatMap { $0 > .zero ? $0 : nil }
   }
 }
 
-private let durationSchema = Schema.string(pattern: "^[0-9]{1,10}(ms|s|m|h)$")
+/// Up to a year.
+private func durationSchema(from shortest: Int) -> Schema {
+  let units = [("ms", 9_999_999_999), ("s", 366 * 86_400), ("m", 366 * 1440), ("h", 366 * 24)]
+  let forms = units.map { "0*(\(SchemaPattern.number(shortest...$0.1)))\($0.0)" }
+  return .string(pattern: "^(\(forms.joined(separator: "|")))$")
+}
 
 private func milliseconds(of text: String) -> Duration? {
   let units: [(suffix: String, milliseconds: Int)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000)]

@@ -47,7 +47,7 @@ private func isPort(_ text: Substring) -> Bool { decimal(String(text)).map { (1.
 
 extension ValueReader where Value == String {
   static let webAddress = ValueReader(
-    expected: "an http:// or https:// URL with a host", schema: .string(pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@ ]+([/?][^# ]*)?$")
+    expected: "an http:// or https:// URL with a host", schema: .definition("url")
   ) { node, reading in
     guard case .scalar(let text, _) = node.content else {
       reading.expected("an http:// or https:// URL with a host", at: node)

@@ -78,8 +78,8 @@ let snapshotKeys = Mapping(
 private let firstSnapshotKeys: [Key<SnapshotDraft>] = [
   versionKey(),
   Key(
-    "primary", expects: "the name of a link, or none", schema: .string,
-    "The link of the best default route; `none` or null: no network.", example: "wlan0"
+    "primary", expects: "the name of a link, or none", schema: Schema.anyText.orNull,
+    "The link of the best default route; `none` or null: no network.", example: "wlan0", judgesNull: true
   ) {
     entry, draft, _ in draft.primary = entry
   },
@@ -163,7 +163,10 @@ func parseAnswer(_ text: String, _ reason: String) -> Fact<Bool>? {
 }
 
 extension ValueReader where Value == LocalTime {
-  static let localTime = ValueReader("a day and a time, such as mon 09:30") { LocalTime($0) }
+  static let localTime = ValueReader(
+    "a day and a time, such as mon 09:30",
+    schema: .string(pattern: "^(mon|tue|wed|thu|fri|sat|sun) ([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$")
+  ) { LocalTime($0) }
 }
 
 /// The named link; without the key, the only link. `null` and `none` mean no network.
