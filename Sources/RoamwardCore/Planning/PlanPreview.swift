@@ -53,8 +53,9 @@ package final class PlanPreview: Sendable {
       var end = DesiredState(of: last, on: fit, portal: portal, guards: guards)
       // The addresses that a provider brings are not known.
       end.firewall = desired.firewall
+      let isPartial = !unread.isEmpty
       later = plan.rest(from: observed, to: end, links: phases.links).filter { step in
-        !step.isOfAssumedAddress && (unread.isEmpty || !step.isOfResolver)
+        !step.isOfAssumedAddress && !(isPartial && step.isOfResolver)
       }
     } else {
       later = []
