@@ -36,7 +36,7 @@ package final class EngineProcess: ClientEngine {
     endInterface()
     guard let loop else { return EngineTrouble("there is no loop") }
     guard isOnPath(InterfaceProcess.path) else {
-      return EngineTrouble("roamward-wireguard is not installed: apt install roamward-wireguard")
+      return EngineTrouble("roamward-wireguard is not installed: install the package of this name")
     }
     do throws(SystemError) {
       let folder = try PrivateFolder("roamward-client-")

@@ -273,7 +273,7 @@ final class SignIn {
     }
     link?.limit = host.after(.seconds(Int64(page.seconds)) + Self.pagePatience) { [weak self] in
       guard let self else { return }
-      fail("sign-in-timeout", "the code \(page.code) has ended; `roamward up \(host.tunnel)` asks for another one", .person)
+      fail("sign-in-timeout", "the code \(page.code) has ended; `roamward answer \(host.tunnel)` asks for another one", .person)
     }
   }
 
@@ -290,7 +290,7 @@ final class SignIn {
 
   private func unanswered(_ answer: ProviderHost.Answer) {
     let words = answer == .declined ? "the question of the login was declined" : "the question of the login had no answer"
-    fail("no-answer-of-person", "\(words); `roamward up \(host.tunnel)` asks again, and `roamward answer \(host.tunnel)` answers", .person)
+    fail("no-answer-of-person", "\(words); `roamward answer \(host.tunnel)` asks again", .person)
   }
 
   private func refused(_ failure: LoginFailure, _ seconds: UInt16) {
@@ -307,8 +307,8 @@ final class SignIn {
     case .wrong:
       fail(
         "auth-failed",
-        "\(at) does not accept the name, the password or the code: check them, or ask its administrator, who reads why with "
-          + "`roamward-gateway audit tail`", .person)
+        "\(at) does not accept the name, the password or the code: `roamward answer \(host.tunnel)` asks again; or ask its administrator, "
+          + "who reads why with `roamward-gateway audit tail`", .person)
     case .later: fail("too-many-logins", "\(at) has had too many logins; the next is after \(seconds) s", .time, after: wait)
     case .unsupported: fail("unsupported", "\(at) asks for a method that this client does not have; update it", .nobody)
     case .version: fail("no-common-version", "\(at) and this client have no version in common; update the older one", .nobody)
@@ -324,7 +324,7 @@ final class SignIn {
           + "`roamward-gateway device remove USER/NAME`", .person)
     case .unavailable: fail("gateway-unavailable", "\(at) cannot log anybody in now", .time, after: wait)
     case .format: fail("format", "\(at) does not understand this client; update the older one", .nobody)
-    case .timeout: fail("sign-in-timeout", "the answer to \(at) took too long; `roamward up \(host.tunnel)` asks again", .person)
+    case .timeout: fail("sign-in-timeout", "the answer to \(at) took too long; `roamward answer \(host.tunnel)` asks again", .person)
     }
   }
 }

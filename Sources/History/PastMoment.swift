@@ -22,13 +22,16 @@ package struct PastMoment: Sendable {
   package var tunnels: [Tunnel]
   /// Whether the rules shown are those that decided.
   package var areRulesTheSame: Bool
+  /// The policies that decided.
+  package var policies: RecordedPolicy
 
   /// `nil`: nothing is recorded for this time.
   package init?(_ history: RecordedHistory, at time: Timestamp, policies: PolicySet, identification: String, only: String? = nil) {
     guard let pass = history.pass(at: time) else { return nil }
     self.time = time
     network = history.snapshot(of: pass, after: max(.zero, time - pass.time))
-    areRulesTheSame = history.policies[pass.policy].digest == identification
+    self.policies = history.policies[pass.policy]
+    areRulesTheSame = self.policies.digest == identification
     var since: [String: Timestamp] = [:]
     var decided: [String: RecordedDecision] = [:]
     for other in history.passes where other.time <= time {

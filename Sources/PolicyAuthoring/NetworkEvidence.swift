@@ -54,6 +54,10 @@ package struct NetworkEvidence: Equatable, Sendable {
       criteria.append(.probe(probe))
       texts.append("probe \(probe.url)" + (probe.pins.isEmpty ? "" : " with a pin"))
     }
+    if isWiFi, link.wifiSecurity.value == .some(.open) {
+      let open = "this Wi-Fi network is open: anyone nearby can be on it, and show the same hardware addresses"
+      remark = remark.map { "\(open); \($0)" } ?? open
+    }
     guard !criteria.isEmpty else { return nil }
     condition = .all(criteria)
     text = texts.joined(separator: ", ")

@@ -36,8 +36,8 @@ struct ImportBatch {
   /// The folder in which the policies will be.
   var target: String { isApplied ? Self.inForce : folder }
 
-  /// The rules of files that have none, and the networks that these rules need.
-  mutating func takeRules(_ trusted: TrustedNetworkOptions, _ formats: [ImportFormat]) throws {
+  /// The rules of files that have none, and the networks that these rules need. `isAgain`: warnings have been shown before.
+  mutating func takeRules(_ trusted: TrustedNetworkOptions, _ formats: [ImportFormat], isAgain: Bool = false) throws {
     // A file that cannot be read, or is of no known format, is reported as such.
     if formats.isEmpty { return }
     if formats.allSatisfy(\.hasRules) {
@@ -58,7 +58,7 @@ struct ImportBatch {
     }
     for ssid in trusted.exceptSsid.compactMap({ SSID($0) }) {
       let evidence = NetworkEvidence(ssid: ssid)
-      if let weakness = evidence.weakness {
+      if let weakness = evidence.weakness, !isAgain {
         writeError("warning: \(weakness); `roamward trust`, on the network itself, adds what is hard to forge\n")
       }
       added.append(evidence.condition)
@@ -173,6 +173,9 @@ struct ImportBatch {
   }
 
   // MARK: Output
+
+  /// Whether there is anything to put into force.
+  var hasTunnels: Bool { !succeeded.isEmpty }
 
   private var succeeded: [ImportOutcome] { outcomes.filter { $0.failure == nil && $0.result?.tunnels.isEmpty == false } }
 

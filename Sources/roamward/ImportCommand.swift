@@ -65,11 +65,21 @@ struct Import: ParsableCommand {
     batch.options.openVPN = installedManifest("openvpn")
     batch.options.strongSwan = installedManifest("strongswan")
     let chosen = isAsked ? trusted.asked(snapshot) : trusted
+    let formats = files.compactMap { try? format(of: $0) }
+    var isReported = false
     if isAsked, !apply, output == nil, !dryRun, geteuid() == 0, agent.isAnswering {
-      batch.isApplied = confirmed("Put it into force now?", default: true)
-      batch.options.folder = batch.target
+      // Nobody can agree to what he has not seen.
+      var shown = batch
+      try shown.takeRules(chosen, formats)
+      for file in files { shown.read(file) }
+      if shown.hasTunnels {
+        for outcome in shown.outcomes { write(outcome.result?.report.text ?? "") }
+        isReported = true
+        batch.isApplied = confirmed("Put it into force now?", default: true)
+        batch.options.folder = batch.target
+      }
     }
-    try batch.takeRules(chosen, files.compactMap { try? format(of: $0) })
+    try batch.takeRules(chosen, formats, isAgain: isReported)
     for file in files { batch.read(file) }
     batch.addFindings()
     let change = try ChangeOptions.parse(["--socket", agent.socket] + (session.evenSsh ? ["--even-ssh"] : []))
@@ -77,7 +87,7 @@ struct Import: ParsableCommand {
     if json {
       write(JSON(encoding: ImportsReport(imports: batch.outcomes.map { OutcomeReport($0) })).text(indented: true) + "\n")
     } else {
-      for outcome in batch.outcomes { outcome.print(isDryRun: dryRun, isApplied: batch.isApplied) }
+      for outcome in batch.outcomes { outcome.print(isDryRun: dryRun, isApplied: batch.isApplied, isReported: isReported) }
       batch.printEffects(isDryRun: dryRun)
     }
     if batch.outcomes.contains(where: \.hasErrors) { throw ExitStatus.policyErrors }

@@ -14,9 +14,10 @@ struct ImportOutcome {
 
   var hasErrors: Bool { failure != nil || result?.report.hasErrors == true || result?.tunnels.isEmpty == true }
 
-  func print(isDryRun: Bool, isApplied: Bool) {
+  /// `isReported`: the report has been shown before.
+  func print(isDryRun: Bool, isApplied: Bool, isReported: Bool = false) {
     if let result {
-      write(result.report.text)
+      if !isReported { write(result.report.text) }
       if failure == nil {
         let secrets = Set(result.files.filter(\.isSecret).map(\.name))
         for path in isDryRun ? result.files.map(\.name) : written {

@@ -35,6 +35,6 @@ struct Why: ParsableCommand {
       throw ExitStatus.refused
     }
     write(moment.text(.machine))
-    for line in history.leftOut(for: set, known: history.policies) { write("missing in the record: \(line)\n") }
+    for line in history.leftOut(for: set, known: [moment.policies]) { write("missing in the record: \(line)\n") }
   }
 }

@@ -39,6 +39,11 @@ import Testing
     #expect(imposters.allSatisfy { !evaluator.isOn(anyOf: ["n"], $0) })
   }
 
+  @Test("an open Wi-Fi network is taken with a remark") func openNetwork() throws {
+    let open = try #require(NetworkEvidence(of: Self.wifi { $0.wifiSecurity = .known(.open) }))
+    #expect(open.weakness == nil && open.remark?.contains("this Wi-Fi network is open") == true)
+  }
+
   @Test("a cable, an access point alone, and what anyone can show")
   func others() throws {
     let cable = try #require(

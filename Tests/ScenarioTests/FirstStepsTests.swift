@@ -57,6 +57,8 @@ struct FirstStepsTests {
       asked() { script --quiet --return --command "$bin/roamward import work.conf --name asked" /dev/null | tr -d '\\r'; }
       asked >../said <answers
       grep -c '^This machine is on wifi wlan0, ssid "Cafe": ssid "Cafe", gateway-mac ' ../said
+      # A person agrees to what was shown.
+      grep -oE '(taken .interface..PrivateKey|Put it into force now)' ../said | uniq | tr '\\n' ' ' && echo
       grep -oE '(Do you trust this network|Please answer y or n|Put it into force now)' ../said | uniq | tr '\\n' ' '
       grep -E '^asked |^next' ../said
       rm asked.yaml
@@ -85,6 +87,7 @@ struct FirstStepsTests {
         "next: sudo roamward apply trusted-networks.yaml work.yaml    # puts it into force",
         "[600 report trusted-networks.yaml work.conf work.yaml ]", "2 files, 1 tunnel, 0 errors, 0 warnings", "[again 1]",
         #"other here (wifi wlan0, ssid "Cafe"): disconnect, rule 1 "trusted network""#, "1",
+        "taken [interface].PrivateKey Put it into force now ",
         "Do you trust this network Please answer y or n Do you trust this network Put it into force now "
           + #"asked here (wifi wlan0, ssid "Cafe"): disconnect, rule 1 "trusted network""#,
         #"asked on an unknown network: connect, rule 2 "any other network""#,

@@ -84,8 +84,11 @@ struct GatewayClientScenes {
       grep -c 'vpn.corp.example:51821' "$policies/corp.yaml"
       start_agent
       within 30 field_is corp 'questions[0].kind' password
-      printf 'correct horse\\n' | roamward answer corp >/dev/null 2>&1
-      within 20 field_is corp state connected
+      # A wrong password is told at once, and asked for again, under the tunnel's own rules.
+      printf 'wrong horse\\n' | roamward answer corp >said 2>&1 || say "wrong $?"
+      grep -o 'does not accept the name, .*: `roamward answer corp` asks again' said
+      printf 'correct horse\\n' | roamward answer corp 2>/dev/null
+      say "override $(field corp override)"
       within 5 office_answers
       go mobile
       within 20 office_answers
@@ -94,7 +97,8 @@ struct GatewayClientScenes {
       stop_agent
       as_before
       """)
-    #expect(seen.lines == ["1", "0"], "\(seen)")
+    let said = "does not accept the name, the password or the code: `roamward answer corp` asks again"
+    #expect(seen.lines == ["1", "[wrong 1]", said, "corp: connected", "[override null]", "0"], "\(seen)")
   }
 
   @Test("while a person is asked, the engine's process waits as the provider's user in the tunnel's control group, and ends with it")
@@ -157,7 +161,7 @@ struct GatewayClientScenes {
       kill -HUP "$(agent_pid)"
       roamward up office >/dev/null
       within 30 field_is office 'questions[0].kind' password
-      printf 'wrong horse\\n' | roamward answer office >/dev/null 2>&1
+      printf 'wrong horse\\n' | roamward answer office >/dev/null 2>&1 || [[ $? == 1 ]]
       within 20 field_is office code action-needed
       field office failure
       roamward up office >/dev/null

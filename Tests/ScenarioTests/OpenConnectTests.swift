@@ -77,7 +77,7 @@ struct OpenConnectProviderScenes {
       roamward up office >/dev/null
       within 20 field_is office 'questions[0].kind' password
       roamward status | grep -o 'asks:.*'
-      printf 'wrong\\n' | roamward answer office
+      printf 'wrong\\n' | roamward answer office || say "wrong $?"
       within 20 field_is office code action-needed
       field office failure
       roamward up office >/dev/null
@@ -104,8 +104,9 @@ struct OpenConnectProviderScenes {
     #expect(
       seen.lines == [
         "asks:    Please enter your password. Password (office); `roamward answer office`", "Please enter your password. Password (office)",
+        "roamward: office: the server refused the user name or the password; correct it, then `roamward up` (auth-failed)", "[wrong 1]",
         "office: the server refused the user name or the password; correct it, then `roamward up` (auth-failed)",
-        "Please enter your password. Password (office)", "[not in the log]",
+        "Please enter your password. Password (office)", "office: connected", "[not in the log]",
         "office: no authority vouches for the server; if its certificate is PIN, add `server-certificate: PIN` (certificate-unknown)",
         "office: the server's certificate is none that `server-certificate` names (certificate-mismatch)", "0",
       ])

@@ -145,7 +145,8 @@ struct OpenVPNProviderScenes {
     #expect(
       seen.lines == [
         "office: the server refused the user name or the password; correct it, then `roamward up` (auth-failed)", "[1]",
-        "asks:    Password of al\"ice for office; `roamward answer office`", "Password of al\"ice for office", "[not in the log]",
+        "asks:    Password of al\"ice for office; `roamward answer office`", "Password of al\"ice for office", "office: connected",
+        "[not in the log]",
         "roamward: office asks nothing now", "0",
       ])
   }

@@ -88,7 +88,8 @@ struct OrdinaryUserTests {
         grep -c '^not run' out
         try plan "${inputs[@]}"
         grep -v '^note: DNS' out
-        # Root, who may look at everything, has nothing to add.
+        # Root, who may look at everything, has nothing to add, and knows every file of the agent.
+        roamward state --state-dir state | grep 'unknown to this version' || true
         roamward plan "${inputs[@]}" --state-dir state
         stop_agent
         """)

@@ -260,7 +260,7 @@ ipsec_has_question() {
 }
 # `ipsec_answered TUNNEL PASSWORD REASON`: no reason where it comes up.
 ipsec_answered() {
-  echo "$2" | roamward answer "$1" || return 1
+  echo "$2" | roamward answer "$1" || [[ -n $3 ]] || return 1
   if [[ -n $3 ]]; then within_seconds 60 ipsec_needs_a_person "$1" "$3"; else within_seconds 60 ipsec_is_up "$1"; fi
 }
 

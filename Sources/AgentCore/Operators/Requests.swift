@@ -87,6 +87,13 @@ extension Agent {
       throw RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could ask")
     }
     do throws(Refusal) { try provider.answer(question, with: answer) } catch {
+      // Who answers nothing wants to be asked again: the rules, which want the tunnel, stay in charge.
+      if error.code == "no-question", question == nil, answer == nil, let waiting = state.tunnels[tunnel],
+        waiting.machine.failure?.code == .actionNeeded
+      {
+        reconciler.beforePass { reconciler.drive(waiting) { $0.handle(.retry, on: $1) } }
+        return reconciler.pass()
+      }
       let failure = error.code == "no-question" ? state.tunnels[tunnel]?.machine.failure : nil
       throw RequestError(code: .provider, message: error.text + (failure.map { "; its last attempt failed: \($0)" } ?? ""))
     }

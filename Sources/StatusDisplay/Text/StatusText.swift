@@ -81,7 +81,7 @@ package struct StatusText {
   private var network: [StyledLine] {
     let primary = report.primary
     let words = primary.link.map { link in
-      let digest = (primary.network.v4 ?? primary.network.v6).map { " (\($0))" } ?? ""
+      let digest = (primary.network.v4 ?? primary.network.v6).map { ", identity \($0)" } ?? ""
       return "\(primary.type ?? "unknown") \(link)" + (primary.ssid.map { ", ssid \"\($0)\"" } ?? "") + digest
     }
     var lines = [StyledLine("network: ", .strong, hang: 2).adding(words ?? "none")]

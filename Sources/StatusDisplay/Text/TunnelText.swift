@@ -14,7 +14,8 @@ struct TunnelText {
 
   private var headline: StyledLine {
     StyledLine(tunnel.name, .strong).adding(": ").adding(tunnel.state, style)
-      .adding(" for \(age(time - tunnel.since))" + (tunnel.isEnabled ? "" : ", disabled"))
+      .adding(
+        (time - tunnel.since < .seconds(1) ? " just now" : " for \(age(time - tunnel.since))") + (tunnel.isEnabled ? "" : ", disabled"))
   }
 
   private var style: TextStyle {
