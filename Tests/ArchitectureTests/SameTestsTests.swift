@@ -37,12 +37,15 @@ import Testing
     let variables = Self.exported.merging(["HOME": "/home/alice", "MAKEFLAGS": " -j2 -- CI=true", "LANG": "de_DE.UTF-8"]) { $1 }
     let outcome = try run(["\(Self.root)/scripts/bare", "/usr/bin/env"], environment: variables, limit: .seconds(60))
     let seen = Set(outcome.output.split(separator: "\n").map(String.init))
-    #expect(seen.filter { !$0.hasPrefix("PATH=") } == ["HOME=/home/alice", "LANG=C.UTF-8", "MAKEFLAGS= -j2 "])
+    // Bash sets these where they are not set.
+    let own = ["PATH=", "SHELL=", "TERM=dumb"]
+    let others = seen.filter { line in !own.contains { line.hasPrefix($0) } }
+    #expect(others == ["HOME=/home/alice", "LANG=C.UTF-8", "MAKEFLAGS= -j2 "])
   }
 
   @Test("no manifest asks for a variable")
   func manifests() throws {
-    for path in ["Package.swift"] + ["Gateway", "Provider", "WireGuard"].map({ "Packages/\($0)/Package.swift" }) {
+    for path in ["Package.swift"] + ["Provider", "WireGuard"].map({ "Packages/\($0)/Package.swift" }) {
       #expect(!(try Self.text(path).contains("Context.environment")), "\(path)")
     }
   }

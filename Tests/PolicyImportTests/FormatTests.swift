@@ -60,7 +60,7 @@ import Testing
     }
     #expect(tunnel.name == "corp-vpn" && tunnel.isEnabled && provider.configuration?.peers.count == 1)
     #expect(result.files.map(\.isSecret) == [true, false])
-    #expect(result.says(.warning, "[interface].PostUp"))
+    #expect(result.says(.plain, "[interface].PostUp no programs are run from a WireGuard file"))
     #expect(!result.shownText.contains(Samples.privateKey) && !result.shownText.contains(Samples.presharedKey))
     #expect(!result.shownText.contains("/usr/bin/logger"))
   }

@@ -54,6 +54,7 @@ struct CommandTests {
       [[ ! -s calls ]] && say 'not run'
       chmod 755 vpn
       cp policies/vpn.yaml again && mv again policies/vpn.yaml
+      within 5 eval 'roamward status | found "^vpn: "'
       tunnel_is vpn connected
       stop_agent
       mv vpn aside

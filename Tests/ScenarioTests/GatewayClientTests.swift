@@ -489,7 +489,7 @@ struct GatewayClientScenes {
         "[others: 000, 000]", "[the policy's host]", "[and no others there]", "[browser elsewhere: 000000]", "[no other name server]",
         "[browser: 200]", "[0 others]", "203.0.113.80",
         "Your sign-in is linked to no user of the gateway. If you are alice there, enter the password or a token of alice at the "
-          + "gateway, and it is linked. Otherwise ask its administrator.", "Answer for 203.0.113.10:51821", "[closed]",
+          + "gateway, and it is linked. Otherwise ask its administrator.", "Answer for 203.0.113.10:51821", "office: connected", "[closed]",
         "alice/laptop by openID,password", "0",
       ])
   }

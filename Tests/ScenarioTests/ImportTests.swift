@@ -59,7 +59,7 @@ struct ImportTests {
     let seen = try Scene([:]).run(
       words + """
         file docker0.conf 10.77.0.0/16 </dev/null
-        file relay.conf 10.78.0.0/16 </dev/null
+        file relay.conf '0.0.0.0/0, ::/0' </dev/null
         sed -i 's/^Endpoint.*/Endpoint = 127.0.0.1:51899/' relay.conf
         file hub.conf 10.79.0.0/24 <<<'DNS = 198.51.100.53'
         mkdir out "Meine Firma – Zürich (2)" "it's" && [[ $EUID != 0 ]] || chown 65534:65534 out M* it*
@@ -81,8 +81,9 @@ struct ImportTests {
       seen.lines == [
         "docker0.conf: note: warning: the link of `docker0` would be called `docker0`, as a bridge of containers or virtual machines is;"
           + " call the tunnel something else; its link is named after it",
-        "relay.conf: note: warning: the endpoint 127.0.0.1:51899 of `relay` cannot be its gateway: that is this machine itself; write the"
-          + " address at which the gateway is reached into ./Meine Firma – Zürich (2)/relay.conf", "hub.conf: note: warning: \(unrouted)",
+        "relay.conf: note: warning: `relay`: its endpoint 127.0.0.1:51899 is a relay on this machine, whose own packets go into the tunnel"
+          + " that they carry; add the address of the relay's server to `routes: exclude:`, or start the relay in `up` of the provider"
+          + " `command`", "hub.conf: note: warning: \(unrouted)",
         "1", unrouted,
         "rule 1 of `hub` disconnects on weak evidence alone: `ssid` (network `trusted`), which anyone's network can show; add"
           + " `gateway-mac:`, or a `probe:` with a `pin:`, to what has to hold", "<apply><./Meine Firma – Zürich (2)/hub.yaml>",

@@ -138,7 +138,7 @@ struct OverrideTests {
       not fetch http://198.51.100.1/ 2>/dev/null
       within 3 grep -q "02:00:5e:10:00:02" $scene/state/holds.json && say learnt
       digest=$(roamward status --json | jq -r .primary.network.ipv4)
-      [[ $digest =~ ^[0-9a-f]{8}$ ]] && roamward status | found "($digest)" && say digest
+      [[ $digest =~ ^[0-9a-f]{8}$ ]] && roamward status | found ", identity $digest" && say digest
       stop_agent && start_agent && sleep 0.5
       say "$(field corp override) after a restart"
       on cafe ip link set lan0 address 02:00:5e:10:00:99
