@@ -49,6 +49,9 @@ package final class GatewayServer {
   private var hasKept = false
   private var port: TunnelPort?
   private var questions: QuestionDesk
+  /// Devices that are told the end of their sessions.
+  private var leaving = LeavingPeers()
+  private var leavingTimer: EventSource?
 
   /// How often the store and the kernel are compared without an event: what replaces a lost one.
   private static let period = Duration.seconds(15)
@@ -159,8 +162,7 @@ package final class GatewayServer {
       isAway = false
       if server != nil { folder.noteReading() }
       change?.complete(view.directory, at: now)
-      // While the kernel still sends to them.
-      if let ended = change?.ended, !ended.isEmpty { sender?.end(ended) }
+      tellEnds(change?.ended ?? [])
       if !update.isEmpty { desired.follow(change, at: now) }
       if case .rows(let changes) = update {
         pushed = pushed.union(ChangeReach(ofSettings: changes, in: view.directory))
@@ -192,6 +194,32 @@ package final class GatewayServer {
       if isFirstFailure, let soon = server?.nextAttempt { next = min(next, soon) }
       timer = try? loop.at(next) { [weak self] in self?.refresh(onTime: true) }
     }
+  }
+
+  /// Tells devices the end of their sessions. Their peers go once that has left.
+  private func tellEnds(_ ended: [EndedLogin]) {
+    guard let told = sender?.connected(ended), !told.isEmpty else { return }
+    leaving.begin(Set(told.map(\.publicKey)), presentDevice, at: .now)
+    sender?.end(told)
+    awaitLeaving()
+  }
+
+  private func awaitLeaving() {
+    guard leavingTimer == nil, !leaving.isEmpty else { return }
+    leavingTimer = try? loop.at(.now + LeavingPeers.interval) { [weak self] in self?.removeLeaving() }
+  }
+
+  private func removeLeaving() {
+    leavingTimer = nil
+    guard let site = view.directory.site else { return }
+    let gone = leaving.look(at: presentDevice, .now)
+    if !gone.isEmpty {
+      let device = WireGuardDevice(
+        engine: kernel.engine(of: site.link.description), privateKey: key, publicKey: site.publicKey, listenPort: site.endpoint.port)
+      // What fails is removed with the next comparison.
+      _ = kernel.change(site.link.description, from: gone, to: [], of: device)
+    }
+    awaitLeaving()
   }
 
   /// The gateway serves as well without this.
@@ -232,7 +260,9 @@ package final class GatewayServer {
     }
     let device = WireGuardDevice(engine: engine, privateKey: key, publicKey: site.publicKey, listenPort: site.endpoint.port)
     defer { forgetConnections(of: Set(change.before.table.sources.keys).subtracting(after.table.sources.keys)) }
-    return kernel.change(site.link.description, from: change.before.peers, to: after.peers, of: device)
+    _ = leaving.joined(to: after.peers)
+    return kernel.change(
+      site.link.description, from: change.before.peers, to: after.peers + leaving.among(change.before.peers), of: device)
   }
 
   /// Makes connections of devices that may not connect any more end for good: they do not go on when the addresses may connect again.
@@ -303,6 +333,7 @@ package final class GatewayServer {
       ? GatewayState(view.directory.withoutDevices, privateKey: key, engine: engine, at: now)
       : desired.state(of: view.directory, privateKey: key, engine: engine, at: now)
     state?.table.ownPorts = folder.ownPorts(site)
+    if let peers = state?.device.peers, !leaving.isEmpty { state?.device.peers = leaving.joined(to: peers) }
     return state
   }
 

@@ -55,13 +55,18 @@ final class SettingsSender {
     begin(.zero)
   }
 
+  /// Those of ended logins whose devices can be told.
+  func connected(_ logins: [EndedLogin]) -> [EndedLogin] {
+    let now = Timestamp.now.seconds
+    return Array(logins.lazy.filter { self.ledger.isConnected($0, at: now) }.prefix(Self.mostEnds))
+  }
+
   /// Tells devices that the gateway takes their keys no more, while it still does. Those without a session now would have to be reached
   /// first: they notice at their next packet.
-  func end(_ logins: [EndedLogin]) {
+  func end(_ logins: some Sequence<EndedLogin>) {
     guard let gateway = directory().site?.publicKey.bytes else { return }
-    let now = Timestamp.now.seconds
     var sockets = Sockets(port)
-    for login in logins.lazy.filter({ self.ledger.isConnected($0, at: now) }).prefix(Self.mostEnds) {
+    for login in logins {
       let label = SessionEnd.label(gateway: gateway, device: login.publicKey.bytes)
       let datagram = SessionEnd(number: nextNumber()).datagram { key.seal($0, with: login.publicKey.bytes, label: label) }
       if let datagram { sockets.send(datagram, to: login.address) }
