@@ -100,20 +100,25 @@ private func owner(ofLinkName name: String) -> String? {
   switch name {
   case "lo": return "which is the loopback link of every machine"
   case "all", "default": return "which in /proc/sys/net stands for every link"
-  case "docker0", "virbr0", "podman0", "lxcbr0", "lxdbr0": return "as a bridge of containers or virtual machines is"
   // Created by kernel modules, in every namespace.
   case "tunl0", "sit0", "ip6tnl0", "gre0", "gretap0", "erspan0", "ip_vti0", "ip6_vti0", "ip6gre0", "bonding_masters":
     return "which the kernel takes for itself"
   default: break
   }
-  let stems = ["eth", "wlan", "wwan", "usb", "bnep"]
-  if let stem = stems.first(where: name.hasPrefix), name.count > stem.count, name.dropFirst(stem.count).allSatisfy(\.isNumber) {
-    return "as the kernel calls network cards"
+  if isNumbered(name, ["eth", "wlan", "wwan", "usb", "bnep"]) { return "as the kernel calls network cards" }
+  if isNumbered(name, ["docker", "virbr", "podman", "lxcbr", "lxdbr", "incusbr", "cni", "vmbr"]) {
+    return "as a bridge of containers or virtual machines is"
   }
+  if isNumbered(name, ["br", "bond", "team", "dummy", "ifb", "veth"]) { return "as bridges, bonds and links without hardware are" }
   // systemd.net-naming-scheme(7): medium, kind of location, location.
   let rest = ["en", "wl", "ww"].first(where: name.hasPrefix).map { name.dropFirst($0.count) }
   guard let rest, let kind = rest.first, "ospx".contains(kind), let next = rest.dropFirst().first else { return nil }
   return (kind == "x" ? next.isHexDigit : next.isNumber) ? "as udev calls network cards" : nil
+}
+
+/// Whether it is one of these words and a number.
+private func isNumbered(_ name: String, _ stems: [String]) -> Bool {
+  stems.contains { name.hasPrefix($0) && name.count > $0.count && name.dropFirst($0.count).allSatisfy(\.isNumber) }
 }
 
 private func peers(of tunnel: TunnelPolicy, _ provider: WireGuardProviderConfiguration, ownAddresses: Set<IPAddress>) -> [LintFinding] {

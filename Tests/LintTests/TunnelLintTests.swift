@@ -219,7 +219,7 @@ import Testing
 
   @Test("a tunnel that is called as another link is")
   func takenNames() {
-    for name in ["lo", "eth0", "wlan1", "enp3s0", "wlx001122334455", "docker0", "all", "tunl0"] {
+    for name in ["lo", "eth0", "wlan1", "enp3s0", "wlx001122334455", "docker0", "virbr1", "br0", "bond1", "dummy0", "all", "tunl0"] {
       #expect(kinds(tunnel(name)) == [.takenLinkName], "\(name)")
     }
     for name in ["corp", "home", "ethan", "wg0", "lobby", "enterprise", "wlp", "world", "wwwproxy", "end2end", "office", "tun0"] {
