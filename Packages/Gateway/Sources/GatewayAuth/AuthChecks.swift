@@ -64,7 +64,7 @@ extension AuthWork {
   func beginChecks() {
     while let number = checks.begin() {
       switch unchecked.removeValue(forKey: number) {
-      // Before the gateway is asked: names are told apart by nothing.
+      // Before the gateway is asked, so that a client cannot tell which names exist.
       case .password(let name, let password):
         passwords[number] = password
         if let name { ask(.credential(number: number, name: name)) } else { judge(number, "", nil, .unknownName) }

@@ -50,7 +50,7 @@ package final class AuthWork {
   private var alarm: (at: Moment, source: DescriptorLoop.Source)?
 
   enum Check {
-    /// The name is `nil` if nobody can have it.
+    /// The name is `nil` if no user can have it.
     case password(GatewayName?, [UInt8])
     case token([UInt8])
   }

@@ -216,7 +216,7 @@ package final class GatewayServer {
     if !gone.isEmpty {
       let device = WireGuardDevice(
         engine: kernel.engine(of: site.link.description), privateKey: key, publicKey: site.publicKey, listenPort: site.endpoint.port)
-      // What fails is removed with the next comparison.
+      // The next comparison removes a peer for which this fails.
       _ = kernel.change(site.link.description, from: gone, to: [], of: device)
     }
     awaitLeaving()

@@ -52,6 +52,6 @@ struct LoginRecord {
     return notes.note(refusal, name, from: source, detail, at: now)
   }
 
-  /// What the audit log gets of refusals that were only counted: of an hour that is over, or of all if nothing follows (`isLast`).
+  /// The entries of the audit log for refusals that were only counted: of an hour that is over, or of all if nothing follows (`isLast`).
   mutating func endHour(at now: Int64, isLast: Bool) -> [AuditEntry.Record] { isLast ? notes.endShares() : notes.endHour(at: now) }
 }

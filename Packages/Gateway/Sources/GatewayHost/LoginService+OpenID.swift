@@ -53,7 +53,7 @@ extension LoginService {
     }
   }
 
-  /// The conversation has ended: a sign-in that linked nobody is refused.
+  /// The conversation has ended: a sign-in that linked no user is refused.
   func endLink(_ number: UInt32) {
     guard let link = links.removeValue(forKey: number) else { return }
     note(LoginRefusal(link.refusal), link.person.name.description, link.source, link.refusal.detail(link.person))
@@ -65,7 +65,7 @@ extension LoginService {
     loggedFailure = failure
   }
 
-  /// Who is signed in at the provider is known; whether that person may log in here is decided now.
+  /// The provider has named the person; the gateway decides now if that person may log in here.
   private func accept(_ identity: OpenIDIdentity, _ settings: OpenIDSettings, _ number: UInt32, _ source: IPAddress) {
     guard let name = GatewayName(identity.name) else {
       note(.unknownName, identity.name, source)

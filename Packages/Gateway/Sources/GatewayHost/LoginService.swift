@@ -192,7 +192,7 @@ extension LoginService {
     let link = links[number]
     guard link?.person.name ?? name == name else { return answer(number, .unavailable) }
     let ownPassword = directory.user(named: name).flatMap { directory.credential(of: $0.id) }?.password ?? ""
-    // Whoever links a sign-in proves it by what the gateway itself has.
+    // A sign-in is linked by a proof that the gateway itself has.
     if link == nil, pam.settings != nil, ownPassword.isEmpty {
       return pam.await(name, number) ? send(.remote(number: number)) : answer(number, .unavailable)
     }

@@ -15,7 +15,7 @@ package struct LoginDesk: Sendable {
   /// there is bounded, and each may take minutes.
   package static let prompting = PAMLimits.checks * 3 / 4
   package static let visiting = SignInLimits.flows - 4
-  /// Who goes for another one is told to come again after these seconds, if it can be told.
+  /// The seconds after which a client that gave its place to another one is told to come again, if it can be told.
   package static let turnedAway = GatewayMessage.failed(.later, retryAfter: 5)
 
   private struct Client {

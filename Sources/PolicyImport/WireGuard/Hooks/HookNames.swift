@@ -155,7 +155,7 @@ extension HookNames {
     guard let input = command.input else { return .lost }
     var servers: [String] = []
     var domains: [String] = []
-    for line in input.split(separator: "\n") {
+    for line in input.split(whereSeparator: \.isNewline) {
       let words = line.split { $0 == " " || $0 == "\t" }.map(String.init)
       switch words.first {
       case "nameserver": servers += words.dropFirst()

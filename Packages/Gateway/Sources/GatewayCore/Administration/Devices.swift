@@ -3,7 +3,7 @@ import NetworkTypes
 
 // Devices and their addresses.
 extension Administration {
-  /// Who adds a device.
+  /// The side that adds a device.
   package enum DeviceAdder: Hashable, Sendable {
     /// The user, by a login or the page: up to the limit of devices.
     case user

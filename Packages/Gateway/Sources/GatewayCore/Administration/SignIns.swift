@@ -51,7 +51,7 @@ package enum SignInRefusal: Hashable, Sendable {
 }
 
 extension Directory {
-  /// The user that is linked to a person. A name finds nobody: the person may have chosen it.
+  /// The user that is linked to a person. A name does not find the user: the person may have chosen it.
   package func user(of person: SignedInPerson) -> User? { users.values.first { $0.subject == person.subject } }
 
   /// Why the person may not log in; `nil`: the person may. `creating`: a user whose name is free is added.
@@ -96,7 +96,7 @@ extension Administration {
     record("user link", name, subject + (proof.map { ", by \($0)" } ?? ""))
   }
 
-  /// Forgets which person a user is. Nobody gets the user by that.
+  /// Forgets which person a user is. No other person gets the user by that.
   package mutating func removeSubject(of name: GatewayName) throws(GatewayError) {
     var user = try user(name)
     guard user.subject != nil else { return }
