@@ -46,6 +46,7 @@ end() {
   kill "$holding"
   wait "$holding" || fail 'the strangers fail'
 }
+are_at_work() { ip netns exec gateway ss -Htna 'sport = :51820' | grep '2001:db8:7:' >/dev/null; }
 holds() { [[ $(sed -n 's/^held //p' strangers.out | tail -n 1) -ge $1 ]]; } # COUNT
 
 mapfile -t half < <(for ((i = 0; i < 125; i++)); do printf '2001:db8:7:%x::1\n' "$i"; done)
@@ -77,7 +78,7 @@ done
 
 for what in handshakes passwords; do
   strangers crowd 2001:db8:5::1 "$what" "${wide[@]}"
-  sleep 1
+  until_so "strangers are at work ($what)" are_at_work
   times=()
   for ((i = 0; i < 3; i++)); do times+=("$(logs_in laptop 192.0.2.1 laptop)") || fail "no login beside $what: $(<login.out)"; done
   end
