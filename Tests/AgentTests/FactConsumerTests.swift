@@ -35,6 +35,20 @@ import Testing
   private func lookups(of consumer: Consumer, late: Bool) -> [String] {
     var link = Sample.wifi("Cafe")
     link.dnsServers = late ? .unknown(reason: "it has not answered yet") : .known([Sample.address("192.0.2.53")])
+    let life = life(of: consumer, on: link)
+    life.start(for: .milliseconds(300))
+    begin(consumer, in: life)
+    if late {
+      #expect(life.machine.dns.lookups.isEmpty)
+      link.dnsServers = .known([Sample.address("192.0.2.53")])
+      life.machine.network = Sample.network(link)
+      life.agent.factsCame()
+    }
+    life.machine.run(for: .seconds(1))
+    return life.machine.dns.lookups
+  }
+
+  private func life(of consumer: Consumer, on link: LinkFacts) -> WatchedAgent {
     let life = WatchedAgent(on: Sample.network(link))
     life.machine.policies = PolicySet(tunnels: consumer.policies)
     life.machine.dns.otherNames = Sample.address("203.0.113.10")
@@ -46,7 +60,10 @@ import Testing
       life.machine.providers.questions = ["plain": Question(kind: .url, prompt: "Sign in", url: "https://vpn.corp.example/")]
       life.machine.programs.controlGroups = ["/browser.scope"]
     }
-    life.start(for: .milliseconds(300))
+    return life
+  }
+
+  private func begin(_ consumer: Consumer, in life: WatchedAgent) {
     switch consumer {
     case .guarded:
       life.agent.beginGuard(GuardRequest(program: "vpn", endpoints: ["vpn.corp.example:1194"], namespace: 7), process: 4711) { _ in }
@@ -54,20 +71,30 @@ import Testing
       life.agent.openSignIn(of: "plain", ReleaseRequest(isPortal: true, programs: "/browser.scope", signIn: "plain")) { _ in }
     default: break
     }
-    if late {
-      #expect(life.machine.dns.lookups.isEmpty)
-      link.dnsServers = .known([Sample.address("192.0.2.53")])
-      life.machine.network = Sample.network(link)
-      life.agent.factsCame()
-    }
-    life.machine.run(for: .seconds(1))
-    return life.machine.dns.lookups
   }
 
   @Test("a name is looked up by the network's servers, though nothing else needs them", arguments: Consumer.allCases, [false, true])
   func asked(_ consumer: Consumer, late: Bool) {
     let link = consumer == .innerTunnel ? "-" : "wlan0"
     #expect(lookups(of: consumer, late: late).uniqued() == ["vpn.corp.example on \(link) by 192.0.2.53"])
+  }
+
+  @Test("name servers that come after those of the last network are asked at once, for every consumer", arguments: Consumer.allCases)
+  func replaced(_ consumer: Consumer) {
+    let last = Sample.address("198.51.100.53")
+    var link = Sample.wifi("Cafe")
+    link.dnsServers = .known([last])
+    let life = life(of: consumer, on: link)
+    life.machine.dns.silentServers = [last]
+    life.start(for: .milliseconds(300))
+    begin(consumer, in: life)
+    life.machine.run(for: .milliseconds(300))
+    #expect(life.machine.dns.lookups.allSatisfy { $0.hasSuffix("by 198.51.100.53") } && !life.machine.dns.lookups.isEmpty)
+    link.dnsServers = .known([Sample.address("192.0.2.53")])
+    life.machine.network = Sample.network(link)
+    life.agent.factsCame()
+    life.machine.run(for: .milliseconds(100))
+    #expect(life.machine.dns.lookups.last?.hasSuffix("by 192.0.2.53") == true, "\(life.machine.dns.lookups)")
   }
 
   @Test("a provider that connects by a name connects on a plain network, and says so") func provider() throws {

@@ -63,6 +63,25 @@ import Testing
     #expect(life.status.tunnels.first?.state == "connected" && life.states.suffix(2) == ["corp reasserting", "corp connected"])
   }
 
+  @Test("name servers that come later than the network itself are asked", arguments: [nil, "203.0.113.10"])
+  func laterServers(whatTheLastOnesSaid: String?) throws {
+    let life = WatchedAgent(on: cafe)
+    life.machine.dns.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.9")]]
+    life.machine.policies = PolicySet(tunnels: [Sample.tunnel(rules: always, wireGuard: Sample.wireGuard(endpoint: "vpn.example:51820"))])
+    life.start()
+    func endpoint() -> Endpoint? { life.machine.state.observed.wireGuard["corp"]?.peers.first?.endpoint }
+    life.machine.dns.names = whatTheLastOnesSaid.map { [Sample.domain("vpn.example"): [Sample.address($0)]] } ?? [:]
+    life.move(to: Sample.network(Sample.wired(servers: ["198.51.100.53"])))
+    life.machine.run(for: .seconds(600))
+    let before = life.machine.dns.lookups.count
+    life.machine.dns.names = [Sample.domain("vpn.example"): [Sample.address("203.0.113.11")]]
+    life.machine.network = Sample.network(Sample.wired(servers: ["192.0.2.53"]))
+    life.agent.factsCame()
+    life.machine.run(for: .seconds(2))
+    #expect(life.machine.dns.lookups.dropFirst(before) == ["vpn.example on eth0 by 192.0.2.53"])
+    #expect(life.status.tunnels.first?.state == "connected" && endpoint() == Sample.endpoint("203.0.113.11:51820"))
+  }
+
   @Test("back on a network while the look-up on the other is under way: it is asked there at once, and that look-up is forgotten")
   func backBeforeTheLookUp() {
     let life = WatchedAgent(on: cafe)

@@ -68,10 +68,7 @@ final class GuardedNames {
       }
     }
     if needsServers {
-      let wait = resolver.awaitServers(on: link) { [self] _ in
-        end(one: nil)
-        return nil
-      }
+      let wait = resolver.awaitServers(on: link) { [self] in end(one: nil) }
       if let wait { lookups.append(wait) }
     }
     end(one: nil)

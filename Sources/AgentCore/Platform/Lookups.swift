@@ -29,7 +29,8 @@ enum LookupScope {
 /// All look-ups of the agent.
 ///
 /// Name servers are a fact on demand: no source is asked for them before somebody needs them. A look-up by the network's servers is that
-/// need: it waits until a source has answered, or none can, for `patience` at most.
+/// need: it waits until a source has answered, or none can, for `patience` at most. A network's servers may be known later than its
+/// routes: a look-up that is under way when they become others is made again, by these.
 final class Lookups {
   private static let patience = Timing().decideWithin
 
@@ -39,26 +40,46 @@ final class Lookups {
   /// Called when the network's name servers are needed and not known: the machine has to be observed.
   var whenNeeded: () -> Void = {}
 
-  /// A look-up, or anything else that waits for the servers.
-  private final class Waiting {
-    let due: Moment
-    private var body: ((LinkFacts?) -> Cancellation?)?
+  /// A look-up, or anything else that needs the network's servers, until it ends.
+  private final class Request {
+    enum Phase {
+      case waiting(until: Moment)
+      case underWay(servers: [IPAddress]?)
+      case ended
+    }
+
+    private(set) var phase: Phase
+    private let body: (LinkFacts?) -> Cancellation?
     private var lookup: Cancellation?
 
     init(until due: Moment, _ body: @escaping (LinkFacts?) -> Cancellation?) {
-      self.due = due
+      phase = .waiting(until: due)
       self.body = body
     }
 
+    var due: Moment? { if case .waiting(let due) = phase { due } else { nil } }
+
     func proceed(on underlay: LinkFacts?) {
-      guard let body else { return }
-      self.body = nil
+      phase = .underWay(servers: underlay?.dnsServers.value)
+      lookup = nil
       lookup = body(underlay)
+      if lookup == nil { phase = .ended }
+    }
+
+    func end() { phase = .ended }
+
+    /// Whether it has to begin, or to begin again, on this network.
+    func isDue(on underlay: LinkFacts?, at now: Moment) -> Bool {
+      switch phase {
+      case .waiting(let due): underlay.knowsServers || due <= now
+      case .underWay(let servers): underlay?.dnsServers.value.map { $0 != servers } ?? false
+      case .ended: false
+      }
     }
   }
 
   private struct Entry {
-    weak var waiting: Waiting?
+    weak var request: Request?
   }
 
   init(_ network: NetworkPlatform, _ clock: ClockPlatform) {
@@ -73,34 +94,50 @@ final class Lookups {
       return resolve(name, LookupWay(servers: servers, link: link, isOutside: false), done)
     }
     let isOutside = if case .outside = scope { true } else { false }
-    return awaitServers(on: underlay) { [resolve] link in
-      resolve(
-        name, LookupWay(servers: link?.dnsServers.value ?? [], link: isOutside ? link?.name : nil, isOutside: isOutside), done)
+    weak var asked: Request?
+    let request = Request(until: now() + Self.patience) { [resolve] link in
+      let way = LookupWay(servers: link?.dnsServers.value ?? [], link: isOutside ? link?.name : nil, isOutside: isOutside)
+      return resolve(name, way) {
+        asked?.end()
+        done($0)
+      }
     }
+    asked = request
+    begin(request, on: underlay)
+    return Cancellation(request)
   }
 
-  /// Calls `body` when the network's name servers are known: at once, if they are. Releasing the result cancels the wait and the look-up.
-  func awaitServers(on underlay: LinkFacts?, then body: @escaping (LinkFacts?) -> Cancellation?) -> Cancellation? {
-    if underlay.knowsServers { return body(underlay) }
-    let waiting = Waiting(until: now() + Self.patience, body)
-    queue.append(Entry(waiting: waiting))
-    whenNeeded()
-    return Cancellation(waiting)
+  /// Calls `body` once, when the network's name servers are known: at once, if they are. Releasing the result cancels the wait.
+  func awaitServers(on underlay: LinkFacts?, then body: @escaping () -> Void) -> Cancellation? {
+    let request = Request(until: now() + Self.patience) { _ in
+      body()
+      return nil
+    }
+    begin(request, on: underlay)
+    return request.due.map { _ in Cancellation(request) }
   }
 
-  /// Whether the network's name servers are needed for a look-up that waits.
-  var needsServers: Bool { queue.contains { $0.waiting != nil } }
+  private func begin(_ request: Request, on underlay: LinkFacts?) {
+    if underlay.knowsServers { request.proceed(on: underlay) }
+    if case .ended = request.phase { return }
+    queue.append(Entry(request: request))
+    if request.due != nil { whenNeeded() }
+  }
+
+  private var requests: [Request] { queue.compactMap(\.request) }
+
+  /// Whether the network's name servers are needed for a look-up that waits, or is under way.
+  var needsServers: Bool { !requests.isEmpty }
 
   /// The moment at which the first one waits no longer.
-  var nextDeadline: Moment? { queue.compactMap(\.waiting?.due).min() }
+  var nextDeadline: Moment? { requests.compactMap(\.due).min() }
 
-  /// Takes in the network as it is now: look-ups proceed whose servers are known, or whose time is over. `isLast`: all of them.
+  /// Takes in the network as it is now: look-ups proceed whose servers are known, or are others by now, or whose time is over.
+  /// `isLast`: all that wait.
   func learn(_ underlay: LinkFacts?, isLast: Bool) {
     guard !queue.isEmpty else { return }
-    let waiting = queue.compactMap(\.waiting)
-    let ready = waiting.filter { isLast || underlay.knowsServers || $0.due <= now() }
-    queue = waiting.filter { one in !ready.contains { $0 === one } }.map { Entry(waiting: $0) }
-    for one in ready { one.proceed(on: underlay) }
+    for one in requests where one.isDue(on: underlay, at: now()) || isLast && one.due != nil { one.proceed(on: underlay) }
+    queue.removeAll { if case .ended? = $0.request?.phase { true } else { $0.request == nil } }
   }
 }
 

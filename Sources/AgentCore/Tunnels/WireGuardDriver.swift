@@ -184,6 +184,18 @@ final class WireGuardDriver: TunnelDriver {
       return
     }
     if hasUnknownEndpoint, let underlay, underlay.dnsServers.value != askedServers { lookUpQuietly(on: underlay) }
+    learnServers(of: underlay)
+  }
+
+  /// The name servers of a network may become known later than its routes, and those of the last network may have answered until then:
+  /// the names are resolved again. An address that has answered is kept, if it is among the new ones.
+  private func learnServers(of underlay: LinkFacts?) {
+    guard let underlay, underlay.name == preparedOn?.name, underlay.dnsServers != preparedOn?.dnsServers else { return }
+    let isFirst = preparedOn?.dnsServers.value == nil && staleNames == nil
+    preparedOn?.dnsServers = underlay.dnsServers
+    guard configuration.needsLookup, underlay.dnsServers.value != nil, !isFirst else { return }
+    staleNames = StaleNames(at: platform.clock.now())
+    advance()
   }
 
   /// On another network than before: resolves again, and gives every peer a new session there. The kernel's state shows the result.
@@ -336,6 +348,11 @@ private struct StaleNames {
   /// `nil`: a look-up is under way, or there is none to come.
   var due: Moment?
   private var count = 0
+
+  init() {}
+
+  /// The first time is now.
+  init(at now: Moment) { due = now }
 
   func next(at now: Moment) -> StaleNames {
     var next = self
