@@ -46,6 +46,7 @@ package final class Agent {
   /// Loads the policies and makes the first pass. Finishes or removes leftover state of an earlier agent.
   package func start() {
     startedAt = platform.clock.wallClock()
+    if let time = platform.recoveryLog.latestTime() { reconciler.change { $0.latestTime.note(time) } }
     reconciler.change { $0.decisions = DecisionScheduler(overrides: platform.recoveryLog.overrides()) }
     let left = platform.recoveryLog.takeHandOver()
     reconciler.change { $0.leftTunnels = left.tunnels.isEmpty ? nil : left }

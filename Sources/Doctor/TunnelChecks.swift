@@ -1,4 +1,4 @@
-internal import RoamwardCore
+package import RoamwardCore
 
 /// The state of a tunnel, from the running agent.
 package struct TunnelCondition: Equatable, Sendable {
@@ -8,14 +8,17 @@ package struct TunnelCondition: Equatable, Sendable {
   /// Seconds since the state began.
   package var age: Int64
   package var failure: String?
+  /// The same as a code.
+  package var failureCode: ReasonCode?
   /// Seconds without received data although data was sent; `nil`: the peer is not known to be silent.
   package var peerSilence: Int64?
 
-  package init(name: String, state: String, age: Int64, failure: String? = nil, peerSilence: Int64? = nil) {
+  package init(name: String, state: String, age: Int64, failure: String? = nil, failureCode: ReasonCode? = nil, peerSilence: Int64? = nil) {
     self.name = name
     self.state = state
     self.age = age
     self.failure = failure
+    self.failureCode = failureCode
     self.peerSilence = peerSilence
   }
 }
@@ -47,7 +50,7 @@ extension HostCheck {
         if let failure = tunnel.failure {
           return HostFinding(
             "tunnels", .problem, "\(tunnel.name) is \(tunnel.state); the last attempt failed: \(failure)",
-            cure: "correct the cause; `roamward status` shows the next attempt")
+            cure: tunnel.failureCode?.cure ?? "correct the cause; `roamward status` shows the next attempt")
         }
         let cure = "check the endpoint or the network's firewall"
         if let silence = tunnel.peerSilence {

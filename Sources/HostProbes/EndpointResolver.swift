@@ -18,6 +18,14 @@ package enum ResolveError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The error of c-ares or the server.
   case failed(DomainName, reason: String)
 
+  /// Whether the answer is that there is no address.
+  package var isMissing: Bool {
+    switch self {
+    case .noSuchName, .noAddress: true
+    case .noServers, .timedOut, .notSent, .failed: false
+    }
+  }
+
   package var description: String {
     switch self {
     case .noServers(let name): "cannot look up \(name): the network gave no name server"

@@ -56,7 +56,7 @@ package struct DatagramPort {
     return (Array(bytes.prefix(from.count)), address)
   }
 
-  private static func withAddress<R>(_ address: IPAddress, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+  static func withAddress<R>(_ address: IPAddress, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     func call<T>(_ value: T) -> R {
       withUnsafePointer(to: value) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<T>.size)) }

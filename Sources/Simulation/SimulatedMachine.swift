@@ -16,6 +16,7 @@ package final class SimulatedMachine {
   /// The peers of WireGuard links, instead of `peersAnswer`.
   package var peers: (any SimulatedPeers)?
   package var dns = SimulatedDNS()
+  package var sending = SimulatedSending()
   package var probing = SimulatedProbing()
   package var neighbours = SimulatedNeighbours()
   package var programs = SimulatedPrograms()
@@ -129,6 +130,7 @@ package final class SimulatedMachine {
         return Cancellation(watch)
       }, countPackets: { [unowned self] in providers.packets[$0] },
       watchLookups: { [unowned self] came in lookedUp = { if !life.isDead { came($0) } } },
+      portHolder: { [unowned self] port, _ in sending.portHolders[port].map { PortHolder(port: port, holder: $0) } },
       controlGroup: { [unowned self] in programs.controlGroups.contains($0) ? ControlGroup($0) : nil })
   }
 
@@ -142,7 +144,7 @@ package final class SimulatedMachine {
           return Cancellation(run)
         }
         let addresses = dns.names[name] ?? dns.otherNames.map { [$0] }
-        soon(life) { done(addresses.map { .addresses($0) } ?? .failed(reason: "no such name")) }
+        soon(life) { done(addresses.map { .addresses($0) } ?? .missing(reason: "no such name")) }
         return nil
       },
       probe: { [unowned self] request, link, done in
@@ -155,7 +157,7 @@ package final class SimulatedMachine {
       resolveNeighbour: { [unowned self] address, link in
         neighbours.requests.append("\(address) on \(link.name)")
         neighbours.whenAsked(address)
-      }, leave: { [unowned self] in probing.departures += 1 })
+      }, tryEndpoint: { [unowned self] address, _, _ in sending.trial(of: address) }, leave: { [unowned self] in probing.departures += 1 })
   }
 
   /// Begins a step of another program, which takes some time, unless an engine is ready.
@@ -242,7 +244,7 @@ package final class SimulatedMachine {
           return disk.handOver
         } ?? HandOver()
       }, noteHandOver: { [unowned self] handOver in pass("note the hand-over", by: life) { disk.handOver = handOver } },
-      isBehind: { [unowned self] in disk.isFull })
+      isBehind: { [unowned self] in disk.isFull }, latestTime: { [unowned self] in disk.latestTime })
   }
 
   private func trials(of life: SimulatedLife) -> PolicyTrials {

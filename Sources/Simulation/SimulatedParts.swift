@@ -35,6 +35,19 @@ package struct SimulatedDNS {
   package var lookups: [String] = []
 }
 
+/// What the kernel, and the network, say of packets to endpoints.
+package struct SimulatedSending {
+  package var obstacles: [IPAddress: SendObstacle] = [:]
+  /// What comes back of them.
+  package var echoes: [IPAddress: SendObstacle] = [:]
+  /// The programs that have UDP ports.
+  package var portHolders: [UInt16: String] = [:]
+
+  func trial(of address: IPAddress) -> EndpointTrial {
+    EndpointTrial(obstacles[address]) { [echoes] in echoes[address] }
+  }
+}
+
 /// Web servers that probes ask.
 package struct SimulatedProbing {
   /// The replies to requests by URL, after `time`; requests of any other URL get none.
@@ -91,6 +104,8 @@ package struct SimulatedDisk {
   package var startedCommands: [String: CommandProviderConfiguration] = [:]
   package var overrides: [String: ManualOverride] = [:]
   package var handOver = HandOver()
+  /// When an earlier agent last wrote something.
+  package var latestTime: Timestamp?
   package var trial: PolicyTrial?
   package var isTrialKept = false
 }

@@ -48,7 +48,7 @@ struct Doctor: ParsableCommand {
       host.tunnels = report.tunnels.map {
         TunnelCondition(
           name: $0.name, state: $0.state, age: (report.time - $0.since).components.seconds, failure: $0.failure,
-          peerSilence: $0.peerSilenceMilliseconds.map { $0 / 1000 })
+          failureCode: $0.failureCode, peerSilence: $0.peerSilenceMilliseconds.map { $0 / 1000 })
       }
       host.withheld = (report.resolver?.withheld ?? []).map { WithheldCondition(text: $0.text, cure: $0.cure) }
       host.guards = report.guards.map { found in

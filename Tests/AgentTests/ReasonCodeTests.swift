@@ -51,7 +51,7 @@ import Testing
     let named = Sample.tunnel(rules: always, wireGuard: Sample.wireGuard(endpoint: "vpn.example:51820"))
     let unresolved = WatchedAgent(named, on: cafe)
     unresolved.start(for: .milliseconds(100))
-    #expect(try unresolved.tunnel().failureCode == .endpointUnresolved)
+    #expect(try unresolved.tunnel().failureCode == .nameUnknown)
 
     let missing = WatchedAgent(Sample.tunnel(rules: always), on: cafe)
     missing.machine.engine = .none(reason: "install roamward-wireguard")

@@ -255,6 +255,17 @@ struct DoctorTests {
     #expect(diagnosis.summary == "1 problem, 1 risk; \(HostCheck.all.count - 2) of \(HostCheck.all.count) checks passed")
   }
 
+  @Test("each cause of a failure has a cure of its own") func cures() {
+    for code in ReasonCode.failures {
+      var host = Self.well
+      host.tunnels = [TunnelCondition(name: "corp", state: "connecting", age: 5, failure: "because", failureCode: code)]
+      let findings = Diagnosis(of: host, with: Self.policies).findings
+      #expect(findings.map(\.cure) == [code.cure] && findings[0].message.hasSuffix("because"), "\(code.rawValue)")
+    }
+    let cures = ReasonCode.failures.compactMap(\.cure)
+    #expect(cures.count > 20 && Set(cures).count == cures.count)
+  }
+
   @Test("a tunnel that is down or up, and one without a network are well") func tunnelsThatAreWell() {
     var host = Self.well
     host.tunnels = [

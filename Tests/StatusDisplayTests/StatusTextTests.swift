@@ -1,4 +1,5 @@
 import ControlProtocol
+import JSON
 import NetworkTypes
 import RoamwardCore
 import StatusDisplay
@@ -20,6 +21,15 @@ import Testing
           peer:    last handshake 32 s ago; received 1.5 MiB, sent 300 B
 
         """)
+  }
+
+  @Test("and its JSON tell each cause of a failure", arguments: ReasonCode.failures) func causes(_ code: ReasonCode) throws {
+    var tunnel = Sample.tunnel("corp", "connecting", failure: "what \(code.rawValue) says")
+    tunnel.failureCode = code
+    let report = Sample.report([tunnel])
+    #expect(Sample.lines(report).rendered().contains("  failure: what \(code.rawValue) says\n"))
+    let text = JSON(encoding: report).text(indented: false)
+    #expect(text.contains(#""failure-code":"\#(code.rawValue)""#) || text.contains(#""failure-code": "\#(code.rawValue)""#))
   }
 
   @Test("of many routes has the first ones and their number") func manyRoutes() {

@@ -80,7 +80,7 @@ final class GuardedNames {
       found.endpoints += addresses.map { GuardedEndpoint(address: $0, port: wanted.port) }
       end(one: nil)
     case .addresses: fail("\(name) has no address", wanted)
-    case .failed(let reason): fail("\(name) cannot be resolved: \(reason)", wanted)
+    case .missing(let reason), .failed(let reason): fail("\(name) cannot be resolved: \(reason)", wanted)
     }
   }
 

@@ -137,6 +137,7 @@ extension DesiredLink.Device {
     self = .wireGuard(
       WireGuardDevice(
         engine: found?.engine ?? engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey,
-        listenPort: configuration.listenPort, peers: peers))
+        listenPort: found.map { $0.listenPort != configuration.listenPort } == true && configuration.mayListenElsewhere
+          ? nil : configuration.listenPort, peers: peers))
   }
 }

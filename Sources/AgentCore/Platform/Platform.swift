@@ -99,6 +99,8 @@ package struct MachinePlatform {
   package var watchWithheld: (@escaping (WithheldAnswers) -> Void) -> Void
   /// The TCP ports at which programs of this machine wait for connections, for reports.
   package var listeningPorts: () -> [ListeningPort]
+  /// The program that has a UDP port, unless it is the engine of this link or one that is ending; `nil`: the port is free.
+  package var portHolder: (UInt16, String) -> PortHolder?
   /// The control group of this name, if it exists and has a process in it.
   package var controlGroup: (String) -> ControlGroup?
 
@@ -112,7 +114,7 @@ package struct MachinePlatform {
     countPackets: @escaping (String) -> (received: UInt64, sent: UInt64)? = { _ in nil },
     watchLookups: @escaping (@escaping (NameLookup) -> Void) -> Void = { _ in },
     watchWithheld: @escaping (@escaping (WithheldAnswers) -> Void) -> Void = { _ in },
-    listeningPorts: @escaping () -> [ListeningPort] = { [] },
+    listeningPorts: @escaping () -> [ListeningPort] = { [] }, portHolder: @escaping (UInt16, String) -> PortHolder? = { _, _ in nil },
     controlGroup: @escaping (String) -> ControlGroup?
   ) {
     self.observe = observe
@@ -129,6 +131,7 @@ package struct MachinePlatform {
     self.watchLookups = watchLookups
     self.watchWithheld = watchWithheld
     self.listeningPorts = listeningPorts
+    self.portHolder = portHolder
     self.controlGroup = controlGroup
   }
 }
@@ -141,14 +144,18 @@ package struct NetworkPlatform {
   package var probe: (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> Cancellation?
   /// Makes the kernel resolve a neighbour's hardware address on this link; the result arrives as an event.
   package var resolveNeighbour: (IPAddress, LinkFacts) -> Void
+  /// Sends a packet without content to an endpoint's address and port, with this firewall mark; `nil`: that is not known here.
+  package var tryEndpoint: (IPAddress, UInt16, UInt32) -> EndpointTrial?
   /// Ends the process that read this network's answers. If it was taken over there, it must not answer for the next network.
   package var leave: () -> Void
 
   package init(
     resolve: @escaping (DomainName, LookupWay, @escaping (Resolution) -> Void) -> Cancellation?,
     probe: @escaping (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> Cancellation?,
-    resolveNeighbour: @escaping (IPAddress, LinkFacts) -> Void, leave: @escaping () -> Void
+    resolveNeighbour: @escaping (IPAddress, LinkFacts) -> Void,
+    tryEndpoint: @escaping (IPAddress, UInt16, UInt32) -> EndpointTrial? = { _, _, _ in nil }, leave: @escaping () -> Void
   ) {
+    self.tryEndpoint = tryEndpoint
     self.resolve = resolve
     self.probe = probe
     self.resolveNeighbour = resolveNeighbour

@@ -33,10 +33,56 @@ package enum EngineChoice: Equatable, Sendable {
   case none(reason: String)
 }
 
+/// The reason why the kernel takes no packet to an endpoint, or what came back of one.
+package enum SendObstacle: Equatable, Sendable {
+  /// ENETUNREACH: there is no route.
+  case noRoute
+  /// EHOSTUNREACH: a route of the type `unreachable`, or a next hop that does not answer.
+  case unreachable
+  /// EACCES: a route of the type `prohibit`.
+  case prohibited
+  /// EINVAL: a route of the type `blackhole`.
+  case discarded
+  /// EPERM: the firewall drops it.
+  case filtered
+  /// ECONNREFUSED: an ICMP message says that nothing receives at the port.
+  case refused
+}
+
+/// A first packet, without content, to an endpoint.
+package struct EndpointTrial {
+  package let obstacle: SendObstacle?
+  /// Sends another one, and returns what has become known since.
+  package let again: () -> SendObstacle?
+
+  package init(_ obstacle: SendObstacle?, again: @escaping () -> SendObstacle?) {
+    self.obstacle = obstacle
+    self.again = again
+  }
+}
+
+/// A program that has a UDP port of this machine.
+package struct PortHolder: Hashable, Sendable, CustomStringConvertible {
+  package let port: UInt16
+  /// `dnsmasq (process 4711)`; the kernel itself if no process has it.
+  package let holder: String
+
+  package init(port: UInt16, holder: String) {
+    self.port = port
+    self.holder = holder
+  }
+
+  package var description: String { "UDP port \(port) is taken by \(holder)" }
+}
+
 /// The result of a look-up.
 package enum Resolution: Equatable, Sendable {
   case addresses([IPAddress])
+  /// The name does not exist, or has no address.
+  case missing(reason: String)
   case failed(reason: String)
+
+  var isFound: Bool { if case .addresses = self { true } else { false } }
 }
 
 /// The purpose for which a tunnel's program is run.

@@ -1,3 +1,4 @@
+package import NetworkTypes
 package import RoamwardCore
 
 /// Write-ahead notes on disk about steps in progress, for the next agent after a crash.
@@ -26,6 +27,8 @@ package struct RecoveryLog {
   package var troubles: () -> [String]
   /// Whether notes are not on disk yet.
   package var isBehind: () -> Bool
+  /// The latest time at which an agent has written something; `nil`: never.
+  package var latestTime: () -> Timestamp?
 
   package init(
     unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
@@ -35,8 +38,9 @@ package struct RecoveryLog {
     troubles: @escaping () -> [String], guards: @escaping () -> [ProgramGuard] = { [] },
     noteGuard: @escaping (ProgramGuard) -> Void = { _ in }, forgetGuard: @escaping (Int32) -> Void = { _ in },
     takeHandOver: @escaping () -> HandOver = { HandOver() }, noteHandOver: @escaping (HandOver) -> Void = { _ in },
-    isBehind: @escaping () -> Bool = { false }
+    isBehind: @escaping () -> Bool = { false }, latestTime: @escaping () -> Timestamp? = { nil }
   ) {
+    self.latestTime = latestTime
     self.isBehind = isBehind
     self.takeHandOver = takeHandOver
     self.noteHandOver = noteHandOver

@@ -104,7 +104,7 @@ extension InstalledDriver {
       guard let self else { return }
       run.pending.lookups[id] = nil
       switch resolution {
-      case .failed(let reason): refuse(id, "unresolved", "\(name): \(reason)")
+      case .missing(let reason), .failed(let reason): refuse(id, "unresolved", "\(name): \(reason)")
       case .addresses(let addresses):
         attempt { (session) throws(ProviderSession.Unsendable) in try session.resolved(id: id, addresses) }
       }

@@ -25,6 +25,7 @@ final class AgentState {
   var looksEverywhere = false
   /// Whether another network has been observed since the last decisions.
   var isDecisionDue = false
+  var latestTime = LatestTime()
   let tunnels: TunnelSet
   let lookups: Lookups
   /// The control group of a name, if it exists and has a process in it.

@@ -5,8 +5,23 @@ import RoamwardCore
 // Causes behind a peer's silence that this machine knows.
 extension AgentState {
   /// Why no peer of the tunnel can answer on this network; `nil`: at least one may, or there is no network, or another tunnel carries the
-  /// packets.
-  func obstacle(of tunnel: TunnelSupervisor) -> TunnelFailure? {
+  /// packets. `isOver`: none has answered in time.
+  func obstacle(of tunnel: TunnelSupervisor, isOver: Bool = false) -> TunnelFailure? {
+    guard tunnel.policy.provider.isWireGuard else { return nil }
+    let leavesHere = seen.snapshot.primary != nil && tunnel.policy.through == nil
+    return missingRoute(of: tunnel) ?? (leavesHere ? tunnel.tryEndpoints(isOver: isOver) : nil) ?? (isOver ? lateClock : nil)
+  }
+
+  private var lateClock: TunnelFailure? {
+    latestTime.lag.map { lag in
+      TunnelFailure(
+        .clockBehind,
+        "the peer did not answer, and this machine's clock is \(text(for: .seconds(lag.behind.components.seconds))) behind the time that it "
+          + "had before (\(lag.latest)): a WireGuard peer takes no handshake that seems older than the last one")
+    }
+  }
+
+  private func missingRoute(of tunnel: TunnelSupervisor) -> TunnelFailure? {
     let endpoints = tunnel.endpoints
     guard let first = endpoints.first, seen.snapshot.primary != nil, tunnel.policy.through == nil,
       endpoints.allSatisfy({ !isReachable($0) })

@@ -27,7 +27,7 @@ final class Reconciler {
       changed: { [weak self] in self?.lookAgain() }, publish: { [announcer] in announcer.publish(.provider($0, $1)) },
       outerWay: { [tunnels = state.tunnels] in tunnels.outerWay(of: $0) },
       places: { [weak self] in self.map { PlacesInUse($0.state.seen.snapshot) } ?? PlacesInUse() },
-      obstacle: { [weak self] tunnel in self?.state.obstacle(of: tunnel) },
+      obstacle: { [weak self] tunnel, isOver in self?.state.obstacle(of: tunnel, isOver: isOver) },
       ownAddresses: { [weak self] in Set(self?.state.seen.state?.kernel.addresses.map(\.address.address) ?? []) },
       cause: { [weak self] tunnel in
         guard let self else { return .stopping }
@@ -60,6 +60,7 @@ final class Reconciler {
   func pass() {
     guard passes.begin() else { return }
     _ = noteSleepOfClock()
+    state.latestTime.note(wallClock)
     repeat {
       // Before the observation, which subscribes to the events of their links.
       state.tunnels.follow(state.set)

@@ -36,8 +36,10 @@ protocol TunnelDriver: AnyObject {
   var wantsNewSessions: Bool { get }
   /// Notes that the step was applied, or was needless.
   func sessionsBegan()
-  /// The addresses of its peers' endpoints, as far as the agent knows them.
-  var endpoints: [IPAddress] { get }
+  /// Its peers' endpoints, as far as the agent knows their addresses.
+  var endpoints: [(address: IPAddress, port: UInt16)] { get }
+  /// The program that has the port of its configuration; it listens at another one. `nil`: none.
+  var portHolder: PortHolder? { get }
   /// Takes in new facts of the same network, for example its name servers.
   func learn(_ underlay: LinkFacts?)
   /// The present state of its device alone; `nil`: the device does not show whether the peer answers.
@@ -107,7 +109,8 @@ extension TunnelDriver {
   func renewSessions(on underlay: LinkFacts?) { probePeer(on: underlay) }
   var wantsNewSessions: Bool { false }
   func sessionsBegan() {}
-  var endpoints: [IPAddress] { [] }
+  var endpoints: [(address: IPAddress, port: UInt16)] { [] }
+  var portHolder: PortHolder? { nil }
   func learn(_ underlay: LinkFacts?) {}
   func readDevice() -> WireGuardState? { nil }
   func noteAnswer(_ isAnswered: Bool) {}

@@ -16,6 +16,7 @@ final class TunnelSupervisor {
   private var driver: (any TunnelDriver)?
   private var underlay: LinkFacts?
   private var sampling = TunnelSampling()
+  private var trials = EndpointTrials()
   /// The watch for the first packet while it is armed.
   private(set) var packets = PacketWatch()
   /// What brought it up, and keeps it up until it is idle: a look-up, or whatever came before a rule that watches look-ups.
@@ -66,6 +67,7 @@ final class TunnelSupervisor {
     setup.renewsSessions = wantsNewSessions
     setup.isSilent = machine.isSilent
     setup.progress = lookup.isReleased ? .connected : machine.progress
+    setup.portHolder = driver?.portHolder?.description
     return setup
   }
 
@@ -200,8 +202,16 @@ final class TunnelSupervisor {
 
   /// The failure of a tunnel whose peer has not answered on this network in time, if this machine knows why.
   private func knownReason(at now: Moment) -> TunnelMachine.Event? {
-    guard case .reasserting(let deadline?) = machine.state, deadline <= now else { return nil }
-    return surroundings.obstacle(self).map { .failed($0) }
+    guard let deadline = machine.state.answerDeadline, deadline <= now else { return nil }
+    return surroundings.obstacle(self, true).map { .failed($0) }
+  }
+
+  /// What the kernel says of packets to its endpoints while their answer is awaited. `isOver`: the wait has ended.
+  func tryEndpoints(isOver: Bool) -> TunnelFailure? {
+    guard let deadline = machine.state.answerDeadline, let driver else { return nil }
+    return trials.obstacle(to: driver.endpoints, until: deadline, isOver: isOver) {
+      platform.network.tryEndpoint($0, $1, Ownership.mark)
+    }
   }
 
   private func carryOut(_ effects: [TunnelMachine.Effect], on underlay: LinkFacts?) {
@@ -284,7 +294,7 @@ final class TunnelSupervisor {
   }
 
   /// The addresses of its peers' endpoints, as far as the agent knows them.
-  var endpoints: [IPAddress] { driver?.endpoints ?? [] }
+  var endpoints: [IPAddress] { driver?.endpoints.map(\.address) ?? [] }
 
   /// Whether the change concerns this tunnel: a change of the other family's path does not.
   func isConcerned(by news: (event: TunnelMachine.Event, paths: Set<IPAddress.Family>)) -> Bool {
@@ -408,6 +418,15 @@ final class TunnelSupervisor {
 }
 
 extension TunnelMachine.State {
+  /// When the wait for an answer of the peer ends; `nil`: none is awaited, or without a limit.
+  fileprivate var answerDeadline: Moment? {
+    switch self {
+    case .awaitingPeer(_, let deadline), .called(let deadline): deadline
+    case .reasserting(let deadline): deadline
+    default: nil
+    }
+  }
+
   /// Whether the attempt to get an answer has ended without one.
   fileprivate var hasGivenUp: Bool {
     switch self {

@@ -11,8 +11,8 @@ struct TunnelSurroundings {
   var outerWay: (TunnelPolicy) -> OuterWay? = { _ in nil }
   /// The addresses that this machine and its networks use.
   var places: () -> PlacesInUse = { PlacesInUse() }
-  /// Why no peer of a tunnel can answer on this network, as far as this machine knows.
-  var obstacle: (TunnelSupervisor) -> TunnelFailure? = { _ in nil }
+  /// Why no peer of a tunnel can answer on this network, as far as this machine knows; with `true`, after the wait for one.
+  var obstacle: (TunnelSupervisor, Bool) -> TunnelFailure? = { _, _ in nil }
   /// The addresses of this machine.
   var ownAddresses: () -> Set<IPAddress> = { [] }
   /// The reason of rules and people for a tunnel's state.

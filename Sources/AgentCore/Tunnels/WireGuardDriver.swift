@@ -26,6 +26,7 @@ final class WireGuardDriver: TunnelDriver {
   /// Whether peers are getting new sessions: until then a handshake is one of the last network.
   private var isRenewing = false
   private(set) var wantsNewSessions = false
+  private(set) var portHolder: PortHolder?
   /// The count of this tunnel's lives: answers for an older one are discarded.
   private var life = 0
 
@@ -51,6 +52,7 @@ final class WireGuardDriver: TunnelDriver {
     switch platform.machine.wireGuardEngine() {
     case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
     case .engine(let engine):
+      if let failure = lookForPort() { return report(.failed(failure)) }
       if underlay != preparedOn { choice.forgetSilence() }
       preparedOn = underlay
       device = device(by: engine, peers: configuration.peers.map(lastKnown))
@@ -115,10 +117,20 @@ final class WireGuardDriver: TunnelDriver {
     return peer
   }
 
-  private func device(by engine: WireGuardEngine, peers: [WireGuardPeer]) -> WireGuardDevice {
-    WireGuardDevice(
-      engine: engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey, listenPort: configuration.listenPort,
-      peers: peers)
+  /// `port`: the one of the device that is taken over.
+  private func device(by engine: WireGuardEngine, peers: [WireGuardPeer], port: UInt16? = nil) -> WireGuardDevice {
+    let isElsewhere = portHolder != nil || port != nil && port != configuration.listenPort && configuration.mayListenElsewhere
+    return WireGuardDevice(
+      engine: engine, privateKey: configuration.privateKey, publicKey: configuration.publicKey,
+      listenPort: isElsewhere ? nil : configuration.listenPort, peers: peers)
+  }
+
+  /// Looks whether another program has the port at which the tunnel is to listen. Returns why it cannot start then, if no other port does.
+  private func lookForPort() -> TunnelFailure? {
+    portHolder = configuration.listenPort.flatMap { platform.machine.portHolder($0, link) }
+    guard let portHolder, !configuration.mayListenElsewhere else { return nil }
+    return TunnelFailure(
+      .portTaken, "\(portHolder), and the tunnel has to listen there: a peer without an endpoint begins the sessions")
   }
 
   /// The kernel's device, or the engine's process, needs no agent.
@@ -138,7 +150,7 @@ final class WireGuardDriver: TunnelDriver {
     guard zip(peers, configuration.peers).allSatisfy({ ($0.endpoint == nil) == ($1.endpoint == nil) }) else { return false }
     life += 1
     preparedOn = underlay
-    device = device(by: found.engine, peers: peers)
+    device = device(by: found.engine, peers: peers, port: found.listenPort)
     return true
   }
 
@@ -159,6 +171,7 @@ final class WireGuardDriver: TunnelDriver {
     switch platform.machine.wireGuardEngine() {
     case .none(let reason): report(.failed(TunnelFailure(.engineMissing, reason)))
     case .engine(let engine):
+      if let failure = lookForPort() { return report(.failed(failure)) }
       start = (life, underlay)
       // Without a look-up, it is prepared within the pass that asked for it.
       var isLookingUp = false
@@ -248,7 +261,10 @@ final class WireGuardDriver: TunnelDriver {
   func sessionsBegan() { wantsNewSessions = false }
 
   /// Endpoints of another network are resolved again first.
-  var endpoints: [IPAddress] { isRenewing ? [] : device?.peers.compactMap { $0.endpoint?.address } ?? [] }
+  var endpoints: [(address: IPAddress, port: UInt16)] {
+    isRenewing
+      ? [] : device?.peers.compactMap { peer in peer.endpoint.flatMap { end in end.address.map { ($0, end.port) } } } ?? []
+  }
 
   func readDevice() -> WireGuardState? { device == nil ? nil : platform.machine.readDevice(link) }
 
@@ -289,7 +305,7 @@ final class WireGuardDriver: TunnelDriver {
     renewals = nil
     isRenewing = false
     wantsNewSessions = false
-    (start, staleNames) = (nil, nil)
+    (start, staleNames, portHolder) = (nil, nil, nil)
     device = nil
   }
 
@@ -304,7 +320,7 @@ final class WireGuardDriver: TunnelDriver {
       guard let endpoint = peers[i].endpoint, case .name(let name) = endpoint.host else { continue }
       let lookup = platform.lookups.resolve(name, by: outerWay().lookup(of: name), on: underlay) { [weak self] resolution in
         guard let self, life == asked else { return }
-        if case .failed = resolution { areStale = true }
+        if !resolution.isFound { areStale = true }
         switch address(in: resolution, of: name, on: underlay) {
         case .found(let address):
           peers[i].endpoint = Endpoint(host: .address(address), port: endpoint.port)
@@ -315,9 +331,9 @@ final class WireGuardDriver: TunnelDriver {
           // Its timer is set by the next pass.
           if staleNames != nil { changed() }
         case .missing where keepingLast: life += 1
-        case .missing(let reason):
+        case .missing(let code, let reason):
           life += 1
-          report(.failed(TunnelFailure(.endpointUnresolved, "the endpoint \(name) cannot be resolved: \(reason)")))
+          report(.failed(TunnelFailure(code, "the endpoint \(name) cannot be resolved: \(reason)")))
           changed()
         }
       }
@@ -327,7 +343,7 @@ final class WireGuardDriver: TunnelDriver {
 
   private enum Answer {
     case found(IPAddress)
-    case missing(reason: String)
+    case missing(ReasonCode, reason: String)
   }
 
   /// The address to use, of those that the name has; else its last one.
@@ -337,8 +353,9 @@ final class WireGuardDriver: TunnelDriver {
       if let address = choice.choose(among: addresses, of: name, families: Set(underlay?.gateways.map(\.family) ?? [])) {
         return .found(address)
       }
-      return choice.last(of: name).map { .found($0) } ?? .missing(reason: "it has no address")
-    case .failed(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(reason: reason)
+      return choice.last(of: name).map { .found($0) } ?? .missing(.nameUnknown, reason: "it has no address")
+    case .missing(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(.nameUnknown, reason: reason)
+    case .failed(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(.endpointUnresolved, reason: reason)
     }
   }
 }

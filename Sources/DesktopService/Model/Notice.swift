@@ -43,7 +43,9 @@ package struct Notice: Hashable, Sendable {
   }
 
   /// Reason codes of failures that a person can remedy (docs/operations.md).
-  private static let curable: Set<String> = ["action-needed", "engine-missing", "link-taken", "mark-unavailable", "overlap-refused"]
+  private static let curable: Set<String> = [
+    "action-needed", "clock-behind", "engine-missing", "link-taken", "mark-unavailable", "overlap-refused", "port-taken", "send-refused",
+  ]
 }
 
 extension AgentAction {

@@ -58,7 +58,8 @@ extension MachinePlatform {
       endUserspaceLink: { machine.engines.userspace.stop(link: $0) }, wireGuardEngine: { machine.engines.choice },
       keepEngineReady: machine.engines.keepReady, readDevice: machine.readDevice, watchPackets: machine.watchPackets,
       countPackets: packetsCarried, watchLookups: { machine.watchLookups($0) },
-      watchWithheld: { machine.watchWithheld($0) }, listeningPorts: openPorts, controlGroup: populatedControlGroup)
+      watchWithheld: { machine.watchWithheld($0) }, listeningPorts: openPorts, portHolder: { port, _ in PortHolder(of: port) },
+      controlGroup: populatedControlGroup)
   }
 }
 
@@ -73,7 +74,7 @@ extension NetworkPlatform {
         let lookUp = resolver.resolve(name, servers: way.servers, link: way.link, mark: mark) { result in
           switch result {
           case .success(let addresses): done(.addresses(addresses))
-          case .failure(let error): done(.failed(reason: error.description))
+          case .failure(let error): done(error.isMissing ? .missing(reason: error.description) : .failed(reason: error.description))
           }
         }
         return Cancellation(lookUp)
@@ -81,7 +82,7 @@ extension NetworkPlatform {
       probe: { request, link, done in
         Cancellation(probes.run(request, by: ProbePassage(link: link.name, nameServers: link.dnsServers), then: done))
       },
-      resolveNeighbour: machine.resolveNeighbour, leave: helper.renew)
+      resolveNeighbour: machine.resolveNeighbour, tryEndpoint: EndpointTrial.init(to:_:mark:), leave: helper.renew)
   }
 }
 

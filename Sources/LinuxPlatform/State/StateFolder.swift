@@ -180,7 +180,15 @@ package final class StateFolder {
         defer { if notes[HandOverNote.name] != nil { drop(HandOverNote.name) } }
         return notes.handOver
       }, noteHandOver: { [self] in put(HandOverNote.name, JSON(encoding: HandOverNote($0, boot: boot))) },
-      isBehind: { [self] in lock != nil && !unwritten.isEmpty })
+      isBehind: { [self] in lock != nil && !unwritten.isEmpty }, latestTime: { [self] in latestTime })
+  }
+
+  /// When an agent last wrote a note or a part of its record, by the clock of that moment.
+  private var latestTime: Timestamp? {
+    [path, HistoryFolder.path(in: path)].flatMap { folder in Folder.names(in: folder).map { "\(folder)/\($0)" } }.compactMap { file in
+      var status = stat()
+      return lstat(file, &status) == 0 ? Timestamp(seconds: Int64(status.st_mtim.tv_sec)) : nil
+    }.max()
   }
 
   private var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }

@@ -41,6 +41,9 @@ extension DesiredState {
     refuseNames(of: ordered, down: down, on: underlay)
     watchNames(of: ordered, on: underlay)
     captureNames(of: up, down: down, on: underlay)
+    notes += ordered.compactMap { tunnel in
+      tunnel.portHolder.map { Remark(.portTaken, of: tunnel.policy.name, "\($0), so it listens at another one until it starts again") }
+    }
     leaveOutOfNarrowLinks()
     leaveOut(underlay.familiesOff)
     nameServer?.asksNetworkInside = ordered.contains(where: \.takesNamesInside)

@@ -6,7 +6,7 @@ extension DesiredState {
   /// `isWatching`: look-ups of other names start a tunnel.
   mutating func applyDNS(of tunnels: [TunnelSetup], on underlay: UnderlayFit, isWatching: Bool) {
     let choice = underlay.resolver
-    let tunnels = takingNames(tunnels.filter { !$0.dns.servers.isEmpty }, by: choice)
+    let tunnels = takingNames(withoutServersOf(underlay.familiesOff, tunnels).filter { !$0.dns.servers.isEmpty }, by: choice)
     guard !tunnels.isEmpty else { return }
     if let obstacle = choice.obstacle {
       notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, "its name servers are not applied: \(obstacle)") }
@@ -24,6 +24,24 @@ extension DesiredState {
     case .resolvconf(let program): applyRecord(of: tunnels, program, on: underlay)
     case .file: applyFile(of: tunnels, on: underlay)
     case .none: break
+    }
+  }
+
+  /// The tunnels without the name servers of a family that this machine has switched off: no question reaches them.
+  private mutating func withoutServersOf(_ families: Set<IPAddress.Family>, _ tunnels: [TunnelSetup]) -> [TunnelSetup] {
+    if families.isEmpty { return tunnels }
+    return tunnels.compactMap { tunnel in
+      var dns = tunnel.dns
+      let lost = dns.servers.filter { families.contains($0.family) }
+      if lost.isEmpty { return tunnel }
+      dns.servers.removeAll { families.contains($0.family) }
+      let names = lost.map(\.description).joined(separator: ", ")
+      notes.append(
+        Remark(.familyOff, of: tunnel.policy.name, "IPv6 is switched off on this machine, so its name server \(names) is left out"))
+      if dns.servers.isEmpty { return nil }
+      var tunnel = tunnel
+      tunnel.policy.dns = dns
+      return tunnel
     }
   }
 

@@ -26,6 +26,8 @@ package struct TunnelSetup: Hashable, Sendable {
   package var isRunning = false
   /// The state of the tunnel for look-ups of its names.
   package var progress = NameWatch.Progress.down
+  /// The program that has the tunnel's UDP port, so that it listens at another one, as a sentence; `nil`: none.
+  package var portHolder: String?
   /// The names whose look-ups start it, under the present decision.
   package var watch: NameWatch?
 

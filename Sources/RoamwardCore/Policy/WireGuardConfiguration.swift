@@ -34,6 +34,9 @@ package struct WireGuardQuickConfiguration: Hashable, Sendable {
   /// Nothing, in place of a file that was not read: no peer, and no key of anybody's.
   package static let unread = WireGuardQuickConfiguration(privateKey: SecretKey(SecretBytes()), publicKey: .zero)
 
+  /// Whether another port than `listenPort` does: every peer has an endpoint, so that this end can begin all sessions.
+  package var mayListenElsewhere: Bool { peers.allSatisfy { $0.endpoint != nil } }
+
   /// Whether an endpoint is a name.
   package var needsLookup: Bool { peers.contains { $0.endpoint.map { $0.address == nil } ?? false } }
 }

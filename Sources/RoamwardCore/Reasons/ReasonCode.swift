@@ -59,8 +59,10 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
 
   /// The peer has not answered in time.
   case peerTimeout = "peer-timeout"
-  /// The endpoint's name has no address, or no name server answers.
+  /// No name server answers for the endpoint's name.
   case endpointUnresolved = "endpoint-unresolved"
+  /// The endpoint's name does not exist, or has no address.
+  case nameUnknown = "name-unknown"
   /// No program and no kernel module can run the tunnel.
   case engineMissing = "engine-missing"
   /// The program that runs the tunnel's link did not start, or refused its settings.
@@ -89,6 +91,14 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case familyOff = "family-off"
   /// This network has no route to the endpoints of the tunnel's peers.
   case endpointUnreachable = "endpoint-unreachable"
+  /// This machine's firewall drops what is sent to the endpoint.
+  case sendRefused = "send-refused"
+  /// The endpoint's machine, or one on the way, says that nothing receives at its port.
+  case portClosed = "port-closed"
+  /// Another program has the port at which the tunnel listens.
+  case portTaken = "port-taken"
+  /// The peer does not answer, and this machine's clock is behind the time that it had before.
+  case clockBehind = "clock-behind"
   /// Sockets of the tunnel's programs cannot be marked on this machine.
   case markUnavailable = "mark-unavailable"
 

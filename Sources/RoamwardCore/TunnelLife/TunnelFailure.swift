@@ -22,8 +22,10 @@ package struct TunnelFailure: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether the network at hand is to blame, so that the failure of a session is none of the tunnel's own parts.
-  var isOfNetwork: Bool { [.endpointUnresolved, .endpointUnreachable].contains(code) }
+  var isOfNetwork: Bool {
+    [.endpointUnresolved, .nameUnknown, .endpointUnreachable, .sendRefused, .portClosed, .clockBehind].contains(code)
+  }
 
   /// Whether no session could begin, which the device alone cannot disprove.
-  var isOfSession: Bool { [.endpointUnresolved, .endpointUnreachable, .peerTimeout, .noNetwork].contains(code) }
+  var isOfSession: Bool { isOfNetwork || [.peerTimeout, .noNetwork].contains(code) }
 }

@@ -1,0 +1,49 @@
+internal import AgentCore
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+
+extension EndpointTrial {
+  /// Sends an empty datagram past every tunnel. `nil`: this process may make no such socket.
+  init?(to address: IPAddress, _ port: UInt16, mark: UInt32) {
+    guard let datagrams = try? MarkedDatagrams(address.family, mark: mark) else { return nil }
+    func obstacle() -> SendObstacle? {
+      do throws(SystemError) {
+        try datagrams.send([], to: address, port: port)
+        return nil
+      } catch {
+        return SendObstacle(errno: error.code)
+      }
+    }
+    self.init(obstacle(), again: obstacle)
+  }
+}
+
+extension SendObstacle {
+  /// `nil`: the error says nothing of the endpoint.
+  fileprivate init?(errno code: Int32) {
+    switch code {
+    case ENETUNREACH: self = .noRoute
+    case EHOSTUNREACH: self = .unreachable
+    case EACCES: self = .prohibited
+    case EINVAL: self = .discarded
+    case EPERM: self = .filtered
+    case ECONNREFUSED: self = .refused
+    default: return nil
+    }
+  }
+}
+
+extension PortHolder {
+  /// The program that has a UDP port of this network namespace; `nil`: it is free, or one of our own engines has it.
+  init?(of port: UInt16) {
+    let sockets = UDPSocket.all(at: port)
+    if sockets.isEmpty { return nil }
+    guard let process = sockets.lazy.compactMap(\.process).first else {
+      self.init(port: port, holder: "the kernel or a program of another container")
+      return
+    }
+    if process.number == getpid() || process.name.hasPrefix("roamward-wiregu") { return nil }
+    self.init(port: port, holder: "\(process.name) (process \(process.number))")
+  }
+}
