@@ -21,6 +21,13 @@ package struct OpenConnectTrouble: Equatable, Sendable {
     func has(_ text: String) -> Bool { line.contains(text) }
     if has("match server's certificate") || has("SSL certificate doesn't match") {
       self.init("certificate-mismatch", "the server's certificate is none that `server-certificate` names", .person)
+    } else if has("certificate not activated") {
+      self.init(
+        "certificate-not-yet-valid", "the server's certificate is not valid yet by this machine's clock; check the clock: `timedatectl`",
+        .time)
+    } else if has("Server certificate verify failed: certificate expired") {
+      self.init(
+        "certificate-expired", "the server's certificate has expired by this machine's clock; check the clock, then the server", .time)
     } else if let pin = Self.pin(in: line) {
       self.init(
         "certificate-unknown", "no authority vouches for the server; if its certificate is \(pin), add `server-certificate: \(pin)`",

@@ -32,6 +32,9 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
   /// The reason that openvpn gave last for having no connection.
   private var trouble = ""
   private var attempts = 0
+  /// What a line of its log has told since the last connection, and the number of servers that it can turn to.
+  private var known: OpenVPNTrouble?
+  private var servers = 1
   private var lastLine = ""
 
   private struct Login {
@@ -58,6 +61,8 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     }
     let file: ClientFile
     do throws(ClientFile.Failure) { file = try ClientFile(bytes) } catch { return fail("invalid-config", "\(error)", .person) }
+    // Each server is tried before what one of them said is the reason.
+    (known, servers) = (nil, max(1, file.text.split(separator: "\n").count { $0.hasPrefix("remote ") }))
     if !file.leftOut.isEmpty {
       host.log(.info, "config", "left out, because the agent does it: \(file.leftOut.joined(separator: ", "))")
     }
@@ -126,6 +131,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     case .log(let text, let isLoud):
       if text.contains("PUSH_REPLY") { pushReply = text }
       lastLine = text
+      if !isConnected, let found = OpenVPNTrouble(text) { known = found }
       host.log(isLoud ? .warning : .debug, "openvpn", text)
     case .fatal(let text): fail("openvpn-failed", text, .time)
     case .page(let url): host.ask(Question(kind: .url, prompt: "Sign in to \(host.tunnel)", url: url)) { _ in }
@@ -137,7 +143,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
   private func entered(_ state: String, _ description: String) {
     switch state {
     case "CONNECTED":
-      (isConnected, trouble, attempts) = (true, "", 0)
+      (isConnected, trouble, attempts, known) = (true, "", 0, nil)
       reportReady()
     case "RECONNECTING":
       (isConnected, trouble) = (false, description)
@@ -150,6 +156,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
 
   /// Answered at once, a server that refuses connections would be asked hundreds of times a second.
   private func hold(_ seconds: Int) {
+    if let known, attempts >= servers { return fail(known.code, known.text, .time) }
     let pause = attempts == 0 ? 0 : max(seconds, min(1 << min(attempts, 6), 60))
     attempts += 1
     host.after(.seconds(pause)) { [weak self] in self?.runner.send("hold release") }
@@ -181,6 +188,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     isProcessRunning = false
     // `stopped` does nothing unless the agent waits for it.
     host.stopped()
+    if let known { return fail(known.code, known.text, .time) }
     let why = !trouble.isEmpty ? "(\(trouble))" : "with status \(code)" + (lastLine.isEmpty ? "" : ": \(lastLine)")
     host.fail(TunnelFailure(code: "openvpn-ended", text: "\(host.tunnel): openvpn ended \(why); see its log", help: .time))
   }

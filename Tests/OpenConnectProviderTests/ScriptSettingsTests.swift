@@ -47,6 +47,10 @@ import Testing
   func prompts(text: String, expected: SignInPrompt) { #expect(SignInPrompt(text) == expected) }
 
   @Test("a server that wants its own program to run here is refused, with words for a person") func hostscan() {
+    // The line of the pin follows, and is not the reason.
+    let early = OpenConnectTrouble("Server certificate verify failed: certificate not activated")
+    #expect(early?.code == "certificate-not-yet-valid" && early?.help == .time)
+    #expect(OpenConnectTrouble("Server certificate verify failed: certificate expired")?.code == "certificate-expired")
     let trouble = OpenConnectTrouble("Error: Server asked us to run CSD hostscan.")
     #expect(trouble?.code == "hostscan-refused" && trouble?.help == .person && OpenConnectTrouble("Connected as 10.0.0.1") == nil)
   }

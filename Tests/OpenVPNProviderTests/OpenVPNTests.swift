@@ -56,6 +56,44 @@ final class FakeOpenVPN: OpenVPNRunner {
     host.advance(by: .zero)
   }
 
+  private func code(_ host: MemoryHost<OpenVPN<FakeOpenVPN>>) -> Word? {
+    if case .failed(let failure) = host.ends.first { failure.code } else { nil }
+  }
+
+  @Test(
+    "a certificate that the clock makes wrong, one of another server, and a name without an address are told as such",
+    arguments: [
+      ("VERIFY ERROR: depth=0, error=certificate is not yet valid: CN=vpn.example, serial=1", "certificate-not-yet-valid"),
+      ("VERIFY ERROR: depth=1, error=certificate has expired: CN=Example CA, serial=2", "certificate-expired"),
+      ("VERIFY ERROR: depth=1, error=self-signed certificate in certificate chain: CN=Other", "server-untrusted"),
+      ("VERIFY X509NAME ERROR: CN=other.example, must be vpn.example", "server-untrusted"),
+      ("RESOLVE: Cannot resolve host address: vpn.example:1194 (Name or service not known)", "unresolved"),
+    ], [1, 2])
+  func known(_ found: (line: String, code: Word), servers: Int) throws {
+    let file = "client\n" + (0..<servers).map { "remote vpn\($0).example 1194\n" }.joined()
+    let (host, openvpn) = try start(credentials: ["config": Array(file.utf8)])
+    host.advance(by: .zero)
+    for _ in 0..<servers {
+      openvpn.say(">HOLD:Waiting for hold release:0")
+      host.advance(by: .seconds(2))
+      #expect(code(host) == nil, "another server may be well")
+      openvpn.say(">LOG:1,N,\(found.line)", ">STATE:1,RECONNECTING,tls-error,,,,,")
+    }
+    openvpn.say(">HOLD:Waiting for hold release:5")
+    host.advance(by: .zero)
+    #expect(code(host) == found.code)
+  }
+
+  @Test("what was told before a connection is no reason for its end") func forgotten() throws {
+    let (host, openvpn) = try start()
+    host.advance(by: .zero)
+    openvpn.say(">LOG:1,N,VERIFY ERROR: depth=0, error=certificate is not yet valid: CN=vpn.example")
+    connect(host, openvpn)
+    openvpn.end(1)
+    host.advance(by: .zero)
+    #expect(code(host) == "openvpn-ended")
+  }
+
   @Test("it is ready when openvpn is connected and the settings are applied; it reasserts, and is ready again") func life() throws {
     let (host, openvpn) = try start()
     connect(host, openvpn)

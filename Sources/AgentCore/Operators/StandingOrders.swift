@@ -129,9 +129,11 @@ extension DesiredLink.Device {
     let found = tunnel.linkName.flatMap { observed.wireGuard[$0] }
     let peers = configuration.peers.map { peer in
       var peer = peer
-      if peer.endpoint?.address == nil, let seen = found?.peers.first(where: { $0.publicKey == peer.publicKey })?.endpoint {
-        peer.endpoint = seen
+      guard let endpoint = peer.endpoint, let seen = found?.peers.first(where: { $0.publicKey == peer.publicKey })?.endpoint else {
+        return peer
       }
+      let isTranslated = endpoint.address.flatMap { own in seen.address.map { TranslationPrefix.isTranslation($0, of: own) } } ?? true
+      if isTranslated { peer.endpoint = seen }
       return peer
     }
     self = .wireGuard(

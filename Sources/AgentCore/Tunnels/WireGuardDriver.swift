@@ -91,7 +91,7 @@ final class WireGuardDriver: TunnelDriver {
 
   /// Resolves the endpoints of an armed tunnel. Its sessions end if an address is another one: an engine keeps the endpoint of a session.
   private func lookUpQuietly(on underlay: LinkFacts?) {
-    guard configuration.needsLookup, underlay != nil else { return }
+    guard needsLookup(on: underlay), underlay != nil else { return }
     life += 1
     lookups = []
     askedServers = underlay?.dnsServers.value
@@ -206,7 +206,7 @@ final class WireGuardDriver: TunnelDriver {
     guard let underlay, underlay.name == preparedOn?.name, underlay.dnsServers != preparedOn?.dnsServers else { return }
     let isFirst = preparedOn?.dnsServers.value == nil && staleNames == nil
     preparedOn?.dnsServers = underlay.dnsServers
-    guard configuration.needsLookup, underlay.dnsServers.value != nil, !isFirst else { return }
+    guard needsLookup(on: underlay), underlay.dnsServers.value != nil, !isFirst else { return }
     staleNames = StaleNames(at: platform.clock.now())
     advance()
   }
@@ -241,7 +241,7 @@ final class WireGuardDriver: TunnelDriver {
     renewals = nil
     beginSessions()
     // The endpoint's name may have another address by now. A failed look-up is no failure: the last address is being tried.
-    if configuration.needsLookup {
+    if needsLookup(on: underlay) {
       resolveEndpoints(on: underlay, keepingLast: true) { [weak self] peers in
         guard let self, let before = device?.peers, before != peers else { return }
         device?.peers = peers
@@ -315,6 +315,7 @@ final class WireGuardDriver: TunnelDriver {
     var peers = configuration.peers
     var open = peers.count { $0.endpoint?.address == nil && $0.endpoint != nil }
     var areStale = false
+    let done: ([WireGuardPeer]) -> Void = { [weak self] in self?.translate($0, on: underlay, then: done) }
     guard open > 0 else { return done(peers) }
     for i in peers.indices {
       guard let endpoint = peers[i].endpoint, case .name(let name) = endpoint.host else { continue }
@@ -341,6 +342,31 @@ final class WireGuardDriver: TunnelDriver {
     }
   }
 
+  /// Whether names have to be resolved on this network, or IPv4 addresses to be translated.
+  private func needsLookup(on underlay: LinkFacts?) -> Bool {
+    configuration.needsLookup || underlay?.hasIPv6Alone == true && configuration.peers.contains(where: \.isToTranslate)
+  }
+
+  /// On a network of IPv6 alone, IPv4 endpoints get the addresses by which the network reaches them, if its name servers show how.
+  private func translate(_ peers: [WireGuardPeer], on underlay: LinkFacts?, then done: @escaping ([WireGuardPeer]) -> Void) {
+    guard let name = TranslationPrefix.wellKnownName, underlay?.hasIPv6Alone == true, outerWay() == nil,
+      peers.contains(where: \.isToTranslate)
+    else { return done(peers) }
+    let asked = life
+    let lookup = platform.lookups.resolve(name, by: .outside, on: underlay) { [weak self] resolution in
+      guard let self, life == asked else { return }
+      guard case .addresses(let found) = resolution, let prefix = TranslationPrefix(in: found) else { return done(peers) }
+      done(
+        peers.map { peer in
+          guard peer.isToTranslate, let endpoint = peer.endpoint, let address = endpoint.address else { return peer }
+          var peer = peer
+          peer.endpoint = Endpoint(host: .address(prefix.address(of: address)), port: endpoint.port)
+          return peer
+        })
+    }
+    if let lookup { lookups.append(lookup) }
+  }
+
   private enum Answer {
     case found(IPAddress)
     case missing(ReasonCode, reason: String)
@@ -358,6 +384,11 @@ final class WireGuardDriver: TunnelDriver {
     case .failed(let reason): return choice.last(of: name).map { .found($0) } ?? .missing(.endpointUnresolved, reason: reason)
     }
   }
+}
+
+extension WireGuardPeer {
+  /// Whether its endpoint is an IPv4 address elsewhere.
+  fileprivate var isToTranslate: Bool { endpoint?.address.map { $0.family == .v4 && !$0.isLoopback } ?? false }
 }
 
 /// The times at which to resolve names again: after one second, two, four … a minute, eight times in all.
