@@ -225,12 +225,13 @@ package final class Agent {
 
   /// Observes the machine now, for a report. Changes that it finds are handled in a separate pass.
   ///
-  /// Every user may ask for a report at any rate; the machine is observed at most ten times a second.
-  package func refresh() {
+  /// Every user may ask for a report at any rate; the machine is observed at most ten times a second. `facts`: what the report needs beside
+  /// the facts of the policies.
+  package func refresh(for facts: Set<FactKind> = []) {
     let before = state.seen
     let now = now
     guard before.observation == nil || now >= before.at + .milliseconds(100) else { return }
-    reconciler.observe()
+    reconciler.observe(for: facts)
     let after = state.seen
     let isNew = before.observation?.snapshot.isSameButForTime(as: after.snapshot) != true || before.state?.kernel != after.state?.kernel
     guard isNew else { return }

@@ -126,7 +126,8 @@ extension Daemon {
       case .metrics:
         return .done(JSON(encoding: agent.metrics(of: status(for: caller))))
       case .network:
-        agent.refresh()
+        // Who asks for it may want to recognise it again.
+        agent.refresh(for: [.gatewayMAC])
         return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
       case .monitor(let snapshots):
         if snapshots { return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshot.json, time: .now))) }

@@ -1,6 +1,7 @@
 import AgentCore
 import ControlClient
 import ControlProtocol
+import Glibc
 import JSON
 internal import LinuxIO
 import LinuxPlatform
@@ -98,4 +99,26 @@ extension SourceOptions {
     }
     return underlay
   }
+
+  /// The same, with the gateway's hardware address if the gateway answers. The kernel resolves it only for a packet, and a machine that has
+  /// just arrived has sent none. A running agent asks by itself when it is asked for the network.
+  func seenWithGateway(with agent: AgentOptions) throws -> SnapshotWithSources {
+    var underlay = try seen(with: agent)
+    guard underlay.snapshot.isAwaitingGateway else { return underlay }
+    let machine = try machine()
+    do throws(PlatformError) { _ = try machine.observe(ObservationRequest()) } catch { return underlay }
+    if let link = underlay.snapshot.primaryLink, let gateway = link.gateways.first { machine.resolveNeighbour(gateway, on: link) }
+    // The kernel asks three times within three seconds.
+    let end = Moment.now + .seconds(4)
+    while underlay.snapshot.isAwaitingGateway, Moment.now < end {
+      poll(nil, 0, 100)
+      underlay = try seen(with: agent)
+    }
+    return underlay
+  }
+}
+
+extension NetworkSnapshot {
+  /// Whether the hardware address of the gateway is unknown, and its answer would tell it.
+  fileprivate var isAwaitingGateway: Bool { primaryLink.map { !$0.gateways.isEmpty && $0.isAwaiting(.gatewayMAC) } ?? false }
 }

@@ -52,7 +52,7 @@ struct ImportBatch {
         throw ValidationError("--except here: this machine is on no network that could be recognised again")
       }
       if let weakness = evidence.weakness {
-        throw ValidationError("--except here: \(evidence.text): \(weakness); ping the gateway and try again, or use --except-ssid")
+        throw ValidationError("--except here: \(evidence.text): \(weakness); try again when the gateway answers, or use --except-ssid")
       }
       added.append(evidence.condition)
     }

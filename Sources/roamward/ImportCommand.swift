@@ -56,7 +56,7 @@ struct Import: ParsableCommand {
 
   func run() throws {
     let isAsked = isInteractive && !json && files.contains { (try? format(of: $0))?.hasRules == false }
-    let snapshot = trusted.needsNetwork || isAsked || !json ? network : nil
+    let snapshot = network(isRecognised: trusted.needsNetwork || isAsked)
     var batch = ImportBatch(
       folder: absolute(output ?? "."), isApplied: apply, names: files.map(absolute), network: snapshot)
     batch.options = ImportOptions(
@@ -103,8 +103,12 @@ struct Import: ParsableCommand {
     detectFormat(try TextFile.read(file, limit: ImportLimits.file), file: file)
   }
 
-  /// This machine's network, as a running agent sees it; `nil` if it cannot be observed.
-  private var network: NetworkSnapshot? { try? sources.seen(with: agent).snapshot }
+  /// This machine's network, as a running agent sees it; `nil` if it cannot be observed, or nothing needs it. `isRecognised`: with what it
+  /// can be recognised by.
+  private func network(isRecognised: Bool) -> NetworkSnapshot? {
+    if isRecognised { return try? sources.seenWithGateway(with: agent).snapshot }
+    return json ? nil : try? sources.seen(with: agent).snapshot
+  }
 }
 
 /// The output of `import --json`.

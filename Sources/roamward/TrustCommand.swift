@@ -31,14 +31,14 @@ struct Trust: ParsableCommand {
   func run() throws {
     let loaded = try change.load()
     let name = try networkToChange(name, in: loaded.policies)
-    let snapshot = try sources.seen(with: change.agent).snapshot
+    let snapshot = try sources.seenWithGateway(with: change.agent).snapshot
     guard let evidence = NetworkEvidence(of: snapshot, probe: probe.map { Probe(url: $0, pins: pin.map { [$0] } ?? []) }) else {
       throw ValidationError("this machine is on no network that could be recognised again")
     }
     if let weakness = evidence.weakness {
       writeError("\(weak ? "warning" : "roamward"): \(evidence.text): \(weakness)\n")
       if !weak {
-        writeError("help: ping the gateway and try again, add --probe URL --pin PIN, or accept it with --weak\n")
+        writeError("help: try again when the gateway answers, add --probe URL --pin PIN, or accept it with --weak\n")
         throw ExitStatus.refused
       }
     }
@@ -72,7 +72,7 @@ struct Untrust: ParsableCommand {
   func run() throws {
     let loaded = try change.load()
     let name = try networkToChange(name, in: loaded.policies)
-    let snapshot = try sources.seen(with: change.agent).snapshot
+    let snapshot = try sources.seenWithGateway(with: change.agent).snapshot
     guard let network = loaded.policies.networks.first(where: { $0.name == name }) else {
       throw ValidationError("no policy defines a network `\(name)`; `roamward list` shows those that are defined")
     }

@@ -44,6 +44,18 @@ import Testing
     #expect(inquiry.next(on: Sample.network(home), needed: [.gatewayMAC], at: moments[0]) == nil)
   }
 
+  @Test("a report of the network has the kernel ask for the gateway, also where no rule does") func report() {
+    var home = Sample.wifi("Home")
+    home.gatewayMAC = .unknown(reason: "no neighbour entry")
+    let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(.always, .connect)]), on: Sample.network(home))
+    life.start(for: .seconds(1))
+    life.agent.refresh()
+    #expect(life.machine.neighbours.requests.isEmpty)
+    life.machine.run(for: .seconds(1))
+    life.agent.refresh(for: [.gatewayMAC])
+    #expect(life.machine.neighbours.requests == ["192.0.2.1 on wlan0"])
+  }
+
   @Test("a fact that no source can give is not waited for; one that may come is") func unavailable() throws {
     var link = Sample.wifi("Cafe")
     link.metered = .unknown(reason: "nothing on this host knows")

@@ -5,7 +5,7 @@ internal import HostServices
 package import KernelModel
 internal import KernelNetwork
 internal import LinuxIO
-internal import NetworkTypes
+package import NetworkTypes
 package import ProviderGroups
 package import RoamwardCore
 package import SystemdIO
@@ -316,9 +316,15 @@ package final class LinuxMachine {
   }
 
   /// Makes the kernel resolve a neighbour's hardware address. The kernel reports the result, so no answer is awaited here.
-  func resolveNeighbour(_ address: IPAddress, on link: LinkFacts) {
+  ///
+  /// A process without CAP_NET_ADMIN may not request it. A datagram to the discard port (RFC 863) has the same effect where no firewall
+  /// holds it back.
+  package func resolveNeighbour(_ address: IPAddress, on link: LinkFacts) {
     guard let index = kernel.lastRead?.link(named: link.name)?.index else { return }
-    try? applier.resolveNeighbour(address, on: index)
+    do throws(NetlinkError) { try applier.resolveNeighbour(address, on: index) } catch {
+      guard error.code == EPERM || error.code == EACCES else { return }
+      (try? DatagramPort(nil, address.family, port: 0, link: link.name))?.send([], to: address, port: 9)
+    }
   }
 
   /// The present device of a link, by the kind of the link at the last observation.
