@@ -104,6 +104,25 @@ struct ServerTests {
       ], "\(seen)")
   }
 
+  @Test("where the kernel checks return paths strictly, the option is told as one without effect, and the cure gives it its effect")
+  func strictPaths() throws {
+    let seen = try scene(routes: "include: [default], answer-by-arrival: true").run(
+      Self.words + """
+        for link in all wlan0; do echo 1 >/proc/sys/net/ipv4/conf/$link/rp_filter; done
+        start_agent
+        tunnel_is corp connected
+        roamward status | grep -o '.answer-by-arrival. has no effect' || true
+        roamward status --json | jq -r '.tunnels[0].notes[] | select(.code == "unanswered").text' | grep -o 'cure: .*'
+        within 5 ways_are "- - 10.77.0.2"
+        sysctl -qw net.ipv4.conf.all.rp_filter=2
+        within 10 ways_are "host container 10.77.0.2"
+        within 5 eval '! roamward status | grep "has no effect" >/dev/null'
+        stop_agent
+        """, limit: 120)
+    #expect(
+      seen.lines == ["`answer-by-arrival` has no effect", "cure: sysctl net.ipv4.conf.all.rp_filter=2", "0"], "\(seen)")
+  }
+
   @Test(
     "a relay on this machine is told by check, plan and status as what it is; packets that go round are noted, and excluded they do not")
   func relay() throws {
