@@ -31,6 +31,19 @@ struct PortOwner: Equatable {
     let taken = SocketTable.sockets(at: port).filter { $0.takes(wanted) && !Self.has(UInt64($0.inode), Int32(getpid())) }
     // The one at the address itself gets its messages.
     guard let socket = taken.first(where: { $0.address == wanted }) ?? taken.first else { return nil }
+    self.init(of: socket)
+  }
+
+  /// The program that has a UDP port at any address; `nil`: it is free. Sockets of this process and those with a mark of ours do not count.
+  init?(ofDatagramsAt port: UInt16, isOwn: (UInt32) -> Bool) {
+    let taken = SocketTable.sockets(at: port, isDatagram: true).filter { socket in
+      !(socket.mark.map(isOwn) ?? false) && !Self.has(UInt64(socket.inode), Int32(getpid()))
+    }
+    guard let socket = taken.first else { return nil }
+    self.init(of: socket)
+  }
+
+  private init(of socket: ListeningSocket) {
     address = socket.address
     // Processes without a group of their own are in the root.
     let group = socket.controlGroup.flatMap { controlGroup(numbered: $0) }.flatMap { $0 == "/" ? nil : $0 }
@@ -64,6 +77,12 @@ struct PortOwner: Equatable {
     let wanted = "socket:[\(inode)]"
     return Folder.names(in: "/proc/\(process)/fd").contains { FileNature.linkTarget(of: "/proc/\(process)/fd/\($0)") == wanted }
   }
+}
+
+/// The program that has a UDP port of this network namespace, at any address, as words; `nil`: the port is free, or a socket with a mark
+/// that `isOwn` knows has it.
+package func ownerOfDatagrams(at port: UInt16, isOwn: (UInt32) -> Bool) -> String? {
+  PortOwner(ofDatagramsAt: port, isOwn: isOwn)?.description
 }
 
 extension PortOwner: CustomStringConvertible {

@@ -8,8 +8,8 @@ enum SocketTable {
   /// `NETLINK_SOCK_DIAG` of linux/netlink.h.
   private static let family: Int32 = 4
 
-  /// The sockets of UDP and TCP, of both families; empty if the kernel does not answer.
-  static func sockets(at port: UInt16) -> [ListeningSocket] {
+  /// The sockets of both families, of UDP and, unless `isDatagram`, TCP; empty if the kernel does not answer.
+  static func sockets(at port: UInt16, isDatagram: Bool = false) -> [ListeningSocket] {
     let number = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), family)
     guard number >= 0 else { return [] }
     let socket = FileDescriptor(owning: number)
@@ -17,7 +17,7 @@ enum SocketTable {
     setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var found: [ListeningSocket] = []
     var sequence: UInt32 = 0
-    for isStream in [false, true] {
+    for isStream in isDatagram ? [false] : [false, true] {
       for family in IPAddress.Family.allCases {
         sequence += 1
         var request = NetlinkWriter()

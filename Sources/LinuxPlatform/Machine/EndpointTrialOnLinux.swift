@@ -1,5 +1,7 @@
 internal import AgentCore
 internal import Glibc
+internal import HostDNS
+internal import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
 
@@ -37,13 +39,7 @@ extension SendObstacle {
 extension PortHolder {
   /// The program that has a UDP port of this network namespace; `nil`: it is free, or one of our own engines has it.
   init?(of port: UInt16) {
-    let sockets = UDPSocket.all(at: port)
-    if sockets.isEmpty { return nil }
-    guard let process = sockets.lazy.compactMap(\.process).first else {
-      self.init(port: port, holder: "the kernel or a program of another container")
-      return
-    }
-    if process.number == getpid() || process.name.hasPrefix("roamward-wiregu") { return nil }
-    self.init(port: port, holder: "\(process.name) (process \(process.number))")
+    guard let owner = ownerOfDatagrams(at: port, isOwn: { $0 & Ownership.markMask == Ownership.mark }) else { return nil }
+    self.init(port: port, holder: owner)
   }
 }

@@ -13,7 +13,7 @@ extension ReasonCode {
       "look at `ip route get` with the endpoint's address; use a network that has a route to it, or remove that route"
     case .sendRefused: "permit UDP to the endpoint in this machine's firewall: `nft list ruleset`, `iptables -S OUTPUT`"
     case .portClosed: "check the endpoint's port, whether the gateway runs, and its firewall"
-    case .portTaken: "end the program that has the port, or write another ListenPort"
+    case .portTaken: "end the program that has the port (`ss -ulpn` shows it), or write another ListenPort"
     case .clockBehind: "set the clock: `timedatectl`, or `date`; if it was ahead before, the peer's device has to be made anew"
     case .engineMissing: "install roamward-wireguard, or a kernel with WireGuard"
     case .engineFailed: "read the engine's reason in the log: `journalctl -u roamwardd`; it is tried again"

@@ -11,6 +11,8 @@ package struct ListeningSocket: Equatable, Sendable {
   package var controlGroup: UInt64?
   /// Whether an IPv6 socket receives no IPv4.
   package var isIPv6Only: Bool
+  /// The firewall mark of what it sends; `nil`: the kernel tells it to CAP_NET_ADMIN alone.
+  package var mark: UInt32?
 
   package init(address: IPAddress, port: UInt16, inode: UInt32, controlGroup: UInt64? = nil, isIPv6Only: Bool = false) {
     self.address = address
@@ -35,6 +37,8 @@ extension ListeningSocket {
     self.init(address: owner.address, port: owner.port, inode: inode, controlGroup: owner.controlGroup)
     // INET_DIAG_SKV6ONLY.
     isIPv6Only = NetlinkAttributes(message.payload, after: SocketDiagnosis.headerSize).first(11)?.payload.first == 1
+    // INET_DIAG_MARK.
+    mark = NetlinkAttributes(message.payload, after: SocketDiagnosis.headerSize).first(15)?.payload.host32()
   }
 }
 
