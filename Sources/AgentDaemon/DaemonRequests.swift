@@ -135,7 +135,7 @@ extension Daemon {
       case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):
         noteRelease(release, caller)
-        try agent.release(release)
+        return .done(JSON(encoding: try agent.release(release)))
       case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
       case .reload: reloadPolicies()
       case .apply(let request):

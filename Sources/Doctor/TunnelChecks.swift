@@ -31,11 +31,14 @@ package struct GuardCondition: Equatable, Sendable {
   package var hasLink: Bool
   /// Seconds since its start.
   package var age: Int64
+  /// Whether `roamward guard` was killed, and the guard stays closed.
+  package var isHeld: Bool
 
-  package init(name: String, hasLink: Bool, age: Int64) {
+  package init(name: String, hasLink: Bool, age: Int64, isHeld: Bool = false) {
     self.name = name
     self.hasLink = hasLink
     self.age = age
+    self.isHeld = isHeld
   }
 }
 
@@ -72,6 +75,11 @@ extension HostCheck {
     },
     HostCheck("guards", "the programs of guards have their links") { host, _ in
       host.guards.filter { !$0.hasLink }.map { program in
+        if program.isHeld {
+          return HostFinding(
+            "guards", .problem, "\(program.name) was killed: all traffic is blocked, because nobody has ended the guard",
+            cure: "run `roamward release`, or begin a new guard first")
+        }
         let time = text(for: .seconds(program.age))
         return HostFinding(
           "guards", program.age > Self.patience ? .problem : .hint,

@@ -53,7 +53,8 @@ struct Doctor: ParsableCommand {
       host.withheld = (report.resolver?.withheld ?? []).map { WithheldCondition(text: $0.text, cure: $0.cure) }
       host.guards = report.guards.map { found in
         GuardCondition(
-          name: "\(ProgramGuard(found))", hasLink: !found.links.isEmpty, age: (report.time - found.since).components.seconds)
+          name: "\(ProgramGuard(found))", hasLink: !found.links.isEmpty, age: (report.time - found.since).components.seconds,
+          isHeld: found.heldSince != nil)
       }
     } catch {
       if case .noAgent = error { host.agent = .absent(reason: "\(error)") } else { host.agent = .silent(reason: "\(error)") }

@@ -12,7 +12,8 @@ struct Guard: ParsableCommand {
     discussion: """
       The program alone reaches its endpoint outside. All other traffic goes through its link, or through a tunnel that is up, or is \
       blocked: from before the program's start until it has ended well, with all that it has started. The local network is blocked too. If \
-      the program is ended by a signal of another process or fails, all traffic stays blocked until you end `roamward guard` (Ctrl-C).
+      the program is ended by a signal of another process or fails, all traffic stays blocked until you end `roamward guard` (Ctrl-C). If \
+      `roamward guard` itself is killed, all traffic stays blocked until `roamward release`, or the next boot.
 
       --endpoint takes an address or a name, with or without a port: 203.0.113.10:1194, [2001:db8::1]:1194, vpn.example.com. It may be \
       repeated. Without it, the program's own packets pass to every address. With it, look up no names in the program: write addresses.
@@ -45,9 +46,11 @@ struct Guard: ParsableCommand {
     }
     let reach = reply.endpoints.isEmpty ? "every address" : reply.endpoints.joined(separator: ", ")
     writeError("roamward: \(escaped(name)) alone reaches \(reach) outside; all other traffic goes through its link, or is blocked\n")
+    let presence = reply.presence.map(OwnPresence.init)
+    defer { presence?.end() }
     var child: GuardedProgram
     do throws(SystemError) {
-      child = try GuardedProgram(path, program)
+      child = try GuardedProgram(path, program) { presence?.begin() }
     } catch {
       writeError("roamward: cannot \(error)\n")
       throw ExitCode(error.code == ENOENT ? 127 : 126)

@@ -19,14 +19,16 @@ struct GuardedProgram {
   /// When a person last wanted it to end.
   private var endedAt: Moment?
 
-  /// Starts it. It has this process's terminal, descriptors and environment.
-  init(_ path: String, _ arguments: [String]) throws(SystemError) {
+  /// Starts it. It has this process's terminal, descriptors and environment. `begin` is called before: from then on, no signal of a person
+  /// ends this process without a word.
+  init(_ path: String, _ arguments: [String], begin: () -> Void) throws(SystemError) {
     var signals = sigset_t()
     sigemptyset(&signals)
     for signal in Self.ends + Self.others + [SIGCHLD] { sigaddset(&signals, signal) }
     self.signals = signals
     var before = sigset_t()
     sigprocmask(SIG_BLOCK, &signals, &before)
+    begin()
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

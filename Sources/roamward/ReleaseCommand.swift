@@ -21,6 +21,8 @@ struct Release: ParsableCommand {
       --sign-in does the same for the page that a tunnel's provider shows (`roamward status`): only the web server of that page and those \
       of --host and of the policy (`sign-in: { hosts: … }`) are open, and only until the person has signed in.
 
+      Without --portal and --sign-in, it also ends the guards of programs whose `roamward guard` was killed, for good.
+
       The journal records the caller. If no agent is running, the firewall table is removed, as `roamwardd --release` does.
       """)
 
@@ -51,6 +53,10 @@ struct Release: ParsableCommand {
     let reply = try agent.ask(.release(request))
     let what = signIn.map { "the page of \($0)" } ?? (portal ? "the web and DNS" : nil)
     let whose = what.map { " for \($0)" + (programs.map { " of the programs in \($0)" } ?? "") } ?? ""
+    if let ended = try? reply.decoded(as: ReleaseReply.self) {
+      for program in ended.endedGuards { write("\(program) has ended\n") }
+      if !ended.isSuspended { return }
+    }
     write("kill switch suspended\(whose); `roamward resume` re-enables it\n")
     for reason in reply["left-out"]?.array ?? [] { writeError("roamward: left out of the policy's hosts: \(reason.string ?? "")\n") }
   }
@@ -64,7 +70,9 @@ struct Release: ParsableCommand {
       writeError("roamward: \(error)\n")
       throw ExitStatus.refused
     }
-    write("kill switch suspended: no agent is running, its table is removed; with `kill-switch: always` the next start blocks again\n")
+    write(
+      "kill switch suspended: no agent is running, its table is removed; with `kill-switch: always`, or a guard that was killed, the next "
+        + "start blocks again\n")
   }
 
   /// The control group of a process; refuses the root group and that of this session.

@@ -12,9 +12,10 @@ private final class Groups {
   var log: [String] = []
   var found: [ProgramGuard] = []
   var failure: String?
-  var ended: [Int32: () -> Void] = [:]
+  /// What waits for the end of `roamward guard`.
+  var ended: [Int32: (GuardEnd) -> Void] = [:]
   /// What waits for the end of the processes in a group.
-  var emptied: [() -> Void] = []
+  var emptied: [(Bool) -> Void] = []
 
   var platform: GuardPlatform {
     GuardPlatform(
@@ -27,13 +28,14 @@ private final class Groups {
       end: { [self] program, done in
         log.append("end \(program.process)")
         emptied.append(done)
-      }, usage: { _ in nil })
+      }, hold: { [self] in log.append("hold \($0.process)") }, forget: { [self] in log.append("forget \($0.process)") },
+      presence: { "/state/presence-\($0.process)" }, usage: { _ in nil })
   }
 
   func empty() {
     let done = emptied
     emptied = []
-    for one in done { one() }
+    for one in done { one(true) }
   }
 }
 
@@ -72,16 +74,17 @@ private final class Groups {
     let life = life(groups)
     life.start()
     life.machine.whenApplied = { groups.log.append("\($0)".hasPrefix("nft table") ? "table" : "\($0)") }
-    #expect(try begin(life)?.get() == GuardReply(endpoints: ["203.0.113.10:1194"]))
+    #expect(try begin(life)?.get() == GuardReply(endpoints: ["203.0.113.10:1194"], presence: "/state/presence-4711"))
     #expect(groups.log == ["claim 4711", "group 4711", "table", "admit 4711"])
     #expect(
       life.status.firewall == FirewallStatus(situation: .guarded, guards: ["openvpn (guard 4711)"], blocking: ["openvpn (guard 4711)"]))
     #expect(life.status.guards.map(\.endpoints) == [["203.0.113.10:1194"]])
-    groups.ended[4711]?()
+    groups.ended[4711]?(.wanted)
     life.machine.run(for: .seconds(1))
     #expect(groups.log.last == "end 4711" && table(life) != nil)
     groups.empty()
     life.machine.run(for: .seconds(1))
+    #expect(groups.log.contains("forget 4711") && !groups.log.contains("hold 4711"))
     #expect(table(life) == nil && life.status.guards.isEmpty && life.status.firewall == FirewallStatus())
   }
 
@@ -158,10 +161,57 @@ private final class Groups {
     after.start()
     #expect(after.status.guards.map(\.process) == [4711] && table(after)?.guarded.count == 1)
     #expect(!after.machine.log.applied.contains(.removeFirewall))
-    groups.ended[4711]?()
+    groups.ended[4711]?(.wanted)
     groups.empty()
     after.machine.run(for: .seconds(1))
     #expect(table(after) == nil && after.machine.log.applied.contains(.removeFirewall))
+  }
+
+  @Test("an end that nobody has wanted keeps it closed, also with the next agent, until a release; a new guard may begin beside it")
+  func killed() throws {
+    let groups = Groups()
+    let life = life(groups)
+    life.start()
+    _ = try begin(life)?.get()
+    groups.ended[4711]?(.unsaid)
+    groups.empty()
+    life.machine.run(for: .seconds(60))
+    #expect(groups.log.suffix(2) == ["hold 4711", "end 4711"])
+    // The programs of its group are gone: nothing may leave outside.
+    #expect(table(life)?.guards.map(\.tunnel) == ["openvpn (guard 4711)"] && table(life)?.guarded == [])
+    let held = try #require(life.status.guards.first.map { ProgramGuard($0) })
+    #expect(held.heldSince != nil && life.status.firewall.blocking == ["openvpn (guard 4711)"])
+
+    groups.found = [held]
+    let after = self.life(groups)
+    after.machine.state = life.machine.state
+    after.start()
+    after.machine.run(for: .seconds(60))
+    #expect(!after.machine.log.applied.contains(.removeFirewall) && after.status.firewall.blocking == ["openvpn (guard 4711)"])
+    // Its successor runs protected; a suspension ends the held one alone.
+    _ = try begin(after, process: 4712)?.get()
+    #expect(table(after)?.guards.count == 2 && table(after)?.guarded.count == 1)
+    #expect(try after.agent.release(ReleaseRequest(until: .resume)) == ReleaseReply(endedGuards: ["openvpn (guard 4711)"]))
+    #expect(groups.log.last == "forget 4711" && after.status.guards.map(\.process) == [4712])
+    try after.agent.resume(nil)
+    #expect(table(after)?.guards.count == 1)
+  }
+
+  @Test("a portal window leaves a held guard; a release ends it, and suspends nothing if there is nothing else")
+  func releasesHeld() throws {
+    let groups = Groups()
+    let life = life(groups)
+    life.start()
+    _ = try begin(life)?.get()
+    groups.ended[4711]?(.unsaid)
+    groups.empty()
+    life.machine.run(for: .seconds(1))
+    #expect(try life.agent.release(ReleaseRequest(isPortal: true)) == ReleaseReply())
+    #expect(life.status.guards.count == 1)
+    try life.agent.resume(nil)
+    #expect(try life.agent.release(ReleaseRequest()) == ReleaseReply(endedGuards: ["openvpn (guard 4711)"], isSuspended: false))
+    #expect(table(life) == nil && life.status.guards.isEmpty && life.status.firewall == FirewallStatus())
+    #expect(throws: RequestError.self) { try life.agent.release(ReleaseRequest()) }
   }
 
   @Test("a stop ends the program first; a restart leaves it, with its table", arguments: [false, true])

@@ -154,6 +154,9 @@ struct DoctorTests {
       $0.captureNames()
     },
     Ill(check: "guards", severity: .hint, cure: "--link") { $0.guards = [GuardCondition(name: "a (guard 1)", hasLink: false, age: 3)] },
+    Ill(check: "guards", severity: .problem, cure: "roamward release") {
+      $0.guards = [GuardCondition(name: "a (guard 1)", hasLink: false, age: 3, isHeld: true)]
+    },
     Ill(check: "guards", severity: .problem, cure: "a (guard 1) has no link for 40 s") {
       $0.guards = [
         GuardCondition(name: "a (guard 1)", hasLink: false, age: 40), GuardCondition(name: "b (guard 2)", hasLink: true, age: 40),

@@ -5,7 +5,7 @@ import Testing
   "A guard of OpenVPN", .needsLab, .enabled(if: access("/usr/sbin/openvpn", X_OK) == 0, "openvpn is not installed (scripts/setup --vm)"),
   .marksSockets)
 struct GuardedOpenVPNTests {
-  @Test("lets nothing of another program leave: before its link, with it, while agent and program are killed; then it opens")
+  @Test("lets nothing of another program leave: before its link, with it, while agent and program are killed, then until a release")
   func life() throws {
     let scene = try Scene([:], words: ["leaks.bash", "guard.bash"])
     try scene.run(openVPN)
@@ -42,6 +42,9 @@ struct GuardedOpenVPNTests {
       disown $program; kill -KILL $program; sleep 0.5
       seen_outside "program killed"
       kill -CONT $(agent_pid)
+      within 5 eval '[[ $(status_of held-since) != null ]]'; forget
+      seen_outside "held"
+      roamward release | sed 's/[0-9][0-9]*)/N)/'
       within 5 is_open; within 20 eval '(( $(outside) > 100 ))'; say "open"
       within 5 nothing_left; say "nothing left"
       stop_strays
@@ -52,7 +55,8 @@ struct GuardedOpenVPNTests {
         "[seen]", "guard: sh (process N) for T", "  link:    none yet; all other traffic is blocked",
         "  outside: its own packets, to 203.0.113.10:1194", "  uses: U", "[without a link: 0 of many outside]", "[[\"tun0\"] dev tun 1]",
         "[connected: 0 of many outside]", "[0% packet loss]", "[marked]", "[agent killed: 0 of many outside]", "[reached without an agent]",
-        "[resumed 1]", "[agent started: 0 of many outside]", "[program killed: 0 of many outside]", "[open]", "[nothing left]", "0",
+        "[resumed 1]", "[agent started: 0 of many outside]", "[program killed: 0 of many outside]",
+        "[held: 0 of many outside]", "sh (guard N) has ended", "[open]", "[nothing left]", "0",
       ])
   }
 }
@@ -118,6 +122,62 @@ struct GuardTests {
       default: ("has failed with code 3; the kill switch stays closed", 3)
       }
     #expect(seen.lines == [words, "1", "[1 closed]", "[\(code)]", "[nothing left]", "0"], "\(seen)")
+  }
+
+  @Test(
+    "stays closed when `roamward guard` itself is killed, alone, with its program or with the agent, until a release",
+    arguments: ["guard", "both", "agent", "agent-first"])
+  func killed(what: String) throws {
+    let seen = try scene().run(
+      """
+      go cafe
+      watch_guard
+      start_agent
+      start_strays
+      guard -- sh -c 'echo $$ >pid; exec sleep 600'
+      within 5 test -s pid; within 5 eval '[[ $(guards) == 1 ]]'; disown $program; forget
+      case \(what) in
+        guard) kill -KILL $program ;;
+        both) kill -KILL $program "$(<pid)" ;;
+        agent) kill -KILL $program "$(<pid)" $(agent_pid); within 5 test -s agent.exit; start_agent ;;
+        agent-first) kill_agent; kill -KILL $program; start_agent ;;
+      esac
+      within 5 eval '[[ $(status_of held-since) != null ]]'
+      within 5 eval 'not runs "$(<pid)"'
+      seen_outside "killed"
+      roamward status | grep -A 1 '^guard:' | sed 's/(process [0-9]*)/(process N)/; s/killed .* ago/killed T ago/'
+      "$bin/roamward" plan --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" 2>&1 | grep -c 'was killed, and blocks all traffic'
+      # Another agent, and another network.
+      kill_agent; start_agent; go home; within 5 eval '[[ $(guards) == 1 ]]'
+      is_closed && say "still closed"
+      go cafe; forget; seen_outside "back"
+      roamward release | sed 's/[0-9][0-9]*)/N)/'
+      within 5 nothing_left; within 20 eval '(( $(outside) > 100 ))'; say "open, nothing left"
+      stop_strays
+      stop_agent
+      """)
+    #expect(
+      seen.lines.filter { !$0.contains("Killed") } == [
+        "[killed: 0 of many outside]", "guard: sh (process N) was killed T ago",
+        "  all traffic is blocked; `roamward release` ends the guard",
+        "1", "[still closed]", "[back: 0 of many outside]", "sh (guard N) has ended", "[open, nothing left]", "0",
+      ], "\(seen)")
+  }
+
+  @Test("opens at the next start if a person ended it while no agent ran") func endsWithoutAgent() throws {
+    let seen = try scene().run(
+      """
+      go cafe
+      start_agent
+      guard -- sh -c 'echo $$ >pid; exec sleep 600'
+      within 5 test -s pid; within 5 eval '[[ $(guards) == 1 ]]'
+      kill_agent; is_closed && say "closed"
+      kill -TERM $program; wait $program && true; say "$?"
+      start_agent
+      within 5 nothing_left; say "nothing left"
+      stop_agent
+      """)
+    #expect(seen.lines.filter { !$0.contains("Killed") } == ["[closed]", "[143]", "[nothing left]", "0"], "\(seen)")
   }
 
   @Test("lets its program reach its endpoints alone, of both families, and no other program reach these")
@@ -240,6 +300,7 @@ struct GuardTests {
         "roamward: no tunnels are defined in POLICIES", "nothing to do: the system is in the desired state",
         "note: sh (guard N) blocks all traffic outside of its link, but for its own to every address", "[no drift]",
         "the programs of a guard (3)", "records a guard, so that it goes on after a crash of the agent",
+        "says that a guard has not ended as a person wanted: without its process, it stays closed",
         "[closed until then: packets 0]", "[nothing left]", "[ended]", "[after cleanup: 0 of many outside]", "0", "[open]", "0",
       ])
   }
@@ -343,6 +404,7 @@ struct GuardTests {
       within 5 eval '[[ $(status_of links | jq -c .) == "[\\"tun5\\"]" ]]' || cat guard.log; say "linked"
       forget; seen_outside "up"
       kill -KILL $program; disown $program
+      within 5 eval '[[ $(status_of held-since) != null ]]'; roamward release >/dev/null
       within 5 nothing_left; say "nothing left"
       # What has ended may still wait for its parent.
       within 2 not pgrep -x sleep && say "all ended"

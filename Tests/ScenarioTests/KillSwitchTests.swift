@@ -108,7 +108,8 @@ struct KillSwitchTests {
         "blocked: the kill switch blocks traffic, because corp is not up; no agent is running",
         "         `sudo roamward release` suspends the kill switch", "[8]", "1", "[json 8]", blocked, "[json 8]", blocked, "[portal 8]",
         "[held]",
-        "kill switch suspended: no agent is running, its table is removed; with `kill-switch: always` the next start blocks again",
+        "kill switch suspended: no agent is running, its table is removed; with `kill-switch: always`, or a guard that was killed, the next "
+          + "start blocks again",
         "[open]", "[8]", "[8]",
         seen.lines.first { $0.contains("an agent is running") } ?? "", "[1]", "[still held]",
       ])

@@ -63,5 +63,6 @@ guard() {
 
 # Nothing of guards is left.
 nothing_left() {
-  is_open && [[ ! -e $scene/state/provider-groups ]] && not compgen -G "$scene/state/guard-*" >/dev/null
+  is_open && [[ ! -e $scene/state/provider-groups ]] && not compgen -G "$scene/state/guard-*" >/dev/null &&
+    not compgen -G "$scene/state/presence-*" >/dev/null
 }

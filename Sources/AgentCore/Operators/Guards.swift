@@ -78,12 +78,12 @@ extension Agent {
         throw RequestError(code: .failed, message: "the program cannot enter its control group: \(error)")
       }
     } catch {
-      platform.guards.end(new) { [weak self] in self?.removeGuard(new) }
+      endGuard(new)
       throw error
     }
     watchGuard(new)
     let links = state.killSwitch.machine.guards(in: state.seen.state).first { $0.guarded == new }?.links ?? []
-    return GuardReply(endpoints: endpoints.map(\.description), links: links)
+    return GuardReply(endpoints: endpoints.map(\.description), links: links, presence: platform.guards.presence(new))
   }
 
   /// The desired state with one more guard.
@@ -116,11 +116,16 @@ extension Agent {
   func resumeGuards() {
     let found = platform.guards.found()
     reconciler.change { $0.killSwitch.machine.programs = found }
-    for program in found { watchGuard(program) }
+    for program in found where program.heldSince == nil { watchGuard(program) }
   }
 
   private func watchGuard(_ program: ProgramGuard) {
-    platform.guards.watch(program) { [weak self] in self?.endGuard(program) }
+    platform.guards.watch(program) { [weak self] end in
+      switch end {
+      case .wanted: self?.endGuard(program)
+      case .unsaid: self?.holdGuard(program)
+      }
+    }
   }
 
   /// Ends every guard, with its program.
@@ -128,13 +133,31 @@ extension Agent {
 
   /// Ends what is left of a program. Its kill switch stays until nothing is.
   private func endGuard(_ program: ProgramGuard) {
-    platform.guards.end(program) { [weak self] in self?.removeGuard(program) }
+    platform.guards.end(program) { [weak self] isGone in
+      guard let self else { return }
+      if isGone { platform.guards.forget(program) }
+      reconciler.change { $0.killSwitch.machine.programs.removeAll { $0.group == program.group } }
+      keepGroup()
+      reconciler.lookAgain()
+    }
   }
 
-  private func removeGuard(_ program: ProgramGuard) {
-    reconciler.change { $0.killSwitch.machine.programs.removeAll { $0 == program } }
-    keepGroup()
+  /// Ends what is left of a program, and keeps its kill switch closed: nobody has said that it may open.
+  private func holdGuard(_ program: ProgramGuard) {
+    var held = program
+    held.heldSince = platform.clock.wallClock()
+    platform.guards.hold(held)
+    reconciler.change { $0.killSwitch.machine.programs = $0.killSwitch.machine.programs.map { $0.group == held.group ? held : $0 } }
     reconciler.lookAgain()
+    platform.guards.end(held) { [weak self] _ in self?.keepGroup() }
+  }
+
+  /// Ends the guards that stay closed. Returns their programs, for people.
+  func openHeldGuards() -> [String] {
+    let held = state.killSwitch.machine.programs.filter { $0.heldSince != nil }
+    for program in held { platform.guards.forget(program) }
+    reconciler.change { $0.killSwitch.machine.programs.removeAll { $0.heldSince != nil } }
+    return held.map { "\($0)" }
   }
 }
 

@@ -111,10 +111,12 @@ extension Agent {
   /// Files that the policies refer to.
   package var policyDependencies: [String] { state.policies.loaded.dependencies }
 
-  /// Suspends the kill switch for a limited time, fully or for a portal.
-  package func release(_ request: ReleaseRequest) throws(RequestError) { try release(request, signIn: nil) }
+  /// Suspends the kill switch for a limited time, fully or for a portal. A full suspension ends the guards of killed programs for good.
+  @discardableResult package func release(_ request: ReleaseRequest) throws(RequestError) -> ReleaseReply {
+    try release(request, signIn: nil)
+  }
 
-  func release(_ request: ReleaseRequest, signIn: FirewallRelease.SignIn?) throws(RequestError) {
+  @discardableResult func release(_ request: ReleaseRequest, signIn: FirewallRelease.SignIn?) throws(RequestError) -> ReleaseReply {
     var programs: ControlGroup?
     if let name = request.programs {
       guard let group = platform.machine.controlGroup(name) else {
@@ -124,6 +126,11 @@ extension Agent {
     }
     if state.hasNothingToRelease {
       throw RequestError(code: .failed, message: "there is no kill switch to suspend: no policy has one, and no guard runs")
+    }
+    let ended = request.isPortal ? [] : openHeldGuards()
+    if !ended.isEmpty, !state.hasKillSwitch {
+      reconciler.pass()
+      return ReleaseReply(endedGuards: ended, isSuspended: false)
     }
     let now = platform.clock.wallClock()
     var lifetime: ManualOverride.Lifetime =
@@ -137,6 +144,7 @@ extension Agent {
       since: now, lifetime: lifetime, isPortal: request.isPortal, programs: programs, signIn: signIn, reason: request.reason)
     reconciler.change { $0.killSwitch.machine.open(release) }
     reconciler.pass()
+    return ReleaseReply(endedGuards: ended)
   }
 
   func noSuchTunnel(_ name: String) -> RequestError {
@@ -152,7 +160,9 @@ extension Agent {
 extension AgentState {
   /// Whether nothing blocks traffic, and no policy or guard ever would.
   fileprivate var hasNothingToRelease: Bool {
-    policies.isLoaded && killSwitch.machine.programs.isEmpty && set.tunnels.allSatisfy { $0.guarding == .off }
-      && seen.state?.firewall == .absent
+    policies.isLoaded && !hasKillSwitch && seen.state?.firewall == .absent
   }
+
+  /// Whether a policy has a kill switch, or there is a guard.
+  fileprivate var hasKillSwitch: Bool { !killSwitch.machine.programs.isEmpty || !set.tunnels.allSatisfy { $0.guarding == .off } }
 }

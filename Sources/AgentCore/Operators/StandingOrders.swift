@@ -68,7 +68,11 @@ package struct StandingOrders: Equatable, Sendable {
           release.isPortal ? .portalOpened : .killSwitchSuspended, "kill switch suspended by hand\(purpose); `roamward resume` ends it"))
     }
     remarks += killSwitch.programs.map { program in
-      Remark(.trafficBlocked, "\(program) blocks all traffic outside of its link, but for its own to \(program.reach)")
+      let words =
+        program.heldSince == nil
+        ? "blocks all traffic outside of its link, but for its own to \(program.reach)"
+        : "was killed, and blocks all traffic; `roamward release` ends it"
+      return Remark(.trafficBlocked, "\(program) \(words)")
     }
     return remarks
   }

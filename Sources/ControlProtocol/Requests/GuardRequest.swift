@@ -36,9 +36,13 @@ package struct GuardReply: Equatable, Sendable, Codable {
   package var endpoints: [String]
   /// The links that are the program's already.
   package var links: [String]
+  /// The file that the caller creates before the program starts, and removes before an end that is wanted. If it is still there when the
+  /// caller has ended, the kill switch stays closed. `nil`: there can be none.
+  package var presence: String?
 
-  package init(endpoints: [String], links: [String] = []) {
+  package init(endpoints: [String], links: [String] = [], presence: String? = nil) {
     self.endpoints = endpoints
     self.links = links
+    self.presence = presence
   }
 }

@@ -15,11 +15,13 @@ extension StatusReport {
     /// The highest index of a link at its start.
     package var lastLinkBefore: Int64
     package var group: Group
+    /// When `roamward guard` was killed, since when it stays closed; `nil`: it runs.
+    package var heldSince: Timestamp?
     package var usage: Usage?
 
     package init(
       process: Int, program: String, since: Timestamp, endpoints: [String], link: String?, links: [String], lastLinkBefore: Int64,
-      group: Group, usage: Usage? = nil
+      group: Group, heldSince: Timestamp? = nil, usage: Usage? = nil
     ) {
       self.process = process
       self.program = program
@@ -29,6 +31,7 @@ extension StatusReport {
       self.links = links
       self.lastLinkBefore = lastLinkBefore
       self.group = group
+      self.heldSince = heldSince
       self.usage = usage
     }
 
@@ -36,7 +39,9 @@ extension StatusReport {
       case process = "pid"
       case program, since, endpoints, link, links
       case lastLinkBefore = "last-link-before"
-      case group, usage
+      case group
+      case heldSince = "held-since"
+      case usage
 
       var about: String {
         switch self {
@@ -48,6 +53,7 @@ extension StatusReport {
         case .links: "Its links; empty: there is none yet, and all traffic is blocked."
         case .lastLinkBefore: "The highest index of a link at its start: without a name, its links have a higher one."
         case .group: "Its control group."
+        case .heldSince: "Time since which it stays closed, because `roamward guard` was killed; null: it runs."
         case .usage: "What its processes use; null: not known."
         }
       }

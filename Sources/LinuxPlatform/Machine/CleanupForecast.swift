@@ -43,6 +43,7 @@ extension LinuxMachine {
     lines += notes.notes.keys.sorted().filter { name in ["link-", "command-", GuardNote.prefix].contains(where: name.hasPrefix) }.map {
       "rm \(stateDirectory)/\($0)"
     }
+    lines += Folder.names(in: stateDirectory, withPrefix: GuardPresence.prefix).sorted().map { "rm \(stateDirectory)/\($0)" }
     let isHeldBack = observed.firewall.isGuarding
     if !isHeldBack { lines += BlockedTrafficRecord().files.map { "rm \($0.path)" } }
     lines += ControlSocket.paths(of: socket).filter { FileDescriptor.isDeadSocket($0) }.map { "rm \($0)" }

@@ -99,6 +99,8 @@ extension LinuxMachine {
         purpose = "records that the command's `up` was started, so `down` must run"
       } else if name.hasPrefix(GuardNote.prefix) {
         purpose = "records a guard, so that it goes on after a crash of the agent"
+      } else if name.hasPrefix(GuardPresence.prefix) {
+        purpose = "says that a guard has not ended as a person wanted: without its process, it stays closed"
       } else if name.hasPrefix("resolvconf-") {
         purpose = "a record that resolvconf must still remove from resolv.conf"
       } else if name.hasPrefix("resolv.conf.") {

@@ -31,7 +31,7 @@ extension Platform {
       clock: .linux(loop), machine: .linux(machine, unfinishedLinks: log.unfinishedLinks), network: .linux(machine, loop),
       commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine, kept: state.path + "/kept"),
       services: .linux(loop, machine.providerGroups),
-      guards: .linux(loop, machine.providerGroups, log),
+      guards: .linux(loop, machine.providerGroups, log, GuardPresence(in: state.path)),
       policies: PolicyPlatform(
         load: { lastGood.load(trial.layersInForce, files: trial.files, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
@@ -221,7 +221,9 @@ extension UnitSlice {
 }
 
 extension GuardPlatform {
-  fileprivate static func linux(_ loop: EventLoop, _ groups: ProviderGroups, _ log: RecoveryLog) -> GuardPlatform {
+  fileprivate static func linux(
+    _ loop: EventLoop, _ groups: ProviderGroups, _ log: RecoveryLog, _ presence: GuardPresence
+  ) -> GuardPlatform {
     let provider = GuardProvider(on: loop, groups: groups)
     return GuardPlatform(
       namespace: ownNetworkNamespace ?? 0,
@@ -229,11 +231,12 @@ extension GuardPlatform {
         _ = groups.find()
         let noted = log.guards()
         for process in groups.guards where !noted.contains(where: { $0.process == process }) { groups.endGuard(process) }
-        return noted.filter { program in
-          if groups.holds(program) { return true }
-          groups.endGuard(program.process)
-          log.forgetGuard(program.process)
-          return false
+        presence.removeAll(except: noted)
+        return noted.compactMap { program in
+          let standing = presence.standing(program, in: groups)
+          if standing?.heldSince != nil || standing == nil { groups.endGuard(program.process) }
+          if standing == nil { log.forgetGuard(program.process) }
+          return standing
         }
       },
       claim: { process throws(PlatformError) in
@@ -248,16 +251,18 @@ extension GuardPlatform {
         }
       },
       admit: { program throws(PlatformError) in
+        presence.remove(program.process)
         log.noteGuard(program)
         do throws(SystemError) { try provider.admit(program.process) } catch { throw PlatformError("\(error)") }
       },
-      watch: { provider.watch($0.process, $1) },
-      end: { program, done in
-        provider.end(program.process) { isGone in
-          if isGone { log.forgetGuard(program.process) }
-          done()
-        }
+      watch: { program, ended in
+        provider.watch(program.process) { ended(presence.isThere(program.process) ? .unsaid : .wanted) }
       },
+      end: { provider.end($0.process, then: $1) }, hold: log.noteGuard,
+      forget: {
+        log.forgetGuard($0.process)
+        presence.remove($0.process)
+      }, presence: { presence.path(of: $0.process) },
       usage: { program in
         guard let group = groups.existingGuard(of: program.process), group.isPopulated, let usage = group.usage else { return nil }
         return ProgramUsage(processes: group.processes.count, memory: usage.memory, processorTime: usage.processorTime)

@@ -17,6 +17,7 @@ struct GuardNote: Codable {
   private var lastLinkBefore: Int64
   private var group: Int64
   private var level: Int
+  private var heldSince: NotedTime?
 
   private enum CodingKeys: String, CodingKey {
     case boot
@@ -24,6 +25,7 @@ struct GuardNote: Codable {
     case program, since, endpoints, link
     case lastLinkBefore = "last-link-before"
     case group, level
+    case heldSince = "held-since"
   }
 
   init(_ guarded: ProgramGuard, boot: String) {
@@ -36,6 +38,7 @@ struct GuardNote: Codable {
     lastLinkBefore = Int64(guarded.lastLinkBefore)
     group = Int64(bitPattern: guarded.group.number)
     level = guarded.group.level
+    heldSince = guarded.heldSince.map { NotedTime($0) }
   }
 
   /// `nil`: an endpoint cannot be read. The guard is then none that this version knows how to keep.
@@ -44,7 +47,8 @@ struct GuardNote: Codable {
     guard addresses.count == endpoints.count else { return nil }
     return ProgramGuard(
       process: Int32(clamping: process), program: program, since: since.time, endpoints: addresses, link: link,
-      lastLinkBefore: UInt32(clamping: lastLinkBefore), group: ProviderGroup(number: UInt64(bitPattern: group), level: level))
+      lastLinkBefore: UInt32(clamping: lastLinkBefore), group: ProviderGroup(number: UInt64(bitPattern: group), level: level),
+      heldSince: heldSince?.time)
   }
 }
 

@@ -22,11 +22,11 @@ package struct RecordedState {
     return notes.overrides.filter { !$0.value.isOver(at: .now, on: identity) }
   }
 
-  /// The guards whose programs still run: the next agent would continue them.
+  /// The guards that the next agent would continue: their programs run, or they stay closed.
   package var guards: [ProgramGuard] {
     let groups = ProviderGroups(note: "\(path)/\(ProviderGroups.noteName)")
     _ = groups.find()
-    return notes.guards.filter(groups.holds)
+    return notes.guards.compactMap { GuardPresence(in: path).standing($0, in: groups) }
   }
 
   /// The folder of policies on trial, if they are in force.

@@ -54,7 +54,9 @@ extension FirewallTable {
     for link in active.flatMap(\.links) where !insides.contains(where: { $0.link == link }) {
       insides.append(Inside(link: link, addresses: []))
     }
-    guarded = active.map { GuardedPrograms(group: $0.guarded.group, endpoints: $0.guarded.endpoints) }
+    // A program that has ended has nothing to send.
+    let running = active.map(\.guarded).filter { $0.heldSince == nil }
+    guarded = running.map { GuardedPrograms(group: $0.group, endpoints: $0.endpoints) }
     neighbours = []
     allowsLAN = false
   }

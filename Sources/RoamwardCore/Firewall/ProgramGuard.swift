@@ -16,10 +16,13 @@ package struct ProgramGuard: Hashable, Sendable {
   /// The highest index of a link at the start. The kernel counts up, so a later link has a higher one.
   package var lastLinkBefore: UInt32
   package var group: ProviderGroup
+  /// When `roamward guard` ended without saying so, as by SIGKILL; `nil`: it runs. The guard then blocks all traffic until a person
+  /// ends it.
+  package var heldSince: Timestamp?
 
   package init(
     process: Int32, program: String, since: Timestamp, endpoints: [GuardedEndpoint] = [], link: String? = nil, lastLinkBefore: UInt32 = 0,
-    group: ProviderGroup
+    group: ProviderGroup, heldSince: Timestamp? = nil
   ) {
     self.process = process
     self.program = program
@@ -28,6 +31,7 @@ package struct ProgramGuard: Hashable, Sendable {
     self.link = link
     self.lastLinkBefore = lastLinkBefore
     self.group = group
+    self.heldSince = heldSince
   }
 
   /// Whether this link may have the guard's traffic, by its kind.

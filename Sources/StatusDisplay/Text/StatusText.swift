@@ -151,6 +151,13 @@ extension StatusReport.Probe {
 
 extension StatusReport.Guard {
   fileprivate func lines(at time: Timestamp, isSuspended: Bool) -> [StyledLine] {
+    if let heldSince {
+      let effect = isSuspended ? "suspended, so nothing is blocked" : "all traffic is blocked"
+      return [
+        StyledLine("guard: \(program) (process \(process)) was killed \(age(time - heldSince)) ago", .strong, hang: 2),
+        StyledLine("  \(effect); `roamward release` ends the guard", hang: 2),
+      ]
+    }
     let effect = isSuspended ? "suspended, so nothing is blocked" : "all other traffic is blocked"
     let link = links.isEmpty ? "none yet; \(effect)" : links.joined(separator: ", ") + (isSuspended ? "; \(effect)" : "")
     let reach = endpoints.isEmpty ? "every address" : endpoints.joined(separator: ", ")
