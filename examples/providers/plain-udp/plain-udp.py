@@ -29,7 +29,7 @@ class Provider:
             setattr(self, file, None)
         self.pending.clear()
         self.options, self.connected, self.unanswered, self.next_question = None, False, 0, None
-        self.remote = None
+        self.remote = self.port = None
 
     def send(self, kind, **members):
         text = json.dumps({"type": kind, **members}, separators=(",", ":"), ensure_ascii=False)
@@ -62,11 +62,13 @@ class Provider:
         self.request("resolve", lambda answer, _: self.connect(answer["addresses"], port), name=host)
 
     def connect(self, addresses, port):
-        self.remote = addresses[0]
+        self.remote, self.port = addresses[0], port
         remote = f"[{self.remote}]:{port}" if ":" in self.remote else f"{self.remote}:{port}"
         self.request("open-socket", self.on_socket, transport="udp", remote=remote)
 
     def on_socket(self, _, descriptor):
+        if self.server is not None:
+            self.server.close()
         self.server = socket.socket(fileno=descriptor)
         self.server.setblocking(False)
         self.ask()
@@ -80,8 +82,9 @@ class Provider:
         self.send("asleep")
 
     def on_network(self, message, _):
+        # The socket has an address of the network before.
         if message["network"] is not None and self.server is not None:
-            self.ask()
+            self.connect([self.remote], self.port)
 
     def on_message(self, message, _):
         if message["content"].get("type") == "statistics":

@@ -84,6 +84,19 @@ import Testing
     #expect(refusal.code == "unknown-type")
   }
 
+  @Test("another network gets another socket, and packets pass there at once") func roams() throws {
+    let host = try Self.connected()
+    host.networkChanged(nil)
+    #expect(host.sockets.count == 1)
+    host.networkChanged(NetworkPath(interface: "wwan0", kind: .cellular))
+    #expect(host.sockets.count == 2 && host.sockets[0].isClosed && host.sockets[1].remote == host.sockets[0].remote)
+    #expect(host.sockets[1].takeSent() == [[0]])
+    host.sockets[1].deliver([[1]])
+    #expect(host.state == .connected && host.violations.isEmpty)
+    host.advance(by: .seconds(20))
+    #expect(host.state == .reasserting)
+  }
+
   @Test("it stops, sleeps and starts again") func lifetime() throws {
     let host = try Self.connected()
     host.sleep()

@@ -10,31 +10,25 @@ public final class PlainUDP: TunnelProvider {
   private var server: (any OutsideSocket)?
   private var flow: (any PacketFlow)?
   private var settings = TunnelSettings()
-  private var isConnected = false
-  private var unanswered = 0
+  private var (isConnected, unanswered) = (false, 0)
 
   public init(host: ProviderHost) { self.host = host }
 
   public func start(_ request: StartRequest) {
     (server, flow, isConnected, unanswered) = (nil, nil, false, 0)
-    let options = request.options
-    guard let remote = options["server"]?.string.flatMap({ Endpoint($0) }),
-      let address = options["address"]?.string.flatMap({ InterfaceAddress($0) })
+    guard let remote = request.options["server"]?.string.flatMap({ Endpoint($0) }),
+      let address = request.options["address"]?.string.flatMap({ InterfaceAddress($0) })
     else { return fail("invalid-options", "server is HOST:PORT, address is ADDRESS/LENGTH", .person) }
-    let routes = (options["routes"]?.array ?? []).compactMap { $0.string.flatMap { IPPrefix($0) } }
+    let routes = (request.options["routes"]?.array ?? []).compactMap { $0.string.flatMap { IPPrefix($0) } }
     // A datagram needs 20 or 40 bytes for its IP header and 8 for UDP's.
     settings = TunnelSettings(addresses: [address], includedRoutes: routes, overhead: 48)
-    host.connect(.udp, to: remote) { [weak self] result in
-      switch result {
-      case .success(let socket): self?.connected(socket)
-      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
-      }
-    }
+    connect(to: remote)
+    host.every(.seconds(5)) { [weak self] in self?.ask() }
   }
 
   public func stop(_ reason: StopReason) { host.stopped() }
 
-  public func networkChanged(_ path: NetworkPath?) { if path != nil { ask() } }
+  public func networkChanged(_ path: NetworkPath?) { if path != nil, let server { connect(to: server.remote) } }
 
   public func receive(_ message: MessageContent, reply: @escaping (MessageReply) -> Void) {
     guard case .typed("statistics", _) = message else {
@@ -47,12 +41,21 @@ public final class PlainUDP: TunnelProvider {
     host.fail(TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: help))
   }
 
+  private func connect(to remote: Endpoint) {
+    host.connect(.udp, to: remote) { [weak self] result in
+      switch result {
+      case .success(let socket): self?.connected(socket)
+      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
+      }
+    }
+  }
+
   private func connected(_ socket: any OutsideSocket) {
+    server?.close()
     server = socket
     settings.remoteAddress = socket.remote.address
     socket.receive { [weak self] input in if case .data(let datagrams) = input { self?.received(datagrams) } }
     ask()
-    host.every(.seconds(5)) { [weak self] in self?.ask() }
   }
 
   private func ask() {
@@ -68,16 +71,13 @@ public final class PlainUDP: TunnelProvider {
   }
 
   private func answered() {
-    if isConnected, unanswered >= 4 { host.ready() }
+    if !isConnected { apply() } else if unanswered >= 4 { host.ready() }
     unanswered = 0
-    if !isConnected { apply() }
   }
 
   private func apply() {
     isConnected = true
-    host.apply(settings) { [weak self] result in
-      if case .failure(let refusal) = result { self?.fail(refusal.code, refusal.text, .person) }
-    }
+    host.apply(settings) { [weak self] in if case .failure(let refusal) = $0 { self?.fail(refusal.code, refusal.text, .person) } }
     host.openDevice { [weak self] result in
       switch result {
       case .success(let flow): self?.opened(flow)
