@@ -258,7 +258,7 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
     if let known { return runner.answer(known) }
     host.ask(Question(kind: kind, prompt: signIn.prompt(label, host.tunnel))) { [weak self] answer in
       if case .secret(let bytes) = answer, let text = String(validating: bytes, as: UTF8.self) { self?.runner.answer(text); return }
-      self?.fail("no-password", "it needs an answer: `roamward answer`, or name a file, `credentials: { \(credential): FILE }`", .person)
+      self?.fail("no-password", "it needs an answer, or a file with it: `credentials: { \(credential): FILE }`", .person)
     }
   }
 }

@@ -35,7 +35,7 @@ package struct OpenConnectTrouble: Equatable, Sendable {
     } else if has("Cookie was rejected") || has("Cookie is no longer valid") || has("session terminated by server") {
       self.init("session-ended", "the server has ended the session", .time, isCookie: true)
     } else if has("Login failed") || has("authentication failed") || has("Authentication failed") {
-      self.init("auth-failed", "the server refused the user name or the password; correct it, then `roamward up`", .person)
+      self.init("auth-failed", "the server refused the user name or the password; correct it", .person)
     } else if has("CSD hostscan") || has("Host Checker") || has("HIP report") {
       self.init(
         "hostscan-refused", "the server wants a program of its own to run on this machine, which this provider does not do", .person)

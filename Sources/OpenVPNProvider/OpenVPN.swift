@@ -223,7 +223,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
   private func refused(_ what: String, _ challenge: ManagementLine.DynamicChallenge?) {
     guard let challenge, what == "Auth" else {
       let which = what == "Auth" ? "the server refused the user name or the password" : "the password of the private key is wrong"
-      return fail("auth-failed", "\(which); correct it, then `roamward up`", .person)
+      return fail("auth-failed", "\(which); correct it", .person)
     }
     ask(challenge.text) { [weak self] code in
       self?.login.answer = (challenge.username, "CRV1::\(challenge.state)::\(code)")
@@ -235,7 +235,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     if let known { return use(known) }
     host.ask(Question(kind: .password, prompt: prompt)) { [weak self] answer in
       if case .secret(let bytes) = answer, let text = String(validating: bytes, as: UTF8.self) { return use(text) }
-      self?.fail("no-password", "it needs a password: name a file with it, `credentials: { \(credential): FILE }`", .person)
+      self?.fail("no-password", "it needs a password, or a file with it: `credentials: { \(credential): FILE }`", .person)
     }
   }
 

@@ -45,9 +45,9 @@ package enum CharonLine: Equatable, Sendable {
   }
 
   private static let troubles = [
-    Trouble("EAP method EAP_MSCHAPV2 failed", "auth-failed", "the server refused the password; correct it, then `roamward up`", .person),
-    Trouble("EAP-MS-CHAPv2 failed", "auth-failed", "the server refused the password; correct it, then `roamward up`", .person),
-    Trouble("MAC mismatched", "auth-failed", "the server has another key; correct the credential `psk`, then `roamward up`", .person),
+    Trouble("EAP method EAP_MSCHAPV2 failed", "auth-failed", "the server refused the password; correct it", .person),
+    Trouble("EAP-MS-CHAPv2 failed", "auth-failed", "the server refused the password; correct it", .person),
+    Trouble("MAC mismatched", "auth-failed", "the server has another key; correct the credential `psk`", .person),
     Trouble("no shared key found for", "auth-failed", "there is no key for this server; check `remote-id`", .person),
     Trouble("no trusted", "server-untrusted", "no authority vouches for the server; check the credential `ca` and `remote-id`", .person),
     Trouble("no issuer certificate found", "server-untrusted", "no authority vouches for the server; check the credential `ca`", .person),

@@ -110,7 +110,7 @@ package struct IKEOptions: Sendable {
         text = "the server refused this machine's certificate; correct the credentials `certificate` and `key`, or `remote-id`"
       }
     }
-    return TunnelFailure(code: code, text: "\(text), then `roamward up` (\(line))", help: .person)
+    return TunnelFailure(code: code, text: "\(text) (\(line))", help: .person)
   }
 
   // MARK: vici

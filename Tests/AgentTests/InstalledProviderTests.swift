@@ -94,11 +94,31 @@ import Testing
     #expect(life.machine.providers.refusals == ["plain included-routes ", "plain excluded-routes ", "plain dns "])
   }
 
+  @Test("the text of every failure that waits for a person names the command that tries again, and leaves no override", arguments: 0..<20)
+  func retried(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let life = life(Self.policy())
+    let help = try #require(ProviderProtocol.TunnelFailure.Help.allCases.randomElement(using: &random))
+    let text = ["wrong", "correct it; then try", "`roamward answer plain` asks again", "a long way: \(random.next())"][
+      Int(random.next() % 4)]
+    life.machine.providers.failures = ["plain": .init(code: "auth-failed", text: text, help: help)]
+    life.start()
+    let failure = try #require(life.failures.first)
+    #expect(failure.ranges(of: "`roamward answer plain`").count == (help == .person || text.hasPrefix("`") ? 1 : 0))
+    #expect(!failure.contains("roamward up"))
+    guard help == .person else { return }
+    life.machine.providers.failures = [:]
+    try life.agent.answer("plain", nil, with: nil)
+    life.machine.run(for: .seconds(1))
+    let now = try life.tunnel("plain")
+    #expect(now.state == "connected" && now.override == nil)
+  }
+
   @Test("a failure that only a person can remedy is not tried again by time or another network") func person() throws {
     let life = life(Self.policy())
     life.machine.providers.failures = ["plain": .init(code: "auth-failed", text: "the server refused the password", help: .person)]
     life.start()
-    #expect(life.failures == ["plain: the server refused the password (auth-failed)"])
+    #expect(life.failures == ["plain: the server refused the password; `roamward answer plain` tries again (auth-failed)"])
     life.machine.run(for: .seconds(7200))
     life.move(to: home)
     #expect(life.failures.count == 1 && life.machine.isIdle)

@@ -104,11 +104,13 @@ struct OpenConnectProviderScenes {
     #expect(
       seen.lines == [
         "asks:    Please enter your password. Password (office); `roamward answer office`", "Please enter your password. Password (office)",
-        "roamward: office: the server refused the user name or the password; correct it, then `roamward up` (auth-failed)", "[wrong 1]",
-        "office: the server refused the user name or the password; correct it, then `roamward up` (auth-failed)",
+        "roamward: office: the server refused the user name or the password; correct it; `roamward answer office` tries again (auth-failed)",
+        "[wrong 1]",
+        "office: the server refused the user name or the password; correct it; `roamward answer office` tries again (auth-failed)",
         "Please enter your password. Password (office)", "office: connected", "[not in the log]",
-        "office: no authority vouches for the server; if its certificate is PIN, add `server-certificate: PIN` (certificate-unknown)",
-        "office: the server's certificate is none that `server-certificate` names (certificate-mismatch)", "0",
+        "office: no authority vouches for the server; if its certificate is PIN, add `server-certificate: PIN`; `roamward answer office` tries again (certificate-unknown)",
+        "office: the server's certificate is none that `server-certificate` names; `roamward answer office` tries again (certificate-mismatch)",
+        "0",
       ])
   }
 

@@ -29,7 +29,7 @@ import Testing
   func certificate(now: String, code: Word, text: String?) throws {
     let failure = try refusal(["server": "vpn.example"], ["ca": expired, "certificate": expired, "key": "KEY"], at: now)
     #expect(failure.code == code && failure.help == .person)
-    if let text { #expect(failure.text == "\(text), then `roamward up` (\(Self.line))") }
+    if let text { #expect(failure.text == "\(text) (\(Self.line))") }
   }
 
   @Test("the credential to correct is that of the way of signing in") func logins() throws {

@@ -300,6 +300,6 @@ final class InstalledDriver: TunnelDriver {
     if wasOutdated || !isStartDue && !messages.isOpen { endProgram() }
     // That of the next run is another matter.
     guard case .failed(let failure) = end, !wasOutdated else { return }
-    report(.failed(TunnelFailure(failure)))
+    report(.failed(TunnelFailure(failure, of: tunnel)))
   }
 }

@@ -124,13 +124,16 @@ extension StopReason {
 }
 
 extension RoamwardCore.TunnelFailure {
-  /// The failure that a provider has reported.
-  init(_ failure: ProviderProtocol.TunnelFailure) {
+  /// The failure that a provider has reported. Where a person can help, the text names the command that tries again under the tunnel's own
+  /// rules: `roamward up` would leave a manual override.
+  init(_ failure: ProviderProtocol.TunnelFailure, of tunnel: String) {
     let retry: Retry =
       switch failure.help {
       case .time: failure.retryAfter.map { .notBefore($0) } ?? .backoff
       case .person, .nobody: .onRequest
       }
-    self.init(failure.help == .time ? .providerFailed : .actionNeeded, "\(failure.text) (\(failure.code))", retry: retry)
+    let isNamed = failure.help != .person || failure.text.contains("`roamward answer")
+    let text = failure.text + (isNamed ? "" : "; `roamward answer \(tunnel)` tries again")
+    self.init(failure.help == .time ? .providerFailed : .actionNeeded, "\(text) (\(failure.code))", retry: retry)
   }
 }
