@@ -13,7 +13,7 @@ package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddres
   var findings: [LintFinding] = []
   for tunnel in tunnels {
     findings += pointlessExclusions(in: tunnel) + unroutedServers(of: tunnel) + namesOutside(of: tunnel)
-    findings += pointlessRebinding(in: tunnel)
+    findings += pointlessRebinding(in: tunnel) + allNames(of: tunnel)
     findings += links(of: tunnel, ownAddresses: ownAddresses) + unappliedSettings(of: tunnel)
     guard tunnel.onDemand.isEnabled else { continue }
     findings += lintRules(of: tunnel, networks: networks) + probesInside(tunnel, networks: networks)

@@ -33,6 +33,8 @@ package struct LintFinding: Equatable, Sendable {
     case pointlessExclusion = "pointless-exclusion"
     /// Questions are captured only while the tunnel is up: before and after, its names are asked outside.
     case capturedWhileUp = "captured-while-up"
+    /// A tunnel for a part of the addresses, whose file has all names asked of its servers.
+    case allNames = "all-names"
     /// A domain of `rebind-allowed` whose names the tunnel's own servers resolve.
     case pointlessRebind = "pointless-rebind-allowed"
     /// The name of an endpoint is looked up through the tunnel that needs it.

@@ -38,6 +38,23 @@ func namesOutside(of tunnel: TunnelPolicy) -> [LintFinding] {
   ]
 }
 
+/// Finds tunnels for a part of the addresses, whose file of wg-quick names domains: wg-quick asks the file's servers for all names, also
+/// for those of other networks. A policy with `dns` of its own says which of the two is meant.
+func allNames(of tunnel: TunnelPolicy) -> [LintFinding] {
+  let dns = tunnel.dnsInForce
+  guard tunnel.dns == nil, !dns.servers.isEmpty, !dns.searchDomains.isEmpty, !dns.isSplit, tunnel.knownIncludes != nil,
+    !tunnel.takesEverything
+  else { return [] }
+  let servers = dns.servers.map(\.description).joined(separator: ", ")
+  let domains = dns.searchDomains.map(\.text).joined(separator: ", ")
+  return [
+    LintFinding(
+      .allNames, "all names are asked of \(servers) while `\(tunnel.name)` is up, though it takes a part of the addresses only",
+      help: "for names of \(domains) alone, add `dns: { servers: [\(servers)], match-domains: [\(domains)] }`; for all names, add"
+        + " `dns: { servers: [\(servers)], search-domains: [\(domains)] }`", at: tunnel.location)
+  ]
+}
+
 /// Finds domains of `rebind-allowed` whose names the tunnel's own servers resolve: their answers are never withheld.
 func pointlessRebinding(in tunnel: TunnelPolicy) -> [LintFinding] {
   let dns = tunnel.dnsInForce

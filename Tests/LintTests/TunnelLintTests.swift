@@ -29,6 +29,27 @@ import Testing
     #expect(kinds(corp) == [])
   }
 
+  @Test("files of wg-quick that have all names asked of a tunnel for a part of the addresses") func allNames() {
+    var file = Sample.wireGuard(allowed: ["10.77.0.0/16"])
+    (file.dnsServers, file.searchDomains) = ([Sample.address("10.77.0.1")], [Sample.domain("corp.example")])
+    let corp = Sample.tunnel(rules: [], wireGuard: file)
+    #expect(kinds(corp) == [.allNames])
+    let finding = lint(PolicySet(tunnels: [corp])).first
+    #expect(finding?.help.contains("`dns: { servers: [10.77.0.1], match-domains: [corp.example] }`") == true)
+    // The policy says what is meant.
+    for domains in [[], ["corp.example"]] {
+      let dns = DNSPolicy(servers: file.dnsServers, searchDomains: file.searchDomains, matchDomains: domains.map(Sample.pattern))
+      #expect(kinds(Sample.tunnel(rules: [], wireGuard: file, dns: dns)) == [])
+    }
+    // Without a domain nothing says that a part of the names is meant; a full tunnel means all.
+    for (allowed, domains) in [(["10.77.0.0/16"], []), (["0.0.0.0/0"], ["corp.example"]), (["10.0.0.0/8", "::/0"], ["corp.example"])] {
+      var other = file
+      other.searchDomains = domains.map(Sample.domain)
+      other.peers = Sample.wireGuard(allowed: allowed).peers
+      #expect(kinds(Sample.tunnel(rules: [], wireGuard: other)).filter { $0 == .allNames } == [])
+    }
+  }
+
   @Test("domains of `rebind-allowed` whose answers are never withheld") func rebinding() {
     var corp = tunnel("corp", include: ["10.0.0.0/8"], servers: ["10.0.0.53"], domains: ["corp.example"])
     corp.dns?.rebindAllowed = [Sample.domain("home.example"), Sample.domain("example")]
