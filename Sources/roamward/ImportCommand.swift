@@ -22,7 +22,7 @@ struct Import: ParsableCommand {
       Reads .mobileconfig (plain or signed), .plist and JSON of declarations, wg-quick .conf, .ovpn and .nmconnection.
 
       Files without rules of their own get two: down on trusted networks, up on any other. --except, --except-ssid and --manual choose; \
-      at a terminal the command asks. Trusted networks are in \(NetworkText.fileName), for the rules of all policies.
+      at a terminal the command asks, and before it writes to the current folder. Trusted networks are in \(NetworkText.fileName), for the rules of all policies.
 
       Exit status: 0 imported; 1 file error, or nothing written; 2 usage error.
       """)
@@ -67,7 +67,7 @@ struct Import: ParsableCommand {
     let chosen = isAsked ? trusted.asked(snapshot) : trusted
     let formats = files.compactMap { try? format(of: $0) }
     var isReported = false
-    if isAsked, !apply, output == nil, !dryRun, geteuid() == 0, agent.isAnswering {
+    if isInteractive, !json, !apply, output == nil, !dryRun {
       // Nobody can agree to what he has not seen.
       var shown = batch
       try shown.takeRules(chosen, formats)
@@ -75,7 +75,12 @@ struct Import: ParsableCommand {
       if shown.hasTunnels {
         for outcome in shown.outcomes { write(outcome.result?.report.text ?? "") }
         isReported = true
-        batch.isApplied = confirmed("Put it into force now?", default: true)
+        if geteuid() == 0, agent.isAnswering { batch.isApplied = confirmed("Put it into force now?", default: true) }
+        let here = printed(batch.folder)
+        guard batch.isApplied || confirmed("Write it to \(here)?", default: true) else {
+          writeError("nothing was written; --output DIR chooses another folder, --dry-run asks nothing\n")
+          throw ExitStatus.refused
+        }
         batch.options.folder = batch.target
       }
     }

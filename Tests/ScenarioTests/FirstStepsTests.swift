@@ -51,7 +51,7 @@ struct FirstStepsTests {
       # The agent's facts come first: its SSID is not the machine's own here.
       roamward import work.conf --name other --dry-run --except here | grep '^other here'
       # A person answers at a terminal: trusted, and not put into force yet.
-      printf 'what\\ny\\nn\\n' >answers
+      printf 'what\\ny\\nn\\ny\\n' >answers
       asked() { script --quiet --return --command "$bin/roamward import work.conf --name asked" /dev/null | tr -d '\\r'; }
       asked >../said <answers
       grep -c '^This machine is on wifi wlan0, ssid "Cafe": ssid "Cafe", gateway-mac ' ../said

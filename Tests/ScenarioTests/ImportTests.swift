@@ -55,6 +55,51 @@ struct ImportTests {
       ])
   }
 
+  @Test("at a terminal shows its report, and writes to the current folder only after a yes") func asked() throws {
+    let seen = try Scene([:]).run(
+      words + """
+        file hub.conf 10.79.0.0/24 </dev/null
+        # Typed at a terminal: what is written, and what was said.
+        typed() {
+          local command="../roamward import hub.conf --manual $2"
+          printf "$1" | "${user[@]}" script --quiet --return --command "$command" /dev/null >../said || say "status $?"
+          say "$(find . -name '*.yaml' | sort | xargs)"
+          tr -d '\\r' <../said | grep -oE '(taken .*PrivateKey|Write it to .*\\? .Y/n.|nothing was written|wrote .*)' | sed "s|$PWD|.|" || true
+          find . -name '*.yaml' -delete
+        }
+        typed 'n\\n' ''
+        typed '' ''
+        typed '\\n' ''
+        mkdir out && { [[ $EUID != 0 ]] || chown 65534:65534 out; }
+        typed '' '--output out'
+        typed '' --dry-run | grep -c 'Write it' || true
+        """)
+    let question = ["taken [interface].PrivateKey", "Write it to .? [Y/n"]
+    func shown(_ question: [String]) -> [String] { question.map { $0.replacing("[Y/n", with: "[Y/n]") } }
+    #expect(
+      seen.lines == ["[status 1]", "[]"] + shown(question) + ["nothing was written", "[status 1]", "[]"] + shown(question)
+        + ["nothing was written", "[./hub.yaml]"] + shown(question) + [
+          "wrote ./hub.yaml", "[./out/hub.yaml]", "taken [interface].PrivateKey",
+        ]
+        + ["wrote ./out/hub.conf (0600)", "wrote ./out/hub.yaml", "0"], "\(seen)")
+  }
+
+  @Test("says that a split tunnel's file has all names asked of its servers, with the lines for either meaning") func allNames() throws {
+    let seen = try Scene([:]).run(
+      words + """
+        file hub.conf 10.77.0.0/16 <<<'DNS = 10.77.0.1, corp.example'
+        imports hub.conf --manual | grep -o 'note: warning: all names.*'
+        sed -i 's/^  hub:/&\\n    dns: { servers: [10.77.0.1], match-domains: [corp.example] }/' hub.yaml
+        ../roamward check . 2>&1 | grep -c 'all names' || true
+        """)
+    #expect(
+      seen.lines == [
+        "note: warning: all names are asked of 10.77.0.1 while `hub` is up, though it takes a part of the addresses only; for names of"
+          + " corp.example alone, add `dns: { servers: [10.77.0.1], match-domains: [corp.example] }`; for all names, add `dns: { servers:"
+          + " [10.77.0.1], search-domains: [corp.example] }`", "0",
+      ], "\(seen)")
+  }
+
   @Test("reports what `check` finds, and a next command that can be pasted") func findings() throws {
     let seen = try Scene([:]).run(
       words + """
