@@ -19,11 +19,13 @@ struct Why: ParsableCommand {
   @OptionGroup var record: RecordOptions
 
   func run() throws {
-    let time = try pastTime(at, option: "--at")
+    var time = try pastTime(at, option: "--at")
     let onDisk = try record.read()
     let set = try policies.load()
     let history = onDisk.revealed(by: set)
     for line in history.defects { writeError("roamward: \(line)\n") }
+    // People read seconds: the first one of the record is that of its beginning.
+    if let begin = history.begin, time < begin, time.localTime == begin.localTime { time = begin }
     guard let moment = PastMoment(history, at: time, policies: set, identification: onDisk.identification(of: set), only: tunnel) else {
       let recorded =
         history.begin.flatMap { begin in history.end.map { "; the record is from \(begin.localTime) to \($0.localTime)" } } ?? ""

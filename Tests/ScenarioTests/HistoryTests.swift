@@ -29,6 +29,14 @@ import Testing
       roamward history "${own[@]}" --replay --policies "$policies" >replay && say replayed
       roamward why corp --at now "${own[@]}" --policies "$policies" 2>late || say "status $?"
       roamward why corp --at "1s ago" "${own[@]}" --policies "$policies" >/dev/null 2>&1 || true
+      # The record's first second, as it is shown.
+      first=$(sed -n 's/.*the record is from \\([0-9: -]*\\) to .*/\\1/p' late)
+      roamward why corp --at "$first" "${own[@]}" --policies "$policies" >first && say "first $(wc -l <first)"
+      grep -c 'missing in the record' first || true
+      # Rules that ask for a fact which no policy of that time asked for.
+      mkdir later && cp "$policies/corp.conf" later/
+      sed 's/ssid: Cafe/ssid: Cafe, gateway-mac: 02:00:5e:10:00:02/' "$policies/corp.yaml" >later/corp.yaml
+      roamward why corp --at "$first" "${own[@]}" --policies later 2>/dev/null | grep 'missing in the record' || true
       roamward simulate --history 1h --policies new --against "$policies" "${own[@]}" >differences
       # Beside the policies in force, which here are the machine's own, if it has any.
       roamward simulate --history 14d --policies new "${own[@]}" >beside 2>&1 && say simulated
@@ -44,6 +52,11 @@ import Testing
     for kind in ["decision", "network", "override", "state"] { #expect(scene.read("kinds").contains(kind)) }
     #expect(seen.contains("[replayed]") && scene.read("replay").contains("recorded decisions are reproduced"))
     #expect(seen.contains("[status 1]") && scene.read("late").contains("nothing is recorded for"))
+    #expect(!seen.contains("[first 0]") && seen.contains("[first "), "\(seen)\n\(scene.read("late"))")
+    #expect(
+      seen.lines.filter { $0.hasPrefix("missing") } == [
+        "missing in the record: gateway-mac: no policy asked for it at all times, so it was not always read"
+      ], "\(seen)")
     // The walk takes seconds, on a slow machine more than five.
     let differences = scene.read("differences")
     #expect(differences.contains("corp: connect") || differences.contains("differences of less than 5 s"), "\(differences)")

@@ -63,6 +63,33 @@ import Testing
     #expect(sections == ["zz: connecting for 1 min", "corp: connected for 1 min"])
   }
 
+  @Test(
+    "says `just now` for what is younger than a second, and never `for 0 s` or `0 s ago`", arguments: [0, 1, 400, 999, 1000, 1001, 4000])
+  func justNow(milliseconds: Int64) {
+    let moment = Sample.noon - .milliseconds(milliseconds)
+    for state in ["connected", "connecting", "disconnected", "reasserting"] {
+      var tunnel = Sample.tunnel("corp", state, failure: state == "connecting" ? "the peer did not answer" : nil)
+      (tunnel.since, tunnel.override, tunnel.overrideSince) = (moment, "up", moment)
+      if tunnel.lastHandshake != nil { tunnel.lastHandshake = moment }
+      let guarded = StatusReport.Guard(
+        process: 7, program: "openvpn", since: moment, endpoints: [], link: nil, links: ["tun0"], lastLinkBefore: 0,
+        group: .init(number: 1, level: 1))
+      let text = Sample.lines(Sample.report([tunnel]) { $0.guards = [guarded] }).rendered()
+      let age = milliseconds < 1000 ? "just now" : "for \(milliseconds / 1000) s"
+      for line in ["corp: \(state) \(age)\n", "override (up) \(age), ", "(process 7) \(age)\n"] {
+        #expect(text.contains(line), "\(line) is not in \(text)")
+      }
+      #expect(!text.contains(" 0 s"), "\(text)")
+    }
+  }
+
+  @Test("names a network's number as its identity, of either family") func identity() {
+    for family in [\StatusReport.Primary.network.v4, \.network.v6] {
+      let text = Sample.lines(Sample.report { $0.primary[keyPath: family] = "93797ef4" }).rendered()
+      #expect(text.contains("network: wifi wlan0, ssid \"Cafe\", identity 93797ef4\n"), "\(text)")
+    }
+  }
+
   @Test("has ages of a later moment than the report's") func later() {
     var tunnel = Sample.tunnel("corp", "connecting")
     tunnel.timers = [.init(what: "give-up", at: Sample.noon + .seconds(10))]

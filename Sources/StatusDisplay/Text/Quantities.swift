@@ -3,6 +3,12 @@ internal import RoamwardCore
 /// `4 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
 package func age(_ duration: Duration) -> String { text(for: .seconds(duration.components.seconds)) }
 
+/// `just now`, or `for 1 min`.
+package func lasting(_ duration: Duration) -> String { duration < .seconds(1) ? "just now" : "for \(age(duration))" }
+
+/// `just now`, or `1 min ago`.
+package func ago(_ duration: Duration) -> String { duration < .seconds(1) ? "just now" : "\(age(duration)) ago" }
+
 /// `1.5 MiB`.
 package func size(_ bytes: Int64) -> String {
   var value = Double(bytes)

@@ -64,7 +64,9 @@ package struct StatusText {
     let others = report.tunnels.filter { !failing.contains($0) }
     lines += others.filter { $0.state == "connected" }.map { tunnel in
       StyledLine("\(tunnel.name) is ", hang: 2).adding("connected", .good)
-        .adding(" since \(localTime(tunnel.since)) (\(age(time - tunnel.since))), because \(tunnel.reason)")
+        .adding(
+          " since \(localTime(tunnel.since)) (\(time - tunnel.since < .seconds(1) ? "just now" : age(time - tunnel.since))), because \(tunnel.reason)"
+        )
     }
     lines += others.filter { $0.state == "armed" }.map { tunnel in
       StyledLine("\(tunnel.name) is ", hang: 2).adding("armed", .good).adding(": comes up at the first packet, because \(tunnel.reason)")
@@ -95,7 +97,7 @@ package struct StatusText {
       lines.append(StyledLine("DNS refused: ", .strong, hang: 2).adding("names in \(names), until the tunnel is up"))
     }
     lines += resolver.withheld.map {
-      StyledLine("DNS withheld: ", .busy, hang: 2).adding("\($0.text), \(age(time - $0.at)) ago; cure: \($0.cure)")
+      StyledLine("DNS withheld: ", .busy, hang: 2).adding("\($0.text), \(ago(time - $0.at)); cure: \($0.cure)")
     }
     return lines
   }
@@ -142,7 +144,7 @@ extension StatusReport.Probe {
   /// `https://beacon.corp.example/: ok, answered 200, 12 s ago`.
   package func line(at time: Timestamp) -> String {
     var parts = ["\(name): \(answer)", reason]
-    if let answeredAt { parts.append("\(age(time - answeredAt)) ago") }
+    if let answeredAt { parts.append(ago(time - answeredAt)) }
     if let nextAt { parts.append("repeated in \(age(nextAt - time))") }
     if answeredAt != nil, nextAt == nil { parts.append(isWanted ? "repeated when the network changes" : "no decision depends on it now") }
     return parts.joined(separator: ", ")
@@ -162,7 +164,7 @@ extension StatusReport.Guard {
     let link = links.isEmpty ? "none yet; \(effect)" : links.joined(separator: ", ") + (isSuspended ? "; \(effect)" : "")
     let reach = endpoints.isEmpty ? "every address" : endpoints.joined(separator: ", ")
     let details = ["link:    \(link)", "outside: its own packets, to \(reach)"] + (usage.map { [$0.line] } ?? [])
-    return [StyledLine("guard: \(program) (process \(process)) for \(age(time - since))", .strong, hang: 2)]
+    return [StyledLine("guard: \(program) (process \(process)) \(lasting(time - since))", .strong, hang: 2)]
       + details.map { StyledLine("  \($0)", hang: 11) }
   }
 }

@@ -15,7 +15,7 @@ struct TunnelText {
   private var headline: StyledLine {
     StyledLine(tunnel.name, .strong).adding(": ").adding(tunnel.state, style)
       .adding(
-        (time - tunnel.since < .seconds(1) ? " just now" : " for \(age(time - tunnel.since))") + (tunnel.isEnabled ? "" : ", disabled"))
+        " \(lasting(time - tunnel.since))" + (tunnel.isEnabled ? "" : ", disabled"))
   }
 
   private var style: TextStyle {
@@ -55,8 +55,8 @@ struct TunnelText {
     if let override = tunnel.override {
       let reason = tunnel.overrideReason.map { " (\($0))" } ?? ""
       let end = tunnel.overrideUntil.map { "until \(localTime($0))" } ?? tunnel.overrideEnds ?? ""
-      let since = age(time - (tunnel.overrideSince ?? time))
-      lines.append(line("manual", "override (\(override)) for \(since)\(reason), \(end); `roamward resume \(tunnel.name)` ends it", .busy))
+      let since = lasting(time - (tunnel.overrideSince ?? time))
+      lines.append(line("manual", "override (\(override)) \(since)\(reason), \(end); `roamward resume \(tunnel.name)` ends it", .busy))
       lines.append(line("rules", "\(tunnel.decision.rawValue) (overridden)"))
     }
     // The end of an override is on the override's line.
@@ -83,7 +83,7 @@ struct TunnelText {
     }
     if let lastHandshake = tunnel.lastHandshake {
       let bytes = "received \(size(tunnel.receivedBytes ?? 0)), sent \(size(tunnel.sentBytes ?? 0))"
-      lines.append(line("peer", "last handshake \(age(time - lastHandshake)) ago; \(bytes)"))
+      lines.append(line("peer", "last handshake \(ago(time - lastHandshake)); \(bytes)"))
     }
     return lines
   }
