@@ -162,6 +162,18 @@ private func tunnel(_ name: String) -> String { "version: 1\ntunnels: { \(name):
     #expect(load(text(short)).report == "")
   }
 
+  @Test("white space of an SSID in a list is told where it is, and a comment that is not in the first column as such")
+  func ssidSpace() {
+    let (_, diagnostics) = readSSIDList(Array(" a\nb \n c \n\t# d\n # e\nf\t\n".utf8), file: "f")
+    let said = diagnostics.map { "\($0.location.line) \($0.message.dropFirst(23).prefix { $0 != "o" }) \($0.help ?? "")" }
+    let remove = "remove it if that is not meant"
+    #expect(
+      said == [
+        "1 beginning  \(remove)", "2 end  \(remove)", "3 beginning and the end  \(remove)",
+        "5 beginning  a comment begins with `#` in the first column", "6 end  \(remove)",
+      ], "\(said)")
+  }
+
   @Test("lists of SSIDs")
   func ssidList() {
     let (entries, diagnostics) = readSSIDList(

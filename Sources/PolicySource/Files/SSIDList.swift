@@ -19,9 +19,12 @@ package func readSSIDList(_ text: [UInt8], file: String) -> (entries: Set<SSID>,
       continue
     }
     if line.first == 0x20 || line.last == 0x20 || line.last == 9 {
+      let isAtEnd = line.last == 0x20 || line.last == 9
+      let ends = line.first != 0x20 ? "end" : isAtEnd ? "beginning and the end" : "beginning"
+      let isComment = line.drop { $0 == 0x20 || $0 == 9 }.first == UInt8(ascii: "#")
       problems.add(
-        .warning, "the white space at the end of this line belongs to the SSID", help: "remove it if that is not meant", at: place,
-        in: source)
+        .warning, "the white space at the \(ends) of this line belongs to the SSID",
+        help: isComment ? "a comment begins with `#` in the first column" : "remove it if that is not meant", at: place, in: source)
     }
     entries.insert(ssid)
   }
@@ -42,6 +45,6 @@ private func ssid(ofLine line: ArraySlice<UInt8>) -> SSID? {
 }
 
 /// Splits at LF and removes one CR before it.
-private func byteLines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+func byteLines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
   bytes.split(separator: 10, omittingEmptySubsequences: false).map { $0.last == 13 ? $0.dropLast() : $0 }
 }

@@ -167,7 +167,9 @@ func entries(of entry: Node.Entry, _ what: String, _ reading: inout Reading) -> 
   case .mapping(let entries): return entries
   case .null: return []
   case .scalar, .sequence, .refused:
-    reading.expected(what, at: entry.value)
+    var help: String?
+    if case .scalar(let text, isPlain: true) = entry.value.content, !text.contains(where: \.isWhitespace) { help = "write `\(text):`" }
+    reading.expected(what, at: entry.value, help: help)
     return []
   }
 }

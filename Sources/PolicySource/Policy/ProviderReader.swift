@@ -51,6 +51,12 @@ let providerKeys = Mapping(
     },
   ])
 
+/// ``one of `wireguard`, `command` and `tailscale` ``: all keys.
+let providerChoice: String = {
+  let names = providerKeys.declarations.map { "`\($0.name)`" }
+  return "one of \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "")"
+}()
+
 extension ValueReader where Value == ProviderConfiguration {
   static let provider = ValueReader(expected: "exactly one provider", schema: providerKeys.schema) {
     node, reading in
@@ -59,7 +65,7 @@ extension ValueReader where Value == ProviderConfiguration {
     let named = draft.entries
     guard let entry = named.first else {
       reading.error(
-        "the provider is missing", help: "add one of `wireguard`, `command`, `installed`, `unit`, `networkmanager` and `tailscale`",
+        "the provider is missing", help: "add \(providerChoice)",
         at: node.location)
       return nil
     }

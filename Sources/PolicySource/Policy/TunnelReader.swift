@@ -67,7 +67,7 @@ let tunnelKeys = Mapping(
     ) { $0.precedence = $1 },
     Key(
       required: "provider", .provider, "The implementation of the tunnel, exactly one.", example: "{ wireguard: { config: corp.conf } }",
-      missing: "add `provider:` with `wireguard:` or `command:` below it"
+      missing: "add `provider:` with \(providerChoice) below it"
     ) { $0.provider = $1 },
     Key(
       "through", expects: "the name of a tunnel", schema: .text(pattern: SchemaPattern.tunnelName),

@@ -29,22 +29,32 @@ extension ValueReader where Value == MACAddress {
 
 private let macPattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"
 
-private let internationalNames = "write a name outside ASCII in its `xn--` form"
+/// The way out for a text that is no name of a domain, by its fault.
+@Sendable private func domainCure(_ text: String) -> String? {
+  if !text.utf8.allSatisfy({ $0 < 0x80 }) { return "write a name outside ASCII in its `xn--` form" }
+  if text.contains(where: \.isWhitespace) { return "a name has no blanks; several names are a list: `[corp.example, lab.example]`" }
+  for prefix in ["*.", "."] where text.hasPrefix(prefix) {
+    guard let name = DomainName(String(text.dropFirst(prefix.count))) else { continue }
+    return "write `\(name)`, which holds for the names below it too"
+  }
+  if text.contains("/") || text.contains(":") { return "write the name alone, without a scheme, a port or a path" }
+  return "a name has letters, digits and hyphens, with single dots between its parts"
+}
 
 extension ValueReader where Value == DomainName {
   static let domain = ValueReader(
-    "a domain name such as corp.example", schema: .text(pattern: SchemaPattern.domainName), help: internationalNames
+    "a domain name such as corp.example", schema: .text(pattern: SchemaPattern.domainName), cure: domainCure
   ) { DomainName($0) }
 }
 
 extension ValueReader where Value == DomainPattern {
   static let domainPattern = ValueReader(
-    "a domain name such as corp.example, or *", schema: .text(pattern: SchemaPattern.domainPattern), help: internationalNames
+    "a domain name such as corp.example, or *", schema: .text(pattern: SchemaPattern.domainPattern), cure: domainCure
   ) { DomainPattern($0) }
 
   /// A domain as a pattern; `.` is every name too.
   static let matchDomain = ValueReader(
-    "a domain name such as corp.example, or `.`", schema: .text(pattern: SchemaPattern.matchDomain), help: internationalNames
+    "a domain name such as corp.example, or `.`", schema: .text(pattern: SchemaPattern.matchDomain), cure: domainCure
   ) { text in
     text == "." ? .any : DomainPattern(text)
   }

@@ -19,6 +19,19 @@ extension ValueReader {
     }
   }
 
+  /// The same, with a cure for the text that was found.
+  init(_ expected: String, schema: Schema, cure: @escaping @Sendable (String) -> String?, _ parse: @escaping @Sendable (String) -> Value?) {
+    self.init(expected: expected, schema: schema) { node, reading in
+      guard case .scalar(let text, _) = node.content else {
+        reading.expected(expected, at: node)
+        return nil
+      }
+      if let value = parse(text) { return value }
+      reading.expected(expected, at: node, help: cure(text))
+      return nil
+    }
+  }
+
   /// One value, or a list. An absent value is an empty list. Invalid entries are reported and left out.
   static func oneOrMore<Item>(_ item: ValueReader<Item>) -> ValueReader<[Item]> where Value == [Item] {
     ValueReader<[Item]>(expected: "\(item.expected), or a list of such", schema: .oneOrMore(item.schema)) { node, reading in

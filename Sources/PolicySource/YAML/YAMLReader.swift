@@ -114,6 +114,10 @@ private struct YAMLReader: ~Copyable {
     do throws(YAMLSyntaxError) {
       return try events.next()
     } catch {
+      if let slip = source.colonSlip(of: error) {
+        refuse(slip.message, help: slip.help, at: SourceLocation(file: source.file, line: slip.line, column: slip.column))
+        throw Stop()
+      }
       let since = error.context.map { " \($0.text), which begins at line \($0.mark.line)" }
       let help =
         error.problem.contains("cannot start any token") || error.problem.contains("tab character")
