@@ -62,6 +62,26 @@ import Wire
     }
   }
 
+  @Test("a printed undo is one or more commands, or is told to be none; only a link's own settings have no undo, which end with it")
+  func printedUndo() throws {
+    for step in try Self.samples() {
+      guard let undo = step.undo else {
+        let isOfLink =
+          switch step {
+          case .setAlias, .configureWireGuard, .renewSessions, .setUp: step.link != nil
+          default: false
+          }
+        #expect(step.traits.takesAway || isOfLink, "\(step)")
+        continue
+      }
+      let commands = undo.description.split(separator: "; ")
+      let isTyped = commands.allSatisfy { command in
+        ["ip ", "nft ", "resolvectl ", "resolvconf "].contains { command.hasPrefix($0) } && !command.contains(": ")
+      }
+      #expect(undo.isCommand == isTyped && !commands.isEmpty, "\(undo)")
+    }
+  }
+
   @Test("what takes a step back belongs to the same link or table, and what takes something away has no effect but that") func inverses()
     throws
   {

@@ -171,7 +171,9 @@ extension Step {
     case .removeFirewall:
       return declared(
         .removal, .firewall, takesAway: true,
-        words: "nft delete table \(FirewallTable.name); nft destroy table \(FirewallTable.neighbourName)",
+        // Before nftables 1.0.7 nothing removes a table that may be absent, as the one for ARP is without neighbours.
+        words: "nft delete table \(FirewallTable.name); nft add table \(FirewallTable.neighbourName); "
+          + "nft delete table \(FirewallTable.neighbourName)",
         object: "table \(FirewallTable.name)")
     case .writeResolvConf(let file):
       return declared(
