@@ -37,6 +37,41 @@ import Testing
     #expect(findings.map(\.message) == (expected.map { [$0] } ?? []))
   }
 
+  /// Conditions of each fact, and what a stranger needs to show them. A new fact does not pass before it is here.
+  static let kinds: [(facts: Set<FactKind>, condition: Condition, proof: FactProof)] = [
+    ([.type], .interface([.wifi]), .forgeable), ([], .interfaceName([Glob("wl*")]), .forgeable), ([.ssid], home, .forgeable),
+    ([.ssid], .ssidGlob([Glob("H*")]), .forgeable), ([.bssid], .bssid([MACAddress("02:00:5e:10:00:07")].compactMap { $0 }), .hardToForge),
+    ([.wifiSecurity], .wifiSecurity([.wpa2]), .forgeable), ([.gatewayMAC], router, .hardToForge),
+    ([.dnsServers], .dnsServer([DNSServerPattern("10.0.0.53")].compactMap { $0 }, .each), .forgeable),
+    ([.searchDomains], .dnsDomain([Sample.pattern("corp.example")]), .forgeable), ([], .subnet([Sample.prefix("10.0.0.0/8")]), .forgeable),
+    ([], .gateway([Sample.address("10.0.0.1")]), .forgeable), ([], .probe(Probe(url: "http://beacon.example/")), .forgeable),
+    ([], .probe(Probe(url: "https://beacon.example/")), .hardToForge), ([], pinned, .hardToForge),
+    ([.captivePortal], .captivePortal(true), .forgeable), ([.internet], .internet(false), .forgeable), ([.metered], .metered(true), .none),
+    ([.time], .time(TimeWindow(from: 0, to: 60)), .none), ([.power], .power([.battery]), .none),
+  ]
+
+  /// Whether a tunnel that goes down on all of these conditions is reported.
+  private func isReported(_ conditions: [Condition]) -> Bool {
+    let rules = [Sample.rule(conditions.count == 1 ? conditions[0] : .all(conditions), .disconnect), Sample.rule(.always, .connect)]
+    return lint(PolicySet(tunnels: [Sample.tunnel(rules: rules)])).contains { $0.kind == .weakEvidence }
+  }
+
+  @Test("of all facts, alone and together: weaker evidence never silences the warning, and one that is hard to forge does") func everyFact()
+  {
+    #expect(Self.kinds.reduce(into: Set()) { $0.formUnion($1.facts) } == Set(FactKind.allCases))
+    func check(_ kinds: [(facts: Set<FactKind>, condition: Condition, proof: FactProof)]) {
+      let isWeak = kinds.contains { $0.proof == .forgeable } && !kinds.contains { $0.proof == .hardToForge }
+      #expect(isReported(kinds.map(\.condition)) == isWeak, "\(kinds.map(\.condition))")
+    }
+    for (i, first) in Self.kinds.enumerated() {
+      check([first])
+      for (j, second) in Self.kinds[..<i].enumerated() {
+        check([first, second])
+        for third in Self.kinds[..<j] { check([third, first, second]) }
+      }
+    }
+  }
+
   @Test("through a named network, the network is told") func throughNetwork() {
     let network = NamedNetwork(name: "home", condition: .any([.all([Self.home, Self.router]), Self.home]), location: Sample.place(3))
     let findings = lint(

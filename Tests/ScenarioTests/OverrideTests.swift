@@ -102,6 +102,35 @@ struct OverrideTests {
     #expect(lines.filter { $0.hasPrefix("[") } == ["[1]", "[1]", "[1]", "[1]", "[2]", "[1]", "[disconnected]", "[8]"])
   }
 
+  @Test("is known to `evaluate --live` and `explain`: text, JSON and exit status") func dryRun() throws {
+    let seen = try Scene().run(
+      """
+      go cafe
+      start_agent
+      tunnel_is corp connected
+      live() { dry evaluate --live --exit-code "$@" >live || say "$?"; }
+      live && grep -c overridden live || true
+      roamward down corp >/dev/null
+      live
+      grep -o 'held down by hand; `roamward resume` ends that' live
+      live --json && jq -r '.. | strings | select(test("held down by hand"))' live | sort -u
+      dry explain corp | grep -o 'held down by hand; `roamward resume` ends that' | sort -u
+      roamward resume corp >/dev/null
+      tunnel_is corp connected
+      live
+      # Held up where the rules say no.
+      go home
+      tunnel_is corp disconnected
+      roamward up corp >/dev/null
+      live
+      grep -o 'held up by hand' live
+      dry explain corp | grep -o 'held up by hand' | sort -u
+      """)
+    let held = "held down by hand; `roamward resume` ends that"
+    #expect(
+      seen.lines == ["[10]", "0", "[15]", held, "[15]", held, held, "[10]", "[15]", "held up by hand", "held up by hand"], "\(seen)")
+  }
+
   @Test("on a tunnel whose on-demand is off is all there is")
   func onDemandOff() throws {
     let scene = try Scene(["corp.yaml": corp.with("on-demand:\n", "on-demand:\n      enabled: false\n")])
