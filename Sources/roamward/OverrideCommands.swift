@@ -36,6 +36,21 @@ struct Resume: ParsableCommand {
   }
 }
 
+/// How long a command waits for a tunnel.
+struct WaitLimit: ExpressibleByArgument, CustomStringConvertible {
+  static let usual = WaitLimit(seconds: 30, description: "30s")
+
+  let seconds: Double
+  let description: String
+
+  private init(seconds: Double, description: String) { (self.seconds, self.description) = (seconds, description) }
+
+  init?(argument: String) {
+    guard let seconds = roamward.seconds(argument) else { return nil }
+    self.init(seconds: seconds, description: argument)
+  }
+}
+
 struct OverrideOptions: ParsableArguments {
   enum End: String, ExpressibleByArgument, CaseIterable {
     case networkChange = "network-change"
@@ -48,12 +63,14 @@ struct OverrideOptions: ParsableArguments {
   @Option(name: .customLong("for"), help: ArgumentHelp("Override for this long: 30m, 2h.", valueName: "duration")) var duration: String?
   @Option(help: ArgumentHelp("Override until network-change (default) or resume.", valueName: "end")) var until: End?
   @Option(help: ArgumentHelp("Set the reason that `status` shows.", valueName: "text")) var reason: String?
-  @Option(help: ArgumentHelp("Wait for the new state, at most this long: 10s.", valueName: "duration")) var wait: String?
+  @Option(
+    defaultAsFlag: WaitLimit.usual,
+    help: ArgumentHelp("Wait for the new state, at most this long: 10s. Without a duration: 30s.", valueName: "duration"))
+  var wait: WaitLimit?
 
   func validate() throws {
     if duration != nil, until != nil { throw ValidationError("--for and --until exclude each other; use one of them") }
     if let duration, (seconds(duration) ?? 0) < 1 { throw ValidationError("--for takes a duration of at least a second: 30m, 2h") }
-    if let wait, seconds(wait) == nil { throw ValidationError("--wait takes a duration: 500ms, 10s, 5m") }
   }
 
   func run(wantsUp: Bool) throws {
@@ -62,7 +79,7 @@ struct OverrideOptions: ParsableArguments {
     let request = OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)
     _ = try agent.ask(.override(tunnel: tunnel, request), progress: "\(tunnel): \(wantsUp ? "starting" : "stopping")")
     write("\(tunnel): manual override (\(wantsUp ? "up" : "down")) \(text(end)); `roamward resume \(tunnel)` ends it\n")
-    if let limit = wait.flatMap(seconds) { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: limit, agent) }
+    if let wait { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: wait.seconds, agent) }
   }
 
   private func text(_ end: Lifetime) -> String {
