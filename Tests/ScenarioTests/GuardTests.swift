@@ -22,7 +22,7 @@ struct GuardedOpenVPNTests {
       guard --endpoint 203.0.113.10:1194 -- sh -c 'until [ -e go ]; do sleep 0.05; done; exec openvpn --config pki/office.ovpn'
       within 5 eval '[[ $(guards) == 1 ]]'
       forget
-      roamward status | grep -A 3 '^guard: sh' | sed 's/(process [0-9]*) for .*/(process N) for T/; s/uses: .*/uses: U/'
+      roamward status | grep -A 3 '^guard: sh' | sed -E 's/\\(process [0-9]*\\) (for .*|just now)/(process N) for T/; s/uses: .*/uses: U/'
       seen_outside "without a link"
       touch go
       within 20 reached

@@ -26,7 +26,7 @@ struct OverrideTests {
       seen.lines.filter { $0.hasPrefix("[") } == [
         "[disconnected down connect]", "[down while the link is down]", "[disconnected down]", "[disconnected down]", "[null]",
       ])
-    #expect(seen.contains("manual:  override (down) for"))
+    #expect(seen.contains("manual:  override (down) "))
     #expect(seen.contains("until the network changes; `roamward resume corp` ends it"))
     #expect(seen.contains("rules:   connect (overridden)"))
   }
