@@ -314,7 +314,7 @@ package final class Agent {
     var news = NewsOfPeers.none
     for tunnel in state.tunnels.ordered where tunnel.machine.state.isAwaitingAnswer {
       tunnel.askAgain()
-      if tunnel.wantsNewSessions { return .other }
+      if tunnel.wantsNewSessions || tunnel.isTrialDue { return .other }
       guard let link = tunnel.linkName, state.seen.state?.wireGuard[link] != nil else { continue }
       reconciler.change { $0.agenda.counters.polls += 1 }
       guard let device = platform.machine.readDevice(link) else { return .other }

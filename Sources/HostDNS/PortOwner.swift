@@ -1,6 +1,6 @@
 internal import Glibc
 internal import LinuxIO
-internal import NetworkTypes
+package import NetworkTypes
 internal import Wire
 
 /// The program that holds a port, as far as this process may see it.
@@ -36,7 +36,7 @@ struct PortOwner: Equatable {
 
   /// The program that has a UDP port at any address; `nil`: it is free. Sockets of this process and those with a mark of ours do not count.
   init?(ofDatagramsAt port: UInt16, isOwn: (UInt32) -> Bool) {
-    let taken = SocketTable.sockets(at: port, isDatagram: true).filter { socket in
+    let taken = SocketTable.sockets(at: port, streams: [false]).filter { socket in
       !(socket.mark.map(isOwn) ?? false) && !Self.has(UInt64(socket.inode), Int32(getpid()))
     }
     guard let socket = taken.first else { return nil }
@@ -77,6 +77,11 @@ struct PortOwner: Equatable {
     let wanted = "socket:[\(inode)]"
     return Folder.names(in: "/proc/\(process)/fd").contains { FileNature.linkTarget(of: "/proc/\(process)/fd/\($0)") == wanted }
   }
+}
+
+/// The TCP ports at which programs of this network namespace wait for connections. The kernel walks its connections for none of this.
+package func listeningPorts() -> [(address: IPAddress, port: UInt16)] {
+  SocketTable.sockets(at: 0, streams: [true]).map { ($0.address, $0.port) }
 }
 
 /// The program that has a UDP port of this network namespace, at any address, as words; `nil`: the port is free, or a socket with a mark

@@ -8,8 +8,8 @@ enum SocketTable {
   /// `NETLINK_SOCK_DIAG` of linux/netlink.h.
   private static let family: Int32 = 4
 
-  /// The sockets of both families, of UDP and, unless `isDatagram`, TCP; empty if the kernel does not answer.
-  static func sockets(at port: UInt16, isDatagram: Bool = false) -> [ListeningSocket] {
+  /// The sockets of both families, of UDP and TCP or one of them; empty if the kernel does not answer. Port 0: all ports.
+  static func sockets(at port: UInt16, streams: [Bool] = [false, true]) -> [ListeningSocket] {
     let number = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), family)
     guard number >= 0 else { return [] }
     let socket = FileDescriptor(owning: number)
@@ -17,7 +17,7 @@ enum SocketTable {
     setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var found: [ListeningSocket] = []
     var sequence: UInt32 = 0
-    for isStream in isDatagram ? [false] : [false, true] {
+    for isStream in streams {
       for family in IPAddress.Family.allCases {
         sequence += 1
         var request = NetlinkWriter()
@@ -26,7 +26,7 @@ enum SocketTable {
         found += answer(sequence, of: socket)
       }
     }
-    return found.filter { $0.port == port }
+    return found.filter { $0.port == port || port == 0 }
   }
 
   /// The rest of one dump.

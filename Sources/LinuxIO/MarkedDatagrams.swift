@@ -17,13 +17,18 @@ package final class MarkedDatagrams {
     guard clinux_set_mark(number, mark) == 0 else { throw .last("mark a socket") }
   }
 
-  /// Sends a datagram without waiting. Throws the kernel's refusal, or the error that an earlier datagram met: ENETUNREACH, EHOSTUNREACH,
-  /// EACCES, EINVAL, EPERM or ECONNREFUSED tell of routes, firewalls and the other end.
-  package func send(_ bytes: [UInt8], to address: IPAddress, port: UInt16) throws(SystemError) {
-    let place = "\(address) port \(port)"
-    guard DatagramPort.withAddress(address, port, { connect(file.number, $0, $1) }) == 0 else { throw .last("reach \(place)") }
+  /// Connects the socket, which sends nothing. Throws what keeps packets from a way there: ENETUNREACH, EHOSTUNREACH, EACCES or EINVAL.
+  package func aim(at address: IPAddress, port: UInt16) throws(SystemError) {
+    guard DatagramPort.withAddress(address, port, { connect(file.number, $0, $1) }) == 0 else {
+      throw .last("reach \(address) port \(port)")
+    }
+  }
+
+  /// Sends a datagram without waiting. Throws the kernel's refusal (EPERM: a firewall drops it), or the error that an earlier datagram met:
+  /// ECONNREFUSED, EHOSTUNREACH.
+  package func send(_ bytes: [UInt8]) throws(SystemError) {
     guard Glibc.send(file.number, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)) >= 0 else {
-      throw .last("send to \(place)")
+      throw .last("send a datagram")
     }
   }
 }

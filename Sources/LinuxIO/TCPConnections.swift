@@ -22,21 +22,6 @@ package struct TCPConnection: Hashable, Sendable {
     return found
   }
 
-  /// The ends at which sockets wait for connections; none if the kernel does not report them.
-  package static var listening: [(address: IPAddress, port: UInt16)] {
-    ["tcp", "tcp6"].flatMap { name -> [(IPAddress, UInt16)] in
-      guard let bytes = try? TextFile.read("/proc/net/\(name)", limit: 1 << 26) else { return [] }
-      return ends(in: String(decoding: bytes, as: UTF8.self), state: "0A").map { ($0.address, $0.port) }
-    }
-  }
-
-  private static func ends(in text: String, state: Substring) -> [(address: IPAddress, port: UInt16)] {
-    text.split(separator: "\n").compactMap { line in
-      let words = line.split(separator: " ", maxSplits: 4)
-      return words.count > 3 && words[3] == state ? end(words[1]) : nil
-    }
-  }
-
   /// Reads the lines of /proc/net/tcp and tcp6 (proc(5)): addresses as words of the machine's byte order, state 01 for established.
   /// Unreadable lines are skipped.
   package static func parse(_ text: String) -> [TCPConnection] {

@@ -38,13 +38,17 @@ package struct SimulatedDNS {
 /// What the kernel, and the network, say of packets to endpoints.
 package struct SimulatedSending {
   package var obstacles: [IPAddress: SendObstacle] = [:]
-  /// What comes back of them.
+  /// What comes back of the first of them.
   package var echoes: [IPAddress: SendObstacle] = [:]
   /// The programs that have UDP ports.
   package var portHolders: [UInt16: String] = [:]
 
   func trial(of address: IPAddress) -> EndpointTrial {
-    EndpointTrial(obstacles[address]) { [echoes] in echoes[address] }
+    var sent = 0
+    return EndpointTrial(obstacles[address]) { [echoes] in
+      sent += 1
+      return sent > 1 ? echoes[address] : nil
+    }
   }
 }
 

@@ -65,7 +65,7 @@ struct OverrideOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Set the reason that `status` shows.", valueName: "text")) var reason: String?
   @Option(
     defaultAsFlag: WaitLimit.usual,
-    help: ArgumentHelp("Wait for the new state, at most this long: 10s. Without a duration: 30s.", valueName: "duration"))
+    help: ArgumentHelp("Wait for the new state, at most this long (30s).", valueName: "duration"))
   var wait: WaitLimit?
 
   func validate() throws {

@@ -133,7 +133,7 @@ struct SplitNamesTests {
         say "$(answer www.evil.example)"
         within 5 eval 'roamward status | grep "^DNS withheld"' >/dev/null
         number='s/[0-9]* answers*/N answers/'
-        roamward status | grep '^DNS withheld' | sed "s/, [^,]* ago//; $number"
+        roamward status | grep '^DNS withheld' | sed -E "s/, ([^,]* ago|just now)//; $number"
         roamward status --json | jq -c '.dns.withheld[] | [.tunnel, .count > 0, .last.query, .last.address, .last.domain]'
         doctor() { roamward doctor --policies $policies "${inputs[@]}" --state-dir $scene/state "$@"; }
         doctor --json | jq -r '.findings[] | select(.check == "withheld") | .message' | sed "$number"

@@ -39,7 +39,11 @@ struct SocketMessageTests {
     writer.dumpListeningSockets(.v4, isStream: false, port: 53, sequence: 7)
     #expect(
       writer.bytes
-        == bytes("48000000140001030700000000000000021100008004000000350000") + [UInt8](repeating: 0, count: 36)
+        == bytes("48000000140001030700000000000000021100008200000000350000") + [UInt8](repeating: 0, count: 36)
         + [UInt8](repeating: 0xff, count: 8))
+    // TCP_LISTEN alone: any other state is one of all connections.
+    var streams = NetlinkWriter()
+    streams.dumpListeningSockets(.v4, isStream: true, port: 0, sequence: 7)
+    #expect(streams.bytes[20..<24] == [0, 4, 0, 0])
   }
 }

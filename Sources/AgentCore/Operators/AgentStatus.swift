@@ -25,10 +25,9 @@ extension Agent {
     }
     addNetwork(to: &status.tunnels)
     let fit = state.underlayFit
-    let ports = platform.machine.listeningPorts()
     for setup in state.desiredTunnels.setups where setup.level.hasRoutes || setup.isGuarding {
       guard let i = status.tunnels.firstIndex(where: { $0.name == setup.policy.name }) else { continue }
-      if let remark = setup.unanswered(ports) { status.tunnels[i].notes.append(RemarkReport(remark)) }
+      if let remark = setup.unanswered(platform.machine.listeningPorts()) { status.tunnels[i].notes.append(RemarkReport(remark)) }
       status.tunnels[i].outside = setup.outsidePrefixes(on: fit).map { .init(prefix: $0.prefix.description, reason: $0.reason) }
     }
     status.lastWake = state.agenda.lastWake.map {

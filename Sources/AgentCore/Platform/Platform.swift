@@ -144,7 +144,7 @@ package struct NetworkPlatform {
   package var probe: (ProbeRequest, LinkFacts, @escaping (ProbeReply) -> Void) -> Cancellation?
   /// Makes the kernel resolve a neighbour's hardware address on this link; the result arrives as an event.
   package var resolveNeighbour: (IPAddress, LinkFacts) -> Void
-  /// Sends a packet without content to an endpoint's address and port, with this firewall mark; `nil`: that is not known here.
+  /// Looks for the way of packets to an endpoint's address and port, with this firewall mark; `nil`: that is not known here.
   package var tryEndpoint: (IPAddress, UInt16, UInt32) -> EndpointTrial?
   /// Ends the process that read this network's answers. If it was taken over there, it must not answer for the next network.
   package var leave: () -> Void

@@ -49,15 +49,16 @@ package enum SendObstacle: Equatable, Sendable {
   case refused
 }
 
-/// A first packet, without content, to an endpoint.
+/// What the kernel says of the way to an endpoint.
 package struct EndpointTrial {
+  /// What it says without a packet.
   package let obstacle: SendObstacle?
-  /// Sends another one, and returns what has become known since.
-  package let again: () -> SendObstacle?
+  /// Sends a packet of four zero bytes, which no WireGuard peer reads, and returns what keeps it here, or what came back of an earlier one.
+  package let send: () -> SendObstacle?
 
-  package init(_ obstacle: SendObstacle?, again: @escaping () -> SendObstacle?) {
+  package init(_ obstacle: SendObstacle?, send: @escaping () -> SendObstacle?) {
     self.obstacle = obstacle
-    self.again = again
+    self.send = send
   }
 }
 

@@ -2,31 +2,50 @@ internal import KernelModel
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// Tries the endpoints of a tunnel while its peer's answer is awaited: the kernel tells at once why a packet cannot leave, and the network
-/// sometimes why it did not arrive.
+/// Tries the endpoints of a tunnel while its peer's answer is awaited: the kernel tells at once why a packet has no way. Where no answer
+/// comes, a packet of our own shows whether a firewall takes it, and the network sometimes why none arrived.
 struct EndpointTrials {
+  /// A peer on a healthy network has answered by then, and nothing is sent.
+  private static let patience = Duration.milliseconds(900)
+
   private var deadline: Moment?
-  private var trials: [(address: IPAddress, port: UInt16, trial: EndpointTrial)] = []
+  private var begun: Moment?
+  private var trials: [Trial] = []
+
+  private struct Trial {
+    let address: IPAddress
+    let port: UInt16
+    let kernel: EndpointTrial
+    var obstacle: SendObstacle?
+    var isSent = false
+  }
+
+  /// Whether a packet is due in this wait: no answer has come.
+  func isDue(at now: Moment, until deadline: Moment) -> Bool {
+    guard self.deadline == deadline, let begun else { return false }
+    return now >= begun + Self.patience && trials.contains { !$0.isSent && $0.obstacle == nil }
+  }
 
   /// Why no endpoint can be reached; `nil`: at least one may. `deadline`: the end of the wait, of which each has its own trials.
   /// `isOver`: it has come, so what came back meanwhile counts.
   mutating func obstacle(
-    to endpoints: [(address: IPAddress, port: UInt16)], until deadline: Moment, isOver: Bool,
+    to endpoints: [(address: IPAddress, port: UInt16)], until deadline: Moment, isOver: Bool, at now: Moment,
     by tryEndpoint: (IPAddress, UInt16) -> EndpointTrial?
   ) -> TunnelFailure? {
     if endpoints.isEmpty { return nil }
-    let isTried =
-      self.deadline == deadline && endpoints.elementsEqual(trials) { $0.address == $1.address && $0.port == $1.port }
-    if !isTried {
-      self.deadline = deadline
-      trials = endpoints.compactMap { endpoint in tryEndpoint(endpoint.address, endpoint.port).map { (endpoint.address, endpoint.port, $0) }
+    if self.deadline != deadline || !endpoints.elementsEqual(trials, by: { $0.address == $1.address && $0.port == $1.port }) {
+      (self.deadline, begun) = (deadline, now)
+      trials = endpoints.compactMap { address, port in
+        tryEndpoint(address, port).map { Trial(address: address, port: port, kernel: $0, obstacle: $0.obstacle) }
       }
     }
-    guard trials.count == endpoints.count else { return nil }
-    let found = trials.map { one in
-      let obstacle = isOver && isTried ? one.trial.again() ?? one.trial.obstacle : one.trial.obstacle
-      return obstacle.map { TunnelFailure($0, to: one.address, one.port) }
+    guard trials.count == endpoints.count, let begun else { return nil }
+    let isDue = now >= begun + Self.patience
+    for i in trials.indices where isOver || isDue && !trials[i].isSent {
+      trials[i].obstacle = trials[i].kernel.send() ?? trials[i].obstacle
+      trials[i].isSent = true
     }
+    let found = trials.map { trial in trial.obstacle.map { TunnelFailure($0, to: trial.address, trial.port) } }
     return found.contains { $0 == nil } ? nil : found.first ?? nil
   }
 }

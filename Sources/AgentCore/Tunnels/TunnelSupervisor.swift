@@ -206,10 +206,13 @@ final class TunnelSupervisor {
     return surroundings.obstacle(self, true).map { .failed($0) }
   }
 
+  /// Whether the endpoints are to be tried now.
+  var isTrialDue: Bool { machine.state.answerDeadline.map { trials.isDue(at: platform.clock.now(), until: $0) } ?? false }
+
   /// What the kernel says of packets to its endpoints while their answer is awaited. `isOver`: the wait has ended.
   func tryEndpoints(isOver: Bool) -> TunnelFailure? {
     guard let deadline = machine.state.answerDeadline, let driver else { return nil }
-    return trials.obstacle(to: driver.endpoints, until: deadline, isOver: isOver) {
+    return trials.obstacle(to: driver.endpoints, until: deadline, isOver: isOver, at: platform.clock.now()) {
       platform.network.tryEndpoint($0, $1, Ownership.mark)
     }
   }

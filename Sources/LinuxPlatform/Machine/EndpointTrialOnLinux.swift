@@ -6,18 +6,23 @@ internal import LinuxIO
 internal import NetworkTypes
 
 extension EndpointTrial {
-  /// Sends an empty datagram past every tunnel. `nil`: this process may make no such socket.
+  /// Past every tunnel. `nil`: this process may make no such socket.
   init?(to address: IPAddress, _ port: UInt16, mark: UInt32) {
     guard let datagrams = try? MarkedDatagrams(address.family, mark: mark) else { return nil }
-    func obstacle() -> SendObstacle? {
+    func obstacle(_ body: () throws(SystemError) -> Void) -> SendObstacle? {
       do throws(SystemError) {
-        try datagrams.send([], to: address, port: port)
+        try body()
         return nil
       } catch {
         return SendObstacle(errno: error.code)
       }
     }
-    self.init(obstacle(), again: obstacle)
+    self.init(obstacle { () throws(SystemError) in try datagrams.aim(at: address, port: port) }) {
+      obstacle { () throws(SystemError) in
+        try datagrams.aim(at: address, port: port)
+        try datagrams.send([0, 0, 0, 0])
+      }
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 package import AgentCore
 internal import ControlProtocol
 internal import Glibc
+internal import HostDNS
 import KernelModel
 internal import LinuxIO
 internal import NetworkTypes
@@ -27,7 +28,7 @@ extension PlanPreview {
 }
 
 /// The TCP ports at which programs of this network namespace wait for connections.
-func openPorts() -> [ListeningPort] { TCPConnection.listening.map { ListeningPort(address: $0.address, port: $0.port) } }
+func openPorts() -> [ListeningPort] { HostDNS.listeningPorts().map { ListeningPort(address: $0.address, port: $0.port) } }
 
 extension LinuxMachine {
   /// The observed state that a plan needs. Waits for the DNS backend if a tunnel has name servers.

@@ -18,11 +18,12 @@ package struct ListeningPort: Hashable, Sendable {
 
 extension TunnelSetup {
   /// That connections from outside to these ports get no answer while it is up, for people; `nil`: they do.
-  package func unanswered(_ ports: [ListeningPort]) -> Remark? {
+  package func unanswered(_ ports: @autoclosure () -> [ListeningPort]) -> Remark? {
     guard level.hasRoutes || isGuarding, policy.through == nil, !(policy.routes?.answersByArrival ?? false) else { return nil }
     let wanted = includedPrefixes
+    guard IPAddress.Family.allCases.contains(where: { wanted.coverEverything(of: $0) }) else { return nil }
     let own = policy.provider.ownAddresses?.map(\.address) ?? []
-    let open = ports.filter { port in
+    let open = ports().filter { port in
       !port.isOfLinkAlone && !own.contains(port.address)
         && (wanted.coverEverything(of: port.address.family) || port.address == .unspecified(.v6) && wanted.coverEverything(of: .v4))
     }

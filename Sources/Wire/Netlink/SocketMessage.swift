@@ -47,8 +47,8 @@ extension NetlinkWriter {
   package mutating func dumpListeningSockets(_ family: IPAddress.Family, isStream: Bool, port: UInt16, sequence: UInt32) {
     message(SocketDiagnosis.byFamily, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
       writer.raw([family.addressFamily, isStream ? SocketDiagnosis.tcp : SocketDiagnosis.udp, 0, 0])
-      // TCP_LISTEN, and TCP_CLOSE: an unconnected UDP socket.
-      writer.host32(1 << 10 | 1 << 7)
+      // TCP_LISTEN alone: for any other state the kernel walks all connections. Of UDP: TCP_CLOSE (unconnected) and TCP_ESTABLISHED.
+      writer.host32(isStream ? 1 << 10 : 1 << 7 | 1 << 1)
       writer.raw([UInt8(truncatingIfNeeded: port >> 8), UInt8(truncatingIfNeeded: port), 0, 0])
       // Addresses, link and cookie (INET_DIAG_NOCOOKIE).
       writer.raw([UInt8](repeating: 0, count: 36) + [UInt8](repeating: 0xff, count: 8))
