@@ -120,6 +120,13 @@ extension ObservedState {
 }
 
 extension DesiredLink.Device {
+  /// The endpoint that its device shows, for a name and for an address that the network translates; else the configured one.
+  private static func endpoint(_ configured: Endpoint?, as seen: Endpoint?) -> Endpoint? {
+    guard let configured, let seen, let shown = seen.address else { return configured }
+    guard let own = configured.address else { return seen }
+    return TranslationPrefix.isTranslation(shown, of: own) ? seen : configured
+  }
+
   /// A peer's endpoint that is a name takes the address that its device has; no name is resolved.
   fileprivate init(of tunnel: TunnelPolicy, _ engine: WireGuardEngine, in observed: ObservedState) {
     if case .installed(let provider) = tunnel.provider {
@@ -133,11 +140,7 @@ extension DesiredLink.Device {
     let found = tunnel.linkName.flatMap { observed.wireGuard[$0] }
     let peers = configuration.peers.map { peer in
       var peer = peer
-      guard let endpoint = peer.endpoint, let seen = found?.peers.first(where: { $0.publicKey == peer.publicKey })?.endpoint else {
-        return peer
-      }
-      let isTranslated = endpoint.address.flatMap { own in seen.address.map { TranslationPrefix.isTranslation($0, of: own) } } ?? true
-      if isTranslated { peer.endpoint = seen }
+      peer.endpoint = Self.endpoint(peer.endpoint, as: found?.peers.first { $0.publicKey == peer.publicKey }?.endpoint)
       return peer
     }
     self = .wireGuard(
