@@ -126,7 +126,7 @@ extension Daemon {
       case .metrics:
         return .done(JSON(encoding: agent.metrics(of: status(for: caller))))
       case .network:
-        // Who asks for it may want to recognise it again.
+        // A network is recognised again by this fact, whether the policies need it or not.
         agent.refresh(for: [.gatewayMAC])
         return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
       case .monitor(let snapshots):

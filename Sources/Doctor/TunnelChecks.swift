@@ -77,7 +77,7 @@ extension HostCheck {
       host.guards.filter { !$0.hasLink }.map { program in
         if program.isHeld {
           return HostFinding(
-            "guards", .problem, "\(program.name) was killed: all traffic is blocked, because nobody has ended the guard",
+            "guards", .problem, "\(program.name) was killed: all traffic is blocked, because no person has ended the guard",
             cure: "run `roamward release`, or begin a new guard first")
         }
         let time = text(for: .seconds(program.age))

@@ -16,6 +16,8 @@ package struct ClientFile: Equatable, Sendable {
   package private(set) var text = ""
   /// Whether it has `auth-user-pass`.
   package private(set) var asksForLogin = false
+  /// The number of `remote` lines, also those of connections.
+  package private(set) var servers = 0
   /// Options that are left out, each once.
   package private(set) var leftOut: [String] = []
 
@@ -48,6 +50,7 @@ package struct ClientFile: Equatable, Sendable {
     switch judgement {
     case .passed:
       if name == "auth-user-pass" { asksForLogin = true }
+      if name == "remote" { servers += 1 }
       return true
     case .own, .leftOut:
       if !leftOut.contains(name) { leftOut.append(name) }

@@ -32,7 +32,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
   /// The reason that openvpn gave last for having no connection.
   private var trouble = ""
   private var attempts = 0
-  /// What a line of its log has told since the last connection, and the number of servers that it can turn to.
+  /// The trouble that its log has told since the last connection, and the number of servers that it can turn to.
   private var known: OpenVPNTrouble?
   private var servers = 1
   private var lastLine = ""
@@ -62,7 +62,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     let file: ClientFile
     do throws(ClientFile.Failure) { file = try ClientFile(bytes) } catch { return fail("invalid-config", "\(error)", .person) }
     // Each server is tried before what one of them said is the reason.
-    (known, servers) = (nil, max(1, file.text.split(separator: "\n").count { $0.hasPrefix("remote ") }))
+    (known, servers) = (nil, max(1, file.servers))
     if !file.leftOut.isEmpty {
       host.log(.info, "config", "left out, because the agent does it: \(file.leftOut.joined(separator: ", "))")
     }

@@ -35,7 +35,7 @@ package struct SimulatedDNS {
   package var lookups: [String] = []
 }
 
-/// What the kernel, and the network, say of packets to endpoints.
+/// The obstacles that packets to endpoints meet, in the kernel and in the network.
 package struct SimulatedSending {
   package var obstacles: [IPAddress: SendObstacle] = [:]
   /// What comes back of the first of them.

@@ -21,7 +21,7 @@ import Testing
     #expect(prefix.address(of: Sample.address("2001:db8::1")) == Sample.address("2001:db8::1"))
   }
 
-  @Test("is none where the servers translate nothing, or somebody else's address is shown") func none() {
+  @Test("is none where the servers translate nothing, or another address is shown") func none() {
     for shown in [[], ["192.0.0.170", "192.0.0.171"], ["2001:db8::1"], ["64:ff9b::c000:ac"]] {
       #expect(TranslationPrefix(in: shown.map(Sample.address)) == nil, "\(shown)")
     }

@@ -142,7 +142,7 @@ extension Agent {
     }
   }
 
-  /// Ends what is left of a program, and keeps its kill switch closed: nobody has said that it may open.
+  /// Ends what is left of a program, and keeps its kill switch closed: no person has opened it.
   private func holdGuard(_ program: ProgramGuard) {
     var held = program
     held.heldSince = platform.clock.wallClock()

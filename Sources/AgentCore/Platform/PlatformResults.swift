@@ -49,9 +49,9 @@ package enum SendObstacle: Equatable, Sendable {
   case refused
 }
 
-/// What the kernel says of the way to an endpoint.
+/// The way to an endpoint, as the kernel sees it.
 package struct EndpointTrial {
-  /// What it says without a packet.
+  /// Known without a packet.
   package let obstacle: SendObstacle?
   /// Sends a packet of four zero bytes, which no WireGuard peer reads, and returns what keeps it here, or what came back of an earlier one.
   package let send: () -> SendObstacle?

@@ -209,7 +209,7 @@ final class TunnelSupervisor {
   /// Whether the endpoints are to be tried now.
   var isTrialDue: Bool { machine.state.answerDeadline.map { trials.isDue(at: platform.clock.now(), until: $0) } ?? false }
 
-  /// What the kernel says of packets to its endpoints while their answer is awaited. `isOver`: the wait has ended.
+  /// The obstacle to all its endpoints while their answer is awaited; `nil`: one may be reached. `isOver`: the wait has ended.
   func tryEndpoints(isOver: Bool) -> TunnelFailure? {
     guard let deadline = machine.state.answerDeadline, let driver else { return nil }
     return trials.obstacle(to: driver.endpoints, until: deadline, isOver: isOver, at: platform.clock.now()) {
