@@ -5,8 +5,8 @@ import RoamwardCore
 
 /// The one reconcile loop: observe, decide, plan, apply, verify.
 ///
-/// There is no second path for changes: start-up, a lost event, a repaired route and a new network are the same case. `Agent` starts
-/// passes; one that is requested during another starts at its end.
+/// Start-up, a lost event, a repaired route and a new network are the same case. `Agent` starts passes; one that is requested during
+/// another starts at its end. One step is applied before a pass: it closes the kill switch when a network is lost (`Agent.networkLost`).
 final class Reconciler {
   let platform: Platform
   let announcer: Announcer

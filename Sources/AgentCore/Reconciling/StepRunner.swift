@@ -2,7 +2,7 @@ import KernelModel
 internal import NetworkTypes
 import RoamwardCore
 
-/// Applies steps, stage by stage: the only place from which the system is changed. If a step fails, the steps that depend on it are not
+/// Applies steps, stage by stage: the only place from which steps are applied. If a step fails, the steps that depend on it are not
 /// applied: no packet may take an incomplete path (docs/security.md, "Order").
 struct StepRunner {
   /// The result of steps.

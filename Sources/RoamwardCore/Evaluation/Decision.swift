@@ -54,7 +54,7 @@ package enum Inert: Hashable, Sendable {
   case overridden(wantsUp: Bool)
   /// The tunnel that it goes through cannot be up.
   case blocked(by: String, OuterObstacle)
-  /// `evaluate-connection`: the tunnel cannot be armed, and this version does not watch look-ups.
+  /// `evaluate-connection`: the tunnel cannot be armed, and no entry of `connections` has names to watch.
   case notArmed(ArmingObstacle)
 }
 

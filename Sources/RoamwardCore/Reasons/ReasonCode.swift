@@ -27,7 +27,7 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case carries
   /// The tunnel that it goes through is not connected yet.
   case outerPending = "outer-pending"
-  /// The rule's action has no effect on this tunnel: it is not armed.
+  /// The rule's action neither arms the tunnel nor watches names; in a note, a setting that is not made.
   case unsupported
   /// A manual override (`up`, `down`) decides.
   case manualOverride = "manual-override"

@@ -20,7 +20,7 @@ package enum WakeReason: String, Equatable, Sendable, CaseIterable {
 
   // MARK: Deadlines
 
-  /// The network has been unchanged for the settle time.
+  /// The settle time is over, which began with the first of several changes of the network.
   case networkSettled = "network-settled"
   /// The machine could not be observed; another observation is due.
   case observation
