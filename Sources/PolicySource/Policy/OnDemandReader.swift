@@ -22,17 +22,16 @@ let timingKeys = Mapping(
   subject: "`timing`", draft: Timing(),
   keys: [
     Key(
-      "settle", .duration, "The debounce time of network changes; absent: the agent's own setting.", example: "500ms"
-    ) {
-      $0.settle = $1
-    },
+      "settle", .duration, "The time that a network has to last before the rules act on it; absent: the agent's own setting.",
+      example: "500ms"
+    ) { $0.settle = $1 },
     Key(
-      "release-delay", .duration, "The delay before rules take the tunnel down; connecting is never delayed.",
+      "release-delay", .duration, "The delay before rules take the tunnel down; connecting does not wait for it.",
       standard: "5s", example: "10s"
     ) { $0.releaseDelay = $1 },
     Key(
       "minimum-dwell", .duration,
-      "The minimum time, from its start, that rules leave a tunnel up; connecting and manual overrides are never delayed.",
+      "The minimum time, from its start, that rules leave a tunnel up; connecting and manual overrides do not wait for it.",
       standard: "0s", example: "1m"
     ) { $0.minimumDwell = $1 },
     Key(
