@@ -1,7 +1,7 @@
 import KernelModel
 import NetworkTypes
 
-/// The desired state of every tunnel: the only builder of `TunnelSetup`s, for the agent, `plan`, `diff` and the check of SSH sessions.
+/// The desired state of every tunnel, for the agent, `plan`, `diff` and the check of SSH sessions alike.
 ///
 /// It is a value: policies, decisions, overrides, kill switches and the tunnels' current states. `setups` is the state to apply now.
 /// `atRest` is the state after every tunnel has done what rules and overrides want.
