@@ -207,8 +207,14 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
     let words = lastWords.isEmpty ? "with status \(code)" : "(\(lastWords))"
     // 1: what it was given is wrong, unless its device changed while it was set, or a killed nebula still has it. All else is a crash, or a
     // signal of another program.
-    let isOfDevice = lastWords.contains("failed to set tun") || lastWords.contains("device or resource busy")
-    let isWrong = code == 1 && !isReady && !isOfDevice
+    let isWrong = code == 1 && !isReady && !Self.isOfDevice(lastWords)
     fail("nebula-ended", "nebula ended \(words); see its log", isWrong ? .person : .time)
+  }
+
+  /// Whether its last words are about its device: nebula(1) begins those with one of these steps.
+  private static func isOfDevice(_ words: String) -> Bool {
+    let steps = ["set tun", "set mtu", "bring the tun", "run tun", "get tun", "get a tun"]
+    let text = words.lowercased()
+    return text.contains("device or resource busy") || steps.contains { text.contains("failed to \($0)") }
   }
 }

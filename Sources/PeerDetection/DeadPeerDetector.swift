@@ -7,6 +7,9 @@ package import NetworkTypes
 /// `REKEY_TIMEOUT`, and again every `REKEY_TIMEOUT`, for `REKEY_ATTEMPT_TIME`. So a peer is silent when a packet that requires an answer
 /// was sent and nothing was received since. The verdict comes at the latest `patience` after the first such packet. Keepalives require no
 /// answer. Without traffic there is no verdict.
+///
+/// A peer that begins handshakes, again and again, has not received our responses: else it would confirm the first one at once. That is a
+/// verdict of its own, because such a peer may send data too, which looks like an answer.
 package struct DeadPeerDetector: Equatable, Sendable {
   /// The WireGuard constants that the detector relies on (section 6.1 of the paper, `messages.h` of the kernel's).
   package enum WireGuardTiming {
@@ -84,8 +87,16 @@ package struct DeadPeerDetector: Equatable, Sendable {
     var until: Moment
   }
 
+  /// Initiations of the peer that it has not confirmed.
+  private struct Unconfirmed: Equatable {
+    var count: UInt64
+    /// When the last of the first two was seen.
+    var at: Moment
+  }
+
   private var last: Sample?
   private var doubt: Doubt?
+  private var unconfirmed: Unconfirmed?
   private var mixed: Mixed?
   /// When the last new handshake was seen.
   private var handshakeAt: Moment?
@@ -100,7 +111,7 @@ package struct DeadPeerDetector: Equatable, Sendable {
   package var nextSample: Moment? {
     guard let last else { return nil }
     guard let doubt, !isSilent else { return last.at + (isSessionAlive ? Self.interval : Self.idleInterval) }
-    return min(doubt.at, last.at + Self.interval)
+    return min(doubt.at, last.at + (unconfirmed == nil ? Self.interval : Self.handshakeAnswer))
   }
 
   /// The time of the first unanswered packet; `nil`: nothing is unanswered.
@@ -120,11 +131,14 @@ package struct DeadPeerDetector: Equatable, Sendable {
     }
     let isNewHandshake = sample.lastHandshake != before.lastHandshake
     if isNewHandshake { handshakeAt = sample.at }
-    let isHeard = isNewHandshake || Self.isAnswer(sample.received - before.received)
+    let received = sample.received - before.received
+    let initiations = Self.initiations(in: received)
+    let isHeard = isNewHandshake || received > 0 && initiations == 0
     let asked = Self.asked(sample.sent - before.sent, in: sample.at - before.at, keepalive: sample.persistentKeepalive)
     if isHeard {
       heardAt = sample.at
       doubt = nil
+      unconfirmed = nil
       isSilent = false
       let until = sample.at + WireGuardTiming.keepaliveTimeout + WireGuardTiming.rekeyTimeout + Self.interval
       mixed = asked == .nothing ? nil : Mixed(since: before.at, until: until)
@@ -133,12 +147,19 @@ package struct DeadPeerDetector: Equatable, Sendable {
       let since = mixed.flatMap { sample.at <= $0.until ? $0.since : nil } ?? before.at
       doubt = doubt.map { Doubt(since: $0.since, answerDue: min($0.answerDue, due)) } ?? Doubt(since: since, answerDue: due)
     }
-    if let doubt, doubt.at <= sample.at { isSilent = true }
+    if initiations > 0, !isNewHandshake { count(initiations, at: sample.at) }
+    let isDeaf = unconfirmed.map { $0.count >= 2 && $0.at + Self.handshakeAnswer <= sample.at } ?? false
+    if isDeaf || doubt.map({ $0.at <= sample.at }) ?? false { isSilent = true }
   }
 
-  /// Whether the bytes may be an answer. The peer's own initiations mean that it receives no more than we do.
-  private static func isAnswer(_ bytes: UInt64) -> Bool {
-    bytes > 0 && !(1...3).contains { bytes == $0 * WireGuardTiming.initiationBytes }
+  private mutating func count(_ initiations: UInt64, at now: Moment) {
+    let earlier = unconfirmed?.count ?? 0
+    unconfirmed = Unconfirmed(count: earlier + initiations, at: earlier >= 2 ? unconfirmed?.at ?? now : now)
+  }
+
+  /// The number of initiations, if the bytes are no more than some: they mean that the peer receives no more than we do.
+  private static func initiations(in bytes: UInt64) -> UInt64 {
+    (1...3).first { bytes == $0 * WireGuardTiming.initiationBytes } ?? 0
   }
 
   /// Classifies sent bytes, as far as their number tells. Data packets are padded to 16 bytes, unless they fill the link's MTU (1420 bytes

@@ -112,6 +112,13 @@ extension SimulatedMachine {
     return true
   }
 
+  /// The provider of a tunnel says this now, with the number of its next request.
+  package func say(_ tunnel: String, _ message: (UInt32) -> ProviderMessage) {
+    guard let id = providers.running[tunnel]?.endpoint.nextRequest, let bytes = try? providers.running[tunnel]?.endpoint.send(message(id))
+    else { return }
+    providers.running[tunnel]?.events(.message(bytes, hasDescriptor: false))
+  }
+
   /// The program of a tunnel that no agent reads ends by itself; its channel is not kept any more.
   package func endLeftProgram(of tunnel: String) { (providers.left[tunnel], providers.unread[tunnel]) = (nil, nil) }
 

@@ -182,6 +182,32 @@ import Testing
     }
   }
 
+  @Test("a provider that tries again and again has 35 seconds; while it asks a person, that person's time") func triesAgain() throws {
+    let life = life(Self.policy())
+    life.start()
+    life.machine.say("plain") { _ in .reasserting(code: "reconnecting", text: "it connects again") }
+    life.machine.run(for: .seconds(34))
+    #expect(try life.tunnel("plain").state == "reasserting" && life.failures.isEmpty)
+    life.machine.run(for: .seconds(3))
+    #expect(life.failures.count == 1 && life.failures[0].contains("it connects again") && life.states.last == "plain connected")
+    var question: UInt32 = 0
+    life.machine.say("plain") { _ in .reasserting(code: "signing-in", text: "it signs in again") }
+    life.machine.say("plain") { id in
+      question = id
+      return .ask(id: id, Question(kind: .code, prompt: "Code for alice"))
+    }
+    life.machine.run(for: .seconds(60))
+    // On the way to another network.
+    life.move(to: home)
+    life.machine.run(for: .seconds(200))
+    #expect(try life.tunnel("plain").state == "reasserting" && life.failures.count == 1)
+    life.machine.say("plain") { _ in .withdraw(id: question) }
+    life.machine.run(for: .seconds(34))
+    #expect(try life.tunnel("plain").state == "reasserting" && life.failures.count == 1)
+    life.machine.run(for: .seconds(3))
+    #expect(life.failures.count == 2 && life.states.last == "plain connected")
+  }
+
   @Test("the status shows how the provider says that packets go, until the run ends") func transport() throws {
     let life = life(Self.policy())
     life.machine.providers.transports = ["plain": "by TCP\u{1b}, because UDP is blocked"]

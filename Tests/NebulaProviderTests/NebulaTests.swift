@@ -121,6 +121,9 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
       ),
       (1, #"{"level":"error","msg":"Failed to get a tun/tap device","error":"device or resource busy"}"#, "busy", .time),
       (1, #"{"level":"error","msg":"Failed to start","error":"failed to set tun netmask"}"#, "netmask", .time),
+      (
+        1, #"{"level":"fatal","msg":"failed to set mtu 1300 on the default route 10.96.0.0/24; invalid argument"}"#, "default route", .time
+      ), (1, #"{"level":"fatal","msg":"failed to bring the tun device up: no such device"}"#, "bring", .time),
       (2, "panic: runtime error", "panic", .time),
     ])
   func failures(code: Int32, line: String, word: String, help: TunnelFailure.Help) throws {

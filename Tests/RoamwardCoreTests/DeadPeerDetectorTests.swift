@@ -36,6 +36,18 @@ import Testing
     #expect(verdicts([(0, 0, 0), (6, 128, 0), (12, 348, 148), (18, 588, 296), (24, 856, 444)]).last == true)
   }
 
+  /// As seen where a network drops UDP in one direction: a ping each second, 272 bytes of the gateway's own accord at 11.6 s, and its
+  /// handshakes from 14.2 s on.
+  @Test("a peer that begins handshakes again and again is silent, whatever data it sent before") func deafPeerWithData() {
+    let samples: [(Int64, UInt64, UInt64)] = [
+      (0, 0, 0), (6, 384, 0), (12, 832, 272), (18, 1308, 420), (21, 1528, 568), (24, 1784, 568), (27, 1984, 716),
+    ]
+    #expect(verdicts(samples) == [false, false, false, false, false, true, true])
+    // One that is confirmed, whenever that is seen, is the renewal of a session.
+    #expect(!verdicts([(0, 0, 0), (6, 128, 96), (12, 220, 244), (15, 220, 276), (60, 220, 276)]).contains(true))
+    #expect(!verdicts([(0, 0, 0), (6, 92, 148), (12, 184, 296), (13, 184, 328), (24, 184, 328)]).contains(true))
+  }
+
   @Test("what was seen before the machine stood still proves nothing") func gap() {
     #expect(!verdicts([(0, 0, 0), (6, 128, 0), (3600, 256, 0), (3606, 256, 0)]).contains(true))
   }

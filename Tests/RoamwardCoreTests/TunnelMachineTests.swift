@@ -48,6 +48,22 @@ import Testing
     #expect(delays == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
   }
 
+  @Test("while a person is asked, no time limit passes; it begins anew when nobody is asked any more") func asks() {
+    var doubtful = connected()
+    _ = doubtful.handle(.reasserting("signs in again"), at: start)
+    var starting = TunnelMachine()
+    _ = starting.handle(.want(.up), at: start)
+    for var machine in [doubtful, starting] {
+      #expect(machine.nextDeadline == at(15))
+      #expect(machine.handle(.asks(until: at(300)), at: at(10)) == [] && machine.nextDeadline == at(315))
+      #expect(machine.handle(.tick, at: at(200)) == [])
+      #expect(machine.handle(.asks(until: nil), at: at(200)) == [] && machine.nextDeadline == at(215))
+      #expect(machine.handle(.tick, at: at(215)) == [.release] && machine.failure != nil)
+    }
+    var machine = connected()
+    #expect(machine.handle(.asks(until: at(300)), at: at(10)) == [] && machine.state == .connected)
+  }
+
   @Test("a deadline that has not come is no deadline") func early() {
     var machine = TunnelMachine()
     _ = machine.handle(.want(.up), at: start)

@@ -22,7 +22,9 @@ final class InstalledDriver: TunnelDriver {
   var underlay: LinkFacts?
   var messages = ProviderMessages()
   /// What no person has answered yet, the first first.
-  var questions: [OpenQuestion] = []
+  var questions: [OpenQuestion] = [] {
+    didSet { if !(oldValue.isEmpty && questions.isEmpty) { tellWhoIsAsked() } }
+  }
 
   /// The last start whose program never said `hello`.
   var failedStart: (at: Moment, refusal: Refusal)?
@@ -121,8 +123,12 @@ final class InstalledDriver: TunnelDriver {
   private func askWhetherConnected(on underlay: LinkFacts?) {
     run.isTakenOver = false
     tell(underlay)
+    if !questions.isEmpty { tellWhoIsAsked() }
     if session?.state == .connected { outlets.report(.peerAnswered) }
   }
+
+  /// A person has time for an answer, whatever the tunnel waits for.
+  private func tellWhoIsAsked() { outlets.report(.asks(until: questions.map(\.until).max())) }
 
   func learn(_ underlay: LinkFacts?) { tell(underlay) }
 

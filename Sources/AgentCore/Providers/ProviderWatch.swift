@@ -6,9 +6,10 @@ internal import RoamwardCore
 /// connected again on another network. A provider that opens sockets itself is not judged.
 struct ProviderWatch {
   static let interval = Duration.seconds(5)
-  /// From the first unanswered packet to the doubt.
+  /// From the first unanswered packet to the doubt. Like `loss` it doubles with each loss in a row: traffic in one direction alone may be
+  /// meant.
   private static let patience = Duration.seconds(20)
-  /// The same to the loss. It doubles with each loss in a row: traffic in one direction alone may be meant.
+  /// The same to the loss.
   private static let loss = Duration.seconds(50)
   /// Packets in so many samples: what the kernel sends of its own accord is no traffic.
   private static let leastSamples = 4
@@ -56,8 +57,9 @@ struct ProviderWatch {
     }
     guard let unanswered, unanswered.samples >= Self.leastSamples else { return nil }
     let time = now - unanswered.since
-    if time >= Self.loss * (1 << min(losses, 6)) { return .lost(after: time) }
-    guard time >= Self.patience, !isDoubtful else { return nil }
+    let factor = 1 << min(losses, 6)
+    if time >= Self.loss * factor { return .lost(after: time) }
+    guard time >= Self.patience * factor, !isDoubtful else { return nil }
     isDoubtful = true
     return .silent(for: time)
   }

@@ -136,8 +136,7 @@ extension ProviderConfiguration {
     // systemd reads its files again before a unit starts, which takes seconds on a busy machine.
     if case .service(let service) = self, service.hasGroup { return TunnelMachine(timing: .init(connect: .seconds(60))) }
     guard case .installed = self else { return TunnelMachine() }
-    // A person has time for an answer.
-    let connect = .seconds(90) + OpenQuestion.patience
-    return TunnelMachine(timing: .init(connect: connect, reassert: .seconds(120) + OpenQuestion.patience, silence: .seconds(120)))
+    // While a person is asked, neither passes.
+    return TunnelMachine(timing: .init(connect: .seconds(90), reassert: .seconds(35), silence: .seconds(35)))
   }
 }

@@ -111,8 +111,21 @@ package struct TunnelMachine: Equatable, Sendable {
     case (.disconnecting, .removed):
       state = .disconnected
       return wish == .down ? [] : start(attempt: 1, at: now)
+    case (_, .asks(let until)):
+      extend(until ?? now)
+      return []
     case (_, .tick): return tick(at: now)
     default: return []
+    }
+  }
+
+  /// The time limit of what waits for the peer counts from the moment at which nobody is asked any more.
+  private mutating func extend(_ end: Moment) {
+    switch state {
+    case .preparing(let attempt, _): state = .preparing(attempt: attempt, deadline: end + timing.connect)
+    case .awaitingPeer(let attempt, _): state = .awaitingPeer(attempt: attempt, deadline: end + timing.connect)
+    case .reasserting(.some): state = .reasserting(deadline: end + timing.reassert)
+    default: break
     }
   }
 

@@ -60,6 +60,8 @@ extension TunnelMachine {
     case peerSilent(for: Duration)
     /// The provider carries no packets for now, and works on it: why.
     case reasserting(String)
+    /// The provider asks a person, who has time for an answer until then; `nil`: no question is open any more.
+    case asks(until: Moment?)
     /// A person asks for another attempt now.
     case retry
     /// The tunnel's device is gone from the kernel, or replaced: its engine died, or another program removed it.
