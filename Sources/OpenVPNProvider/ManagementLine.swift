@@ -20,6 +20,8 @@ package enum ManagementLine: Equatable, Sendable {
   case fatal(String)
   /// The page where a person signs in.
   case page(String)
+  /// The bytes that have come from the server, and gone to it.
+  case count(bytesIn: UInt64, bytesOut: UInt64)
   /// The result of a command.
   case failure(String)
   case other
@@ -70,6 +72,9 @@ package enum ManagementLine: Equatable, Sendable {
       self = fields.count == 3 ? .log(String(fields[2]), isLoud: fields[1].contains { "FNW".contains($0) }) : .other
     case "FATAL": self = .fatal(String(rest.trimmingSpaces))
     case "INFOMSG": self = Self.page(rest)
+    case "BYTECOUNT":
+      let counts = rest.split(separator: ",").map { UInt64($0.trimmingSpaces) }
+      self = counts.count == 2 ? counts[0].flatMap { a in counts[1].map { .count(bytesIn: a, bytesOut: $0) } } ?? .other : .other
     default: self = .other
     }
   }

@@ -36,6 +36,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
   private var known: OpenVPNTrouble?
   private var servers = 1
   private var lastLine = ""
+  private var silence = ServerSilence()
 
   private struct Login {
     var username: String?
@@ -54,6 +55,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
 
   package func start(_ request: StartRequest) {
     (isConnected, areSettingsApplied, isReady, settings, pushReply, trouble, attempts) = (false, false, false, [], "", "", 0)
+    silence = ServerSilence()
     login = Login(
       username: request.options["username"]?.string, password: text(of: "password"), keyPassword: text(of: "key-password"))
     guard let bytes = host.credential("config") else {
@@ -74,7 +76,9 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
         (flow as? any ClosableFlow)?.close()
         // A name in the policy means that the server wants one, whatever the file says.
         let login = self?.login.username == nil || file.asksForLogin ? "" : "auth-user-pass\n"
-        self?.startProcess(login + file.text, device: flow.interface)
+        // By itself it would turn to the next server after two minutes; the file's own time, which comes later, counts.
+        let turn = file.servers > 1 ? "server-poll-timeout 20\n" : ""
+        self?.startProcess(login + turn + file.text, device: flow.interface)
       }
     }
   }
@@ -135,6 +139,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
       host.log(isLoud ? .warning : .debug, "openvpn", text)
     case .fatal(let text): fail("openvpn-failed", text, .time)
     case .page(let url): host.ask(Question(kind: .url, prompt: "Sign in to \(host.tunnel)", url: url)) { _ in }
+    case .count(let bytesIn, let bytesOut): judge(bytesIn, bytesOut)
     case .failure(let text): host.log(.warning, "management", text)
     case .other: break
     }
@@ -144,14 +149,24 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     switch state {
     case "CONNECTED":
       (isConnected, trouble, attempts, known) = (true, "", 0, nil)
+      silence.begin(pings: ServerSettings(settings, pushReply: pushReply).pings)
+      runner.send("bytecount \(ServerSilence.interval)")
       reportReady()
     case "RECONNECTING":
       (isConnected, trouble) = (false, description)
       if isReady { host.reasserting("reconnecting", "openvpn connects again (\(description))") }
       isReady = false
+      runner.send("bytecount 0")
     case "EXITING": trouble = description
     default: break
     }
+  }
+
+  private func judge(_ bytesIn: UInt64, _ bytesOut: UInt64) {
+    guard isConnected, isReady, let time = silence.take(bytesIn: bytesIn, bytesOut: bytesOut, at: host.now) else { return }
+    isReady = false
+    host.reasserting("peer-timeout", "the server has not answered for \(time.components.seconds) s")
+    runner.send("signal SIGUSR1")
   }
 
   /// Answered at once, a server that refuses connections would be asked hundreds of times a second.

@@ -8,6 +8,8 @@ package struct ServerSettings: Equatable, Sendable {
   package private(set) var settings = TunnelSettings()
   /// What could not be read: `route 10.0.0.0 255.0.0.1`.
   package private(set) var unreadable: [String] = []
+  /// Seconds between two pings that the server promises; `nil`: none.
+  package private(set) var pings: Int?
   private var values: [String: String] = [:]
 
   /// Lines that a server can make it keep: more are left out.
@@ -23,6 +25,14 @@ package struct ServerSettings: Equatable, Sendable {
     let remote = self.values["trusted_ip"] ?? self.values["trusted_ip6"]
     settings.remoteAddress = remote.flatMap { IPAddress($0) }
     takeEverything(Self.options(in: pushReply))
+    takePings(Self.options(in: pushReply))
+  }
+
+  /// `keepalive` of a server: it pings too, and pushes both.
+  private mutating func takePings(_ options: [[Substring]]) {
+    func seconds(_ name: String) -> Int? { options.last { $0.count == 2 && $0[0] == name }.flatMap { Int($0[1]) } }
+    guard seconds("ping-restart") != nil, let interval = seconds("ping"), (1...3600).contains(interval) else { return }
+    pings = interval
   }
 
   private mutating func takeAddresses() {

@@ -97,19 +97,66 @@ final class FakeOpenVPN: OpenVPNRunner {
   @Test("it is ready when openvpn is connected and the settings are applied; it reasserts, and is ready again") func life() throws {
     let (host, openvpn) = try start()
     connect(host, openvpn)
-    #expect(host.state == .connected && openvpn.takeCommands() == ["hold release"])
+    #expect(host.state == .connected && openvpn.takeCommands() == ["hold release", "bytecount 5"])
     #expect(host.settings?.addresses.map(\.description) == ["10.8.0.6/24"])
     openvpn.say(">STATE:2,RECONNECTING,ping-restart,,,,,")
     host.advance(by: .zero)
     #expect(host.state == .reasserting && host.reassertion == "reconnecting")
     openvpn.say(">STATE:3,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,")
     host.advance(by: .zero)
-    #expect(host.state == .connected)
+    #expect(host.state == .connected && openvpn.takeCommands() == ["bytecount 0", "bytecount 5"])
     host.stop(.person)
     #expect(openvpn.takeCommands() == ["signal SIGTERM"])
     openvpn.end()
     host.advance(by: .zero)
     #expect(host.state == .idle && host.violations.isEmpty)
+  }
+
+  @Test(
+    "a server that answers no more is told within 25 s of the first packet, and asked to connect anew",
+    arguments: [nil, "ping 10,ping-restart 60", "ping 1,ping-restart 240", "ping 30,ping-restart 120"] as [String?])
+  func silent(pushed: String?) throws {
+    let (host, openvpn) = try start()
+    if let pushed { openvpn.say(">LOG:1,,PUSH: Received control message: 'PUSH_REPLY,\(pushed)'") }
+    connect(host, openvpn)
+    _ = openvpn.takeCommands()
+    // Each second a packet goes out, and for a while one comes back.
+    var (received, sent, told) = (0, 0, 0)
+    for second in 1...120 {
+      sent += 100
+      if second <= 33 { received += 100 }
+      if second.isMultiple(of: 5) { openvpn.say(">BYTECOUNT:\(received),\(sent)") }
+      host.advance(by: .seconds(1))
+      if told == 0, host.state == .reasserting { told = second }
+    }
+    #expect(host.reassertion == "peer-timeout" && openvpn.takeCommands() == ["signal SIGUSR1"])
+    #expect((33...58).contains(told), "\(told)")
+  }
+
+  @Test("pings of the server alone, no traffic, and an answer in time are no silence", arguments: [true, false])
+  func answered(isBusy: Bool) throws {
+    let (host, openvpn) = try start()
+    openvpn.say(">LOG:1,,PUSH: Received control message: 'PUSH_REPLY,ping 10,ping-restart 60'")
+    connect(host, openvpn)
+    for second in 1...600 where second.isMultiple(of: 5) {
+      openvpn.say(">BYTECOUNT:\(second / 10 * 40),\(isBusy ? second * 100 : second / 10 * 40)")
+      host.advance(by: .seconds(5))
+      #expect(host.state == .connected)
+    }
+    // Where no pings were promised, packets that want no answer cost ever fewer connections.
+    let (other, silent) = try start()
+    connect(other, silent)
+    var losses = 0
+    for second in 1...600 where second.isMultiple(of: 5) {
+      if other.state == .reasserting {
+        losses += 1
+        silent.say(">STATE:2,RECONNECTING,SIGUSR1,,,,,", ">STATE:3,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,")
+        other.advance(by: .zero)
+      }
+      silent.say(">BYTECOUNT:1000,\(second * 100)")
+      other.advance(by: .seconds(5))
+    }
+    #expect((1...5).contains(losses), "\(losses)")
   }
 
   @Test("holds are released after pauses that grow, not in a storm") func holds() throws {
