@@ -157,7 +157,7 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
       }
       host.after(Self.patience) { [weak self] in
         guard let self, !isReady else { return }
-        fail("no-host", "no host of the overlay has answered within \(Self.patience)", .time)
+        fail("no-host", "no host of the overlay has answered within \(Self.patience.components.seconds) s", .time)
       }
     case .wanting: wantsHost = true
     case .reached(let name):

@@ -33,6 +33,8 @@ package struct NebulaSettings: Equatable, Sendable {
       for route in routes { lines += ["    - route: \(route.prefix)", "      via: \(route.host)"] }
     }
     lines += ["logging:", "  level: info", "  format: json", "sshd:", "  enabled: \"no\"", "stats:", "  type: none"]
+    // Seconds until a host that sends nothing is asked, and from then until its tunnel is dead: 25 s at most, with the next packet.
+    lines += ["timers:", "  connection_alive_interval: 4", "  pending_deletion_interval: 6"]
     if !credentials.isEmpty { lines.append("pki:") }
     for (key, text) in credentials.sorted(by: { $0.key < $1.key }) {
       lines.append("  \(key): |")

@@ -38,13 +38,16 @@ package protocol OpenConnectRunner: AnyObject {
   func reconnect()
   /// It signs out and ends.
   func leave()
+  /// It ends, and what it was given stays good for another run.
+  func pause()
   func kill()
 }
 
 /// OpenConnect as a provider: openconnect(8) without privileges on a device of the agent; addresses, routes and name servers are the
 /// agent's.
 ///
-/// It runs twice: to sign in, which ends with a cookie, and to connect with that cookie.
+/// It runs twice: to sign in, which ends with a cookie, and to connect with that cookie. The cookie is kept until the tunnel is not wanted
+/// any more: a connection that is lost does not ask a person again.
 package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
   private enum Phase { case idle, signingIn, connecting }
 
@@ -61,6 +64,8 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
   private var isReady = false
   private var signIns = 0
   private var isLeaving = false
+  /// Whether the ticket is that of an earlier run.
+  private var isResumed = false
 
   package init(host: ProviderHost) {
     self.host = host
@@ -86,18 +91,33 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
         // A device takes one program at a time: openconnect attaches to it by its name.
         (flow as? any ClosableFlow)?.close()
         self?.device = flow.interface
-        self?.authenticate()
+        self?.begin()
       }
     }
   }
 
+  /// With the ticket of an earlier run, or by signing in.
+  private func begin() {
+    guard let kept = Ticket(kept: host.credential(ProtocolLimits.keptCredential), for: sign) else { return authenticate() }
+    (ticket, isResumed) = (kept, true)
+    connect()
+  }
+
+  /// Who signs in where.
+  private var sign: String {
+    let names = ["server", "username", "group", "protocol", "server-certificate", "user-agent"]
+    return JSON.array(names.map { options[$0] ?? .null }).text()
+  }
+
   package func stop(_ reason: StopReason) {
     isLeaving = true
+    let isLater = [.failed, .timeout, .settingsFailed, .noNetwork, .networkChanged].contains(reason)
+    if !isLater { host.keep([]) }
     switch phase {
     case .idle: host.stopped()
     case .signingIn: runner.kill()
     case .connecting:
-      runner.leave()
+      if isLater { runner.pause() } else { runner.leave() }
       host.after(.seconds(5)) { [weak self] in self?.runner.kill() }
     }
   }
@@ -127,7 +147,7 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
   // MARK: The two runs
 
   private func authenticate() {
-    (phase, ticket, trouble, lastLine) = (.signingIn, Ticket(), nil, "")
+    (phase, ticket, isResumed, trouble, lastLine) = (.signingIn, Ticket(), false, nil, "")
     (signIn.notes, signIn.hasGivenPassword, signIn.isRefused) = ([], false, false)
     signIns += 1
     // Its own lines begin with the time, those of the server do not.
@@ -145,6 +165,8 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
     var arguments = [
       "--cookie-on-stdin", "--non-inter", "--interface", device, "--script", "env -0 >&3; printf '\\0' >&3",
       "--protocol", options["protocol"]?.string ?? "anyconnect", "--servercert", ticket.fingerprint,
+      // Else a server that is dead is noticed when the server itself wants it: after minutes, or never.
+      "--force-dpd", "10",
     ]
     if !ticket.resolve.isEmpty { arguments += ["--resolve", ticket.resolve] }
     if let agent = options["user-agent"]?.string { arguments += ["--useragent", agent] }
@@ -207,7 +229,8 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
 
   private func reportReady() {
     guard phase == .connecting, !isReady else { return }
-    (isReady, trouble, signIns) = (true, nil, 0)
+    (isReady, isResumed, trouble, signIns) = (true, false, nil, 0)
+    host.keep(ticket.kept(for: sign))
     host.ready()
   }
 
@@ -216,8 +239,11 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
     phase = .idle
     if isLeaving { return host.stopped() }
     if before == .signingIn, ticket.isComplete { return connect() }
-    if before == .connecting, let trouble, trouble.isCookie, signIns < 2 {
-      if isReady { host.reasserting("signing-in", trouble.text) }
+    // An old ticket may be refused in any words.
+    let isOld = isResumed && trouble?.code != "unreachable"
+    if before == .connecting, isOld || trouble?.isCookie == true, signIns < 2 {
+      host.keep([])
+      if isReady { host.reasserting("signing-in", trouble?.text ?? "the server has ended the session") }
       isReady = false
       return authenticate()
     }

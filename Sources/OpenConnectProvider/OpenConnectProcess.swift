@@ -172,6 +172,7 @@ package final class OpenConnectProcess: OpenConnectRunner {
 
   package func reconnect() { signal(SIGUSR2) }
   package func leave() { signal(SIGINT) }
+  package func pause() { signal(SIGHUP) }
   package func kill() { signal(SIGKILL) }
 
   private func signal(_ number: Int32) { if process > 0 { Glibc.kill(process, number) } }

@@ -13,6 +13,22 @@ package struct Ticket: Equatable, Sendable {
 
   package init() {}
 
+  /// The ticket of an earlier run, as `kept(for:)` has written it; `nil`: there is none for this sign-in.
+  package init?(kept: [UInt8]?, for sign: String) {
+    guard let kept, let text = String(validating: kept, as: UTF8.self) else { return nil }
+    let lines = text.split(separator: "\n")
+    guard lines.first == "\(sign)" else { return nil }
+    for line in lines.dropFirst() { take(line) }
+    // Its server may have another address by now. The certificate is the same.
+    resolve = ""
+    if !isComplete { return nil }
+  }
+
+  /// The ticket for a later run of the same sign-in, which is one line.
+  package func kept(for sign: String) -> [UInt8] {
+    Array("\(sign)\nCOOKIE=\(cookie)\nHOST=\(host)\nCONNECT_URL=\(url)\nFINGERPRINT=\(fingerprint)\n".utf8)
+  }
+
   /// Where to connect to.
   package var server: String { url.isEmpty ? host : url }
 

@@ -6,11 +6,11 @@ package import NetworkTypes
 /// silent when two of them are missing; any, when packets were sent all the while and nothing came back.
 package struct ServerSilence: Sendable {
   /// Seconds between two counts.
-  package static let interval = 5
+  package static let interval = 2
   /// From the last byte that came to the verdict. With the interval it leaves time for openvpn to tell within 25 seconds.
   private static let patience = Duration.seconds(18)
   /// Counts with packets out and none in: they may be a program's that expects no answer.
-  private static let leastCounts = 4
+  private static let leastCounts = 6
 
   /// Between two pings of the server; `nil`: it has promised none.
   private let pings: Duration?

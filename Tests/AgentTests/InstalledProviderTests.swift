@@ -182,11 +182,11 @@ import Testing
     }
   }
 
-  @Test("a provider that tries again and again has 35 seconds; while it asks a person, that person's time") func triesAgain() throws {
+  @Test("a provider that tries again and again has 33 seconds; while it asks a person, that person's time") func triesAgain() throws {
     let life = life(Self.policy())
     life.start()
     life.machine.say("plain") { _ in .reasserting(code: "reconnecting", text: "it connects again") }
-    life.machine.run(for: .seconds(34))
+    life.machine.run(for: .seconds(32))
     #expect(try life.tunnel("plain").state == "reasserting" && life.failures.isEmpty)
     life.machine.run(for: .seconds(3))
     #expect(life.failures.count == 1 && life.failures[0].contains("it connects again") && life.states.last == "plain connected")
@@ -202,7 +202,7 @@ import Testing
     life.machine.run(for: .seconds(200))
     #expect(try life.tunnel("plain").state == "reasserting" && life.failures.count == 1)
     life.machine.say("plain") { _ in .withdraw(id: question) }
-    life.machine.run(for: .seconds(34))
+    life.machine.run(for: .seconds(32))
     #expect(try life.tunnel("plain").state == "reasserting" && life.failures.count == 1)
     life.machine.run(for: .seconds(3))
     #expect(life.failures.count == 2 && life.states.last == "plain connected")

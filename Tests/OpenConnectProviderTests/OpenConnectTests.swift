@@ -27,6 +27,7 @@ final class FakeOpenConnect: OpenConnectRunner {
   func answer(_ text: String) { done.append("answer \(text)") }
   func reconnect() { done.append("reconnect") }
   func leave() { done.append("leave") }
+  func pause() { done.append("pause") }
   func kill() {}
 
   func say(_ words: OpenConnectWord...) { for word in words { said(word) } }
@@ -105,8 +106,10 @@ final class FakeOpenConnect: OpenConnectRunner {
     letIn(host, openconnect)
     let second = openconnect.commands[1]
     #expect(second.input == "c00k1e\n" && !second.arguments.contains { $0.contains("c00k1e") })
-    let end = ["--servercert", "pin-sha256:abc=", "--resolve", "vpn.example:192.0.2.1", "--", "https://vpn.example:443/"]
-    #expect(second.arguments.suffix(6) == end[...])
+    let end = [
+      "--servercert", "pin-sha256:abc=", "--force-dpd", "10", "--resolve", "vpn.example:192.0.2.1", "--", "https://vpn.example:443/",
+    ]
+    #expect(second.arguments.suffix(8) == end[...])
     openconnect.say(.script(values))
     host.advance(by: .zero)
     #expect(host.state == .connected)
@@ -204,5 +207,63 @@ final class FakeOpenConnect: OpenConnectRunner {
     another.end(137)
     other.advance(by: .zero)
     #expect(other.ends == [.stopped(inTime: true)])
+  }
+
+  private func connected(_ kept: [UInt8] = []) throws -> (Host, FakeOpenConnect) {
+    let host = Host(OpenConnect<FakeOpenConnect>.self)
+    host.kept = kept
+    host.start(Self.options, credentials: [:])
+    let openconnect = try #require(FakeOpenConnect.last)
+    if kept.isEmpty { letIn(host, openconnect) }
+    openconnect.say(.script(values))
+    host.advance(by: .zero)
+    return (host, openconnect)
+  }
+
+  @Test("a connection that is lost is resumed without a person; one that is not wanted any more is signed out", arguments: StopReason.allCases)
+  func resumed(reason: StopReason) throws {
+    let (host, openconnect) = try connected()
+    #expect(host.state == .connected && !host.kept.isEmpty)
+    host.stop(reason)
+    openconnect.end()
+    host.advance(by: .zero)
+    let isLater = [StopReason.failed, .timeout, .settingsFailed, .noNetwork, .networkChanged].contains(reason)
+    #expect(openconnect.takeDone() == [isLater ? "pause" : "leave"] && host.kept.isEmpty == !isLater)
+    guard isLater else { return }
+    let (again, second) = try connected(host.kept)
+    #expect(again.state == .connected && second.commands.map(\.input) == ["c00k1e\n"])
+    #expect(!second.commands[0].arguments.contains("--resolve"), "the server may have moved")
+  }
+
+  @Test("a ticket that the server refuses, or that is another person's, leads to a sign-in; a dead server does not")
+  func refusedTicket() throws {
+    let (host, _) = try connected()
+    for line in ["Cookie was rejected by server; exiting.", "Unexpected 404 result from server"] {
+      let other = Host(OpenConnect<FakeOpenConnect>.self)
+      other.kept = host.kept
+      other.start(Self.options, credentials: [:])
+      let openconnect = try #require(FakeOpenConnect.last)
+      openconnect.say(.line(line))
+      openconnect.end(2)
+      other.advance(by: .zero)
+      #expect(openconnect.commands.count == 2 && openconnect.commands[1].arguments.first == "--authenticate" && other.kept.isEmpty)
+    }
+    let dead = Host(OpenConnect<FakeOpenConnect>.self)
+    dead.kept = host.kept
+    dead.start(Self.options, credentials: [:])
+    try #require(FakeOpenConnect.last).say(.line("Failed to connect to host vpn.example"))
+    try #require(FakeOpenConnect.last).end(1)
+    dead.advance(by: .zero)
+    #expect(try failure(dead).code == "unreachable" && dead.kept == host.kept)
+    let others: [JSON] = [
+      ["server": "vpn.example", "username": "bob", "group": "staff"], ["server": "other.example", "username": "alice", "group": "staff"],
+      ["server": "vpn.example", "username": "alice", "group": "guests"],
+    ]
+    for options in others {
+      let other = Host(OpenConnect<FakeOpenConnect>.self)
+      other.kept = host.kept
+      other.start(options, credentials: [:])
+      #expect(try #require(FakeOpenConnect.last).commands.first?.arguments.first == "--authenticate")
+    }
   }
 }

@@ -97,14 +97,14 @@ final class FakeOpenVPN: OpenVPNRunner {
   @Test("it is ready when openvpn is connected and the settings are applied; it reasserts, and is ready again") func life() throws {
     let (host, openvpn) = try start()
     connect(host, openvpn)
-    #expect(host.state == .connected && openvpn.takeCommands() == ["hold release", "bytecount 5"])
+    #expect(host.state == .connected && openvpn.takeCommands() == ["hold release", "bytecount 2"])
     #expect(host.settings?.addresses.map(\.description) == ["10.8.0.6/24"])
     openvpn.say(">STATE:2,RECONNECTING,ping-restart,,,,,")
     host.advance(by: .zero)
     #expect(host.state == .reasserting && host.reassertion == "reconnecting")
     openvpn.say(">STATE:3,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,")
     host.advance(by: .zero)
-    #expect(host.state == .connected && openvpn.takeCommands() == ["bytecount 0", "bytecount 5"])
+    #expect(host.state == .connected && openvpn.takeCommands() == ["bytecount 0", "bytecount 2"])
     host.stop(.person)
     #expect(openvpn.takeCommands() == ["signal SIGTERM"])
     openvpn.end()
@@ -125,7 +125,7 @@ final class FakeOpenVPN: OpenVPNRunner {
     for second in 1...120 {
       sent += 100
       if second <= 33 { received += 100 }
-      if second.isMultiple(of: 5) { openvpn.say(">BYTECOUNT:\(received),\(sent)") }
+      if second.isMultiple(of: 2) { openvpn.say(">BYTECOUNT:\(received),\(sent)") }
       host.advance(by: .seconds(1))
       if told == 0, host.state == .reasserting { told = second }
     }

@@ -4,7 +4,7 @@
 ocserv_listens() { [[ -n $(on gateway ss -Hltn 'sport = :443') ]]; }
 
 # Starts a server at 203.0.113.10 with the user alice, whose password is `pass word`. The lines of standard input are further settings.
-# $server_pin is its key.
+# $server_pin is its key; $dpd are the seconds after which it looks whether a client is dead.
 ocserv_server() {
   local folder=$scene/ocserv
   mkdir -p "$folder"
@@ -27,8 +27,8 @@ server-cert = $folder/server.pem
 server-key = $folder/key.pem
 isolate-workers = false
 keepalive = 300
-dpd = 5
-mobile-dpd = 5
+dpd = ${dpd:-5}
+mobile-dpd = ${dpd:-5}
 try-mtu-discovery = false
 cookie-timeout = 300
 max-ban-score = 0

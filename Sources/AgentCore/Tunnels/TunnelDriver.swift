@@ -137,6 +137,6 @@ extension ProviderConfiguration {
     if case .service(let service) = self, service.hasGroup { return TunnelMachine(timing: .init(connect: .seconds(60))) }
     guard case .installed = self else { return TunnelMachine() }
     // While a person is asked, neither passes.
-    return TunnelMachine(timing: .init(connect: .seconds(90), reassert: .seconds(35), silence: .seconds(35)))
+    return TunnelMachine(timing: .init(connect: .seconds(90), reassert: .seconds(33), silence: .seconds(33)))
   }
 }
