@@ -35,8 +35,8 @@ import Testing
       lines(plan) == [
         "ip link add dev corp type wireguard", "ip link set dev corp alias roamward:corp",
         "wg set corp private-key (hidden) fwmark 0x52000000 peer (hidden) endpoint 203.0.113.10:51820 allowed-ips 10.0.0.0/8",
-        "ip link set dev corp mtu 1420", "ip address add 10.77.0.2/32 dev corp", "ip link set dev corp up",
-        "ip route add 10.0.0.0/8 dev corp table 21500 proto 82", "ip route add throw 10.99.0.0/16 table 21500 proto 82",
+        "ip link set dev corp mtu 1420", "ip address add 10.77.0.2/32 dev corp noprefixroute", "ip link set dev corp up",
+        "ip route add 10.0.0.0/8 dev corp table 21500 proto 82", "ip route add throw 10.99.0.0/16 table 21500 proto 82 scope link",
         "ip rule add priority 21500 not fwmark 0x52000000/0xff000000 lookup 21500 protocol 82",
         "resolv.conf: nameserver 10.0.0.53, search corp.example, search cafe.example",
       ])
@@ -45,7 +45,7 @@ import Testing
   @Test("before the peer answers there is a link and no route into it") func linkLevel() {
     let plan = Plan(from: ObservedState(), to: desired([setup(Sample.tunnel(rules: []), level: .link)]))
     #expect(lines(plan).last == "ip link set dev corp up")
-    #expect(!lines(plan).contains { $0.contains("route") || $0.contains("rule") || $0.contains("resolv.conf") })
+    #expect(!lines(plan).contains { $0.contains(" route ") || $0.contains(" rule ") || $0.contains("resolv.conf") })
   }
 
   @Test("a full tunnel: attached networks stay outside, and a family without an address is unreachable rather than outside")
@@ -159,7 +159,7 @@ import Testing
     let plan = Plan(from: machine.observed, to: desired([setup(tunnel)], on: cafe))
     #expect(
       lines(plan) == [
-        "ip route del 192.0.2.0/24 dev corp table 21500 proto 82", "ip route add throw 192.0.2.0/24 table 21500 proto 82",
+        "ip route del 192.0.2.0/24 dev corp table 21500 proto 82", "ip route add throw 192.0.2.0/24 table 21500 proto 82 scope link",
       ])
   }
 

@@ -105,7 +105,7 @@ import Testing
     #expect(
       plan.steps.map(\.description) == [
         "ip link add dev roamward-refuse type dummy", "ip link set dev roamward-refuse alias roamward:(refused names)",
-        "ip address add 192.0.0.8/32 dev roamward-refuse", "ip link set dev roamward-refuse up",
+        "ip address add 192.0.0.8/32 dev roamward-refuse noprefixroute", "ip link set dev roamward-refuse up",
         "resolvectl: dns roamward-refuse 192.0.0.8:9; domain roamward-refuse ~corp.example ~10.in-addr.arpa; default-route roamward-refuse no",
       ])
     #expect(plan.steps.allSatisfy { $0.isOfResolver && !$0.concerns(link: "corp", table: 21_500) })

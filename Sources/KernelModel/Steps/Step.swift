@@ -129,7 +129,7 @@ extension Step {
         before: "link \(link) mtu \(was)")
     case .addAddress(let address, let link):
       return declared(
-        .settings, .kernelInBatches, link: link, device: link, words: "ip address add \(address) dev \(link)",
+        .settings, .kernelInBatches, link: link, device: link, words: Self.words(address, link),
         undo: .removeAddress(address, link: link), object: "address \(address) dev \(link)")
     case .removeAddress(let address, let link):
       return declared(
@@ -147,7 +147,7 @@ extension Step {
     case .addRoute(let route):
       return declared(
         .routes, .kernelInBatches, device: route.link, table: route.table,
-        words: "ip \(Self.family(route.destination.family))route add \(route)", undo: .removeRoute(route),
+        words: Self.words(route), undo: .removeRoute(route),
         object: "route \(route)")
     case .removeRoute(let route):
       // A route that makes room for another is in the same batch.
@@ -209,6 +209,17 @@ extension Step {
       return declared(
         .removal, .firewall, takesAway: true, words: "nft delete table \(NameCapture.name)", object: "table \(NameCapture.name)")
     }
+  }
+
+  /// Our addresses bring no route of their own. Nothing else has an IPv6 address that a tunnel's server assigned.
+  private static func words(_ address: InterfaceAddress, _ link: String) -> String {
+    "ip address add \(address) dev \(link) noprefixroute" + (address.address.family == .v6 ? " nodad" : "")
+  }
+
+  /// A throw route has the scope of the routes that it exempts: the kernel passes over others where it looks for a gateway.
+  private static func words(_ route: Route) -> String {
+    let family = route.destination.family
+    return "ip \(Self.family(family))route add \(route)" + (route.kind == .throw && family == .v4 ? " scope link" : "")
   }
 
   private static func family(_ family: IPAddress.Family) -> String { family == .v6 ? "-6 " : "" }
