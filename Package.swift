@@ -526,7 +526,7 @@ let package = Package(
     tests(
       "PolicyImportTests",
       uses: [
-        "PolicyFiles", "JSON", "LinuxIO", "NetworkTypes", "OpenVPNProvider", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore",
+        "PolicyFiles", "LinuxIO", "NetworkTypes", "OpenVPNProvider", "PolicyImport", "PolicySource", "KernelModel", "RoamwardCore",
         "OpenVPNLanguage", "SeededRandom", "TestSupport",
       ],
       resources: ["Fixtures"]),

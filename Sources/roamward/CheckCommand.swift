@@ -66,42 +66,6 @@ struct Check: ParsableCommand {
   }
 }
 
-/// The output of `check --json`.
-private struct CheckReport: Encodable {
-  struct Problem: Encodable {
-    struct Place: Encodable {
-      let file: String
-      let line: Int
-      let column: Int
-    }
-
-    let file: String
-    let line: Int
-    let column: Int
-    let severity: String
-    /// The kind of a lint finding, which is stable across versions.
-    let kind: String?
-    let message: String
-    let help: String?
-    let related: Place?
-  }
-
-  struct Ignored: Encodable {
-    let file: String
-    let reason: String
-  }
-
-  let version = DocumentVersion()
-  let files: [String]
-  let tunnels: Int
-  let errors: Int
-  let warnings: Int
-  let problems: [Problem]
-  let ignored: [Ignored]
-  /// Files that this user may not look at.
-  let unread: [String]
-}
-
 extension CheckReport.Problem {
   fileprivate init(_ problem: PolicyProblem) {
     let place = problem.diagnostic.location

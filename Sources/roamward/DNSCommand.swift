@@ -86,61 +86,23 @@ extension NameFate {
   }
 }
 
-/// The output of `dns --json`.
-private struct NameReport: Encodable {
-  struct Asked: Encodable {
-    let tunnel: String?
-    let link: String?
-    let servers: [String]
-    let reason: String
-  }
-
-  let version = DocumentVersion()
-  let name: String
-  let asked: [Asked]
-  let refused: String?
-  /// The address of our own name server, if the question passes it.
-  let nameServer: String?
-  /// The prefixes inside tunnels whose addresses answers may not have.
-  let withheld: [String]
-  /// The domain of `rebind-allowed` that permits such answers.
-  let rebindAllowed: String?
-  let captured: Bool
-  let backend: String
-  let reason: String
-  let lookup: String?
-  let answer: String?
-  let problem: String?
-
-  private enum CodingKeys: String, CodingKey {
-    case version, name, asked, refused, captured, backend, reason, lookup, answer, problem
-    case withheld
-    case nameServer = "name-server"
-    case rebindAllowed = "rebind-allowed"
-  }
-
-  init(_ fate: NameFate, by choice: ResolverChoice, captured: Bool, _ outcome: Result<[String], PlatformError>?) {
-    name = fate.name.text
+extension NameReport {
+  fileprivate init(_ fate: NameFate, by choice: ResolverChoice, captured: Bool, _ outcome: Result<[String], PlatformError>?) {
+    self.init(name: fate.name.text, backend: "\(choice.backend)", reason: choice.reason)
     asked = fate.askees.map {
       Asked(tunnel: $0.tunnel, link: $0.link, servers: $0.servers.map(\.description), reason: $0.reason)
     }
-    refused = fate.refusal
-    nameServer = fate.ownServer?.description
-    (withheld, rebindAllowed) =
-      switch fate.rebinding {
-      case .withheld(let prefixes)?: (prefixes.map(\.description), nil)
-      case .allowed(let domain)?: ([], domain.text)
-      case nil: ([], nil)
-      }
-    self.captured = captured
-    backend = "\(choice.backend)"
-    reason = choice.reason
-    lookup = choice.lookup
-    (answer, problem) =
-      switch outcome {
-      case .success(let words)?: (words.joined(separator: "; "), nil)
-      case .failure(let error)?: (nil, "\(error)")
-      case nil: (nil, nil)
-      }
+    (refused, nameServer) = (fate.refusal, fate.ownServer?.description)
+    switch fate.rebinding {
+    case .withheld(let prefixes)?: withheld = prefixes.map(\.description)
+    case .allowed(let domain)?: rebindAllowed = domain.text
+    case nil: break
+    }
+    (isCaptured, lookup) = (captured, choice.lookup)
+    switch outcome {
+    case .success(let words)?: answer = words.joined(separator: "; ")
+    case .failure(let error)?: problem = "\(error)"
+    case nil: break
+    }
   }
 }

@@ -79,21 +79,3 @@ extension [Discrepancy] {
     return lines.map { $0 + "\n" }.joined()
   }
 }
-
-/// The output of `diff --json`.
-private struct DiffReport: Encodable {
-  struct Difference: Encodable {
-    let area: String
-    let wanted: [String]
-    let found: [String]
-  }
-
-  let version = DocumentVersion()
-  let differences: [Difference]
-  let notes: [RemarkReport]
-
-  init(_ differences: [Discrepancy], _ preview: PlanPreview) {
-    self.differences = differences.map { Difference(area: $0.area.rawValue, wanted: $0.wanted, found: $0.found) }
-    notes = (preview.remarks + preview.plan.conflicts).map { RemarkReport($0) }
-  }
-}

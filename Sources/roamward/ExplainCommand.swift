@@ -48,9 +48,9 @@ struct Explain: ParsableCommand {
     } else if json {
       var whole = decision
       whole.trace = trace
-      let provider: JSON = ["name": .string(policy.provider.title), "class": .string(policy.provider.providerClass.rawValue)]
+      let provider = policy.provider
       let report = ExplanationReport(
-        decision: DecisionReport(whole), provider: provider,
+        decision: DecisionReport(whole), provider: .init(name: provider.title, providerClass: provider.providerClass.rawValue),
         network: snapshot.json, routes: try claims(on: policy, of: set, snapshot).map { RouteReport($0) })
       write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
@@ -73,13 +73,4 @@ struct Explain: ParsableCommand {
       return []
     }
   }
-}
-
-/// The output of `explain --json`.
-private struct ExplanationReport: Encodable {
-  let version = DocumentVersion()
-  let decision: DecisionReport
-  let provider: JSON
-  let network: JSON
-  let routes: [RouteReport]
 }

@@ -36,7 +36,7 @@ extension Explain {
   }
 
   private func tell(_ packet: PacketExplanation) throws {
-    write(json ? packet.json.text(indented: true) + "\n" : packet.text)
+    write(json ? JSON(encoding: PacketReport(packet)).text(indented: true) + "\n" : packet.text)
     if packet.verdict != .pass { throw ExitStatus.refused }
   }
 }
@@ -100,15 +100,5 @@ extension PacketExplanation {
     } catch {
       add("other end of \(tunnel)", .unknown, "\(error)")
     }
-  }
-
-  fileprivate var json: JSON {
-    [
-      "version": 1, "address": .string(destination.address.description), "protocol": .string(destination.transport),
-      "port": destination.port.map { .integer(Int64($0)) } ?? .null, "verdict": .string(verdict.rawValue),
-      "stopped-at": stop.map { .string($0.place) } ?? .null,
-      "steps": .array(
-        steps.map { ["place": .string($0.place), "verdict": .string($0.verdict.rawValue), "text": .string($0.text)] }),
-    ]
   }
 }

@@ -90,7 +90,7 @@ struct Import: ParsableCommand {
     let change = try ChangeOptions.parse(["--socket", agent.socket] + (session.evenSsh ? ["--even-ssh"] : []))
     if !dryRun { try batch.write(replacing: force, change) }
     if json {
-      write(JSON(encoding: ImportsReport(imports: batch.outcomes.map { OutcomeReport($0) })).text(indented: true) + "\n")
+      write(JSON(encoding: ImportsReport(imports: batch.outcomes.map { .init($0) })).text(indented: true) + "\n")
     } else {
       for outcome in batch.outcomes { outcome.print(isDryRun: dryRun, isApplied: batch.isApplied, isReported: isReported) }
       batch.printEffects(isDryRun: dryRun)
@@ -116,45 +116,39 @@ struct Import: ParsableCommand {
   }
 }
 
-/// The output of `import --json`.
-private struct ImportsReport: Encodable {
-  let version = DocumentVersion()
-  let imports: [OutcomeReport]
+extension ImportsReport.Imported {
+  fileprivate init(_ outcome: ImportOutcome) {
+    let file = printed(outcome.file)
+    self.init(
+      file: file, report: outcome.result.map { .init($0.report, of: file) },
+      tunnels: (outcome.result?.tunnels ?? []).map { tunnel in
+        .init(
+          name: tunnel.name, isEnabled: tunnel.isEnabled,
+          files: tunnel.files.map { .init(name: $0.name, mode: $0.isSecret ? "0600" : "0644") })
+      }, written: outcome.written, error: outcome.failure.map { .init(message: $0.message, help: $0.help, line: $0.line) })
+  }
 }
 
-private struct OutcomeReport: Encodable {
-  struct Tunnel: Encodable {
-    struct File: Encodable {
-      let name: String
-      let mode: String
-    }
-
-    let name: String
-    let enabled: Bool
-    let files: [File]
+extension ImportsReport.Report {
+  fileprivate init(_ report: ImportReport, of file: String) {
+    self.init(
+      file: file, signature: report.signature.map { .init($0) },
+      keys: report.entries.map { entry in
+        .init(
+          outcome: entry.outcome.rawValue, weight: entry.weight.rawValue, key: entry.key.isEmpty ? nil : entry.key, line: entry.line,
+          text: entry.text)
+      })
   }
+}
 
-  struct Failure: Encodable {
-    let message: String
-    let help: String?
-    let line: Int?
-  }
-
-  let file: String
-  let report: ImportReport?
-  let tunnels: [Tunnel]
-  let written: [String]
-  let error: Failure?
-
-  init(_ outcome: ImportOutcome) {
-    file = printed(outcome.file)
-    report = outcome.result?.report
-    tunnels = (outcome.result?.tunnels ?? []).map { tunnel in
-      Tunnel(
-        name: tunnel.name, enabled: tunnel.isEnabled,
-        files: tunnel.files.map { .init(name: $0.name, mode: $0.isSecret ? "0600" : "0644") })
-    }
-    written = outcome.written
-    error = outcome.failure.map { Failure(message: $0.message, help: $0.help, line: $0.line) }
+extension ImportsReport.Signature {
+  fileprivate init(_ signature: ProfileSignature) {
+    let (standing, reason): (String, String?) =
+      switch signature.standing {
+      case .notVerified: ("not-verified", nil)
+      case .verified: ("verified", nil)
+      case .refuted(let reason): ("refuted", reason)
+      }
+    self.init(signers: signature.signers, standing: standing, reason: reason)
   }
 }

@@ -1,3 +1,4 @@
+import NetworkTypes
 import PolicyFiles
 import PolicyImport
 
@@ -36,9 +37,9 @@ struct ImportOutcome {
   }
 }
 
-/// A file name without terminal control characters.
+/// A file name without unprintable characters.
 func printed(_ name: String) -> String {
-  String(String.UnicodeScalarView(name.unicodeScalars.map { $0.value < 0x20 || (0x7f..<0xa0).contains($0.value) ? "\u{fffd}" : $0 }))
+  replacingUnprintable(in: name) { _ in "\u{fffd}" }
 }
 
 /// `1 tunnel`, `3 tunnels`.

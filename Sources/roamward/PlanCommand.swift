@@ -4,6 +4,7 @@ import ControlProtocol
 import JSON
 import KernelModel
 import LinuxPlatform
+import NetworkTypes
 import RoamwardCore
 
 struct Plan: ParsableCommand {
@@ -31,7 +32,7 @@ struct Plan: ParsableCommand {
 extension PlanPreview {
   fileprivate var text: String {
     var lines = plan.steps.isEmpty && actions.isEmpty && !isPartial ? ["nothing to do: the system is in the desired state"] : []
-    let width = min(100, plan.steps.map { $0.description.count }.max() ?? 0)
+    let width = min(100, columns(ofWidest: plan.steps.map(\.description)))
     lines += plan.steps.map { step in step.undo.map { "\(pad(step.description, width))  # undo: \($0)" } ?? step.description }
     lines += actions.map(\.description) + later.map { "then: \($0)" }
     lines += claims.map { "route: \($0)" } + others.all.map { "other: \($0)" }

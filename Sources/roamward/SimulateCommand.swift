@@ -54,7 +54,7 @@ struct Simulate: ParsableCommand {
     guard let file = timeline else { return }
     let timeline = try readTimeline(file)
     let simulation = Simulation(timeline, policies: set) { entry in
-      if let line = json ? entry.json.text() : entry.line { write(line + "\n") }
+      if let line = json ? JSON(encoding: entry.simulated).text() : entry.line { write(line + "\n") }
     }
     let failures = simulation.run()
     for failure in failures { writeError("\(failure.location): error: \(failure.message)\n") }
@@ -86,10 +86,8 @@ extension Simulation.Entry {
     return "\(clock.day) \(clockText(minute: clock.second / 60)):\(two(clock.second % 60))  \(report.line)"
   }
 
-  /// The event in the format of `monitor --json`, with the time since the start of the timeline instead of the clock time.
-  fileprivate var json: JSON {
-    let members = JSON(encoding: report).members ?? []
-    return .object(members.map { $0.key == "time" ? JSON.Member(key: "at-ms", value: .integer(at.milliseconds)) : $0 })
+  fileprivate var simulated: SimulatedEventReport {
+    SimulatedEventReport(atMilliseconds: at.milliseconds, code: report.code, happening: report.happening)
   }
 
   private var report: EventReport { Event(time: Timestamp(milliseconds: 0), kind: event).report }

@@ -36,6 +36,14 @@ import Testing
   @Test("state") func state() throws { try check("state", [Golden.state]) }
   @Test("list") func list() throws { try check("list", [Golden.list]) }
   @Test("doctor") func doctor() throws { try check("doctor", [Golden.doctor]) }
+  @Test("check") func check() throws { try check("check", [Golden.check]) }
+  @Test("diff") func diff() throws { try check("diff", [Golden.diff]) }
+  @Test("dns") func dns() throws { try check("dns", [Golden.dns]) }
+  @Test("explain") func explain() throws { try check("explain", [Golden.explanation]) }
+  @Test("explain --to") func explainPacket() throws { try check("explain-packet", [Golden.packet]) }
+  @Test("import") func imports() throws { try check("import", [Golden.imports]) }
+  @Test("network") func network() throws { try check("network", [try Golden.network()]) }
+  @Test("simulate") func simulate() throws { try check("simulate", Golden.simulated, asLines: true) }
 }
 
 @Suite struct SchemaTests {
@@ -49,10 +57,15 @@ import Testing
   }
 
   static func documents(_ schema: PublishedSchema) throws -> [JSON] {
-    let names = schema == .status ? ["status", "status-without-agent"] : [schema.rawValue]
+    let names =
+      switch schema {
+      case .status: ["status", "status-without-agent"]
+      case .explain: ["explain", "explain-packet"]
+      default: [schema.rawValue]
+      }
     return try names.flatMap { name -> [JSON] in
       let text = String(decoding: try TextFile.read("\(GoldenTests.root)/Tests/ControlProtocolTests/Golden/\(name).json"), as: UTF8.self)
-      let texts = schema == .monitor ? text.split(separator: "\n").map(String.init) : [text]
+      let texts = schema == .monitor || schema == .simulate ? text.split(separator: "\n").map(String.init) : [text]
       return try texts.map { try JSON(parsing: $0.utf8) }
     }
   }
@@ -90,7 +103,8 @@ import Testing
       #expect(about.hasSuffix("."), "\(path).\(property.key)")
       try expectSentences(property.value, "\(path).\(property.key)")
     }
-    for part in (schema["anyOf"]?.array ?? []) + [schema["items"]].compactMap({ $0 }) { try expectSentences(part, path) }
+    let parts = (schema["anyOf"]?.array ?? []) + [schema["items"], schema["additionalProperties"]].compactMap({ $0 })
+    for part in parts { try expectSentences(part, path) }
   }
 
   private func keys(of json: JSON) -> Set<String> {

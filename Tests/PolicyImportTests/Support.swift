@@ -1,4 +1,3 @@
-import JSON
 import LinuxIO
 import NetworkTypes
 import PolicyFiles
@@ -91,7 +90,7 @@ extension ImportResult {
 
   /// All that people see, and the policies.
   var shownText: String {
-    report.text + JSON(encoding: report).text() + files.filter { !$0.isSecret }.map { String(decoding: $0.bytes, as: UTF8.self) }.joined()
+    report.text + "\(report)" + files.filter { !$0.isSecret }.map { String(decoding: $0.bytes, as: UTF8.self) }.joined()
   }
 
   func says(_ weight: ImportReport.Weight, _ words: String) -> Bool {

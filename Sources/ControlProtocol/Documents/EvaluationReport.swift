@@ -23,7 +23,7 @@ package struct EvaluationReport: Equatable, Sendable, Codable {
       case .version: "The version of this document."
       case .decisions: "A decision for each tunnel."
       case .hosts: "The effect of a lookup of the name of --host; empty without it."
-      case .network: "The network that was judged, in the form of a snapshot file: docs/policy-reference.md, Snapshots."
+      case .network: "The network that was judged, as network.schema.json describes it, without `facts`."
       }
     }
   }

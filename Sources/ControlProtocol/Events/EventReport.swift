@@ -34,9 +34,13 @@ package struct EventReport: Sendable {
   package var line: String { happening.line(code) }
 }
 
+extension Happening {
+  fileprivate func isSame(as other: any Happening) -> Bool { other as? Self == self }
+}
+
 extension EventReport: Equatable {
   package static func == (a: Self, b: Self) -> Bool {
-    a.time == b.time && a.code == b.code && AnyHashable(a.happening) == AnyHashable(b.happening)
+    a.time == b.time && a.code == b.code && a.happening.isSame(as: b.happening)
   }
 }
 
@@ -67,15 +71,23 @@ extension EventReport: Codable {
   package init(from decoder: any Decoder) throws {
     let envelope = try Envelope(from: decoder)
     (time, code) = (envelope.time, envelope.code)
-    let event = try decoder.container(keyedBy: KindKey.self).decode(String.self, forKey: .event)
-    guard let kind = Self.kinds.first(where: { $0.event == event }) else {
-      throw JSONMismatch(at: decoder.codingPath + [KindKey.event], "unknown event \"\(event)\"")
-    }
-    happening = try kind.init(from: decoder)
+    happening = try Self.decodeHappening(from: decoder)
   }
 
   package func encode(to encoder: any Encoder) throws {
     try Envelope(time: time, code: code).encode(to: encoder)
+    try Self.encode(happening, to: encoder)
+  }
+
+  fileprivate static func decodeHappening(from decoder: any Decoder) throws -> any Happening {
+    let event = try decoder.container(keyedBy: KindKey.self).decode(String.self, forKey: .event)
+    guard let kind = kinds.first(where: { $0.event == event }) else {
+      throw JSONMismatch(at: decoder.codingPath + [KindKey.event], "unknown event \"\(event)\"")
+    }
+    return try kind.init(from: decoder)
+  }
+
+  fileprivate static func encode(_ happening: any Happening, to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: KindKey.self)
     try container.encode(type(of: happening).event, forKey: .event)
     try happening.encode(to: encoder)
@@ -86,10 +98,10 @@ extension EventReport: SchemaDescribed {
   package static let sample = EventReport(time: .sample, code: nil, happening: PolicyEvent(generation: 1, errors: 0, warnings: 0))
 
   /// The schema of any one kind of event, with the members that all have.
-  package static let schema: JSON = ["anyOf": .array(kinds.map { schema(of: $0) })]
+  package static let schema: JSON = ["anyOf": .array(kinds.map { schema(of: $0, in: Envelope.self) })]
 
-  private static func schema(of kind: any Happening.Type) -> JSON {
-    guard let envelope = try? JSON.schema(of: Envelope.self)["properties"]?.members,
+  fileprivate static func schema(of kind: any Happening.Type, in envelope: any Decodable.Type) -> JSON {
+    guard let envelope = try? JSON.schema(of: envelope)["properties"]?.members,
       let own = try? JSON.schema(of: kind)["properties"]?.members
     else { preconditionFailure("\(kind) has no schema") }
     let event = JSON.Member(key: "event", value: ["description": "What kind of event it is.", "const": .string(kind.event)])
@@ -97,5 +109,59 @@ extension EventReport: SchemaDescribed {
     return [
       "type": "object", "properties": .object(properties), "required": JSON(properties.map(\.key)),
     ]
+  }
+}
+
+/// An event of a simulation, as `roamward simulate --json` prints it: with the time since the start of the timeline.
+package struct SimulatedEventReport: Sendable {
+  package var atMilliseconds: Int64
+  package var code: ReasonCode?
+  package var happening: any Happening
+
+  package init(atMilliseconds: Int64, code: ReasonCode?, happening: any Happening) {
+    self.atMilliseconds = atMilliseconds
+    self.code = code
+    self.happening = happening
+  }
+}
+
+extension SimulatedEventReport: Equatable {
+  package static func == (a: Self, b: Self) -> Bool {
+    a.atMilliseconds == b.atMilliseconds && a.code == b.code && a.happening.isSame(as: b.happening)
+  }
+}
+
+extension SimulatedEventReport: Codable {
+  private struct Envelope: Codable {
+    var version = DocumentVersion()
+    var atMilliseconds: Int64
+    var code: ReasonCode?
+
+    enum CodingKeys: String, DescribedKey {
+      case version
+      case atMilliseconds = "at-ms"
+      case code
+
+      var about: String {
+        switch self {
+        case .version: "The version of this document."
+        case .atMilliseconds: "Time since the start of the timeline."
+        case .code: "The reason as a code; null: an observation of the network."
+        }
+      }
+    }
+  }
+
+  package static let schema: JSON = ["anyOf": .array(EventReport.kinds.map { EventReport.schema(of: $0, in: Envelope.self) })]
+
+  package init(from decoder: any Decoder) throws {
+    let envelope = try Envelope(from: decoder)
+    (atMilliseconds, code) = (envelope.atMilliseconds, envelope.code)
+    happening = try EventReport.decodeHappening(from: decoder)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    try Envelope(atMilliseconds: atMilliseconds, code: code).encode(to: encoder)
+    try EventReport.encode(happening, to: encoder)
   }
 }

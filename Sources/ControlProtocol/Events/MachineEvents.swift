@@ -141,7 +141,7 @@ package struct SnapshotEvent: Happening {
 
     var about: String {
       switch self {
-      case .network: "In the form of a snapshot file: docs/policy-reference.md, Snapshots."
+      case .network: "The network, as network.schema.json describes it, without `facts`."
       }
     }
   }

@@ -30,9 +30,20 @@ extension SnapshotWithSources {
 }
 
 /// The facts by link, and of the machine: for each requested fact, its sources in order, and the reason if it is unknown.
-private struct FactReports: Codable {
+struct FactReports: Codable {
   var links: [String: [String: FactReport]]
   var machine: [String: FactReport]
+
+  private enum CodingKeys: String, DescribedKey {
+    case links, machine
+
+    var about: String {
+      switch self {
+      case .links: "By link, and by key of the fact."
+      case .machine: "By key of the fact."
+      }
+    }
+  }
 
   init(of underlay: SnapshotWithSources) {
     let (snapshot, provenance) = (underlay.snapshot, underlay.provenance)
@@ -56,17 +67,26 @@ private struct FactReports: Codable {
 }
 
 /// The origin of one fact.
-private struct FactReport: Codable {
+struct FactReport: Codable {
   struct Answer: Codable {
     var source: String
     var said: String
     var isBelieved: Bool
     var reason: String?
 
-    enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, DescribedKey {
       case source, said
       case isBelieved = "believed"
       case reason
+
+      var about: String {
+        switch self {
+        case .source: "The source, for people."
+        case .said: "Its answer, for people."
+        case .isBelieved: "Whether the fact is taken from it."
+        case .reason: "Why, for people; null: nothing to add."
+        }
+      }
     }
   }
 
@@ -77,6 +97,19 @@ private struct FactReport: Codable {
   /// The reason why the fact is unknown.
   var unknown: String?
   var asked: [Answer]
+
+  private enum CodingKeys: String, DescribedKey {
+    case source, confirmed, unknown, asked
+
+    var about: String {
+      switch self {
+      case .source: "The source that it is taken from; null: none."
+      case .confirmed: "When that source last confirmed it, in whole seconds; null: not known."
+      case .unknown: "Why the fact is not known, for people; null: it is known."
+      case .asked: "All sources, in the order of their precedence."
+      }
+    }
+  }
 
   init(_ origin: FactOrigin, unknown: String?) {
     source = origin.believed?.source

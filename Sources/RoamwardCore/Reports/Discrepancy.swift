@@ -3,7 +3,7 @@ import NetworkTypes
 
 /// One item of drift: a wanted object that is missing, an object that is not wanted, or one object in place of another.
 package struct Discrepancy: Equatable, Sendable {
-  package enum Area: String, Equatable, Sendable {
+  package enum Area: String, Equatable, Sendable, CaseIterable {
     case kernel, resolver, firewall
     /// What providers run.
     case provider
