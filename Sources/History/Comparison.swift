@@ -170,9 +170,8 @@ extension Comparison {
 
   private var table: [String] {
     let rows = [("", "in force", "new")] + rows
-    let widths = (rows.map { $0.0.count }.max() ?? 0, rows.map { $0.1.count }.max() ?? 0)
-    func padded(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
-    return rows.map { "\(padded($0.0, widths.0))  \(padded($0.1, widths.1))  \($0.2)" }
+    let widths = (columns(ofWidest: rows.map(\.0)), columns(ofWidest: rows.map(\.1)))
+    return rows.map { "\(pad($0.0, widths.0))  \(pad($0.1, widths.1))  \($0.2)" }
   }
 }
 

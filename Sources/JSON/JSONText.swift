@@ -60,6 +60,7 @@ private func quoted(_ text: String) -> String {
   let isPlain = text.utf8.allSatisfy { (0x20..<0x7f).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
   if isPlain { return "\"\(text)\"" }
   var result = "\"".unicodeScalars
+  let isShown = isPrintable(text)
   for scalar in text.unicodeScalars {
     switch scalar {
     case "\"": result.append(contentsOf: "\\\"".unicodeScalars)
@@ -67,7 +68,7 @@ private func quoted(_ text: String) -> String {
     case "\n": result.append(contentsOf: "\\n".unicodeScalars)
     case "\r": result.append(contentsOf: "\\r".unicodeScalars)
     case "\t": result.append(contentsOf: "\\t".unicodeScalars)
-    case _ where scalar.isUnprintable:
+    case _ where !isShown && scalar.isUnprintable:
       for unit in String(scalar).utf16 {
         let digits = String(unit, radix: 16)
         result.append(contentsOf: ("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)

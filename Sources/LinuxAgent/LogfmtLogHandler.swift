@@ -63,16 +63,11 @@ package struct LogfmtLogHandler: LogHandler {
 
   /// Quotes a value: external data cannot begin a new line or control a terminal.
   private func quoted(_ value: String) -> String {
-    let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { !$0.isUnprintable && ![" ", "\"", "="].contains($0) }
+    let isPlain = !value.isEmpty && isPrintable(value) && !value.unicodeScalars.contains { [" ", "\"", "="].contains($0) }
     if isPlain { return value }
-    let characters = value.unicodeScalars.map { scalar -> String in
-      switch scalar {
-      case "\"": "\\\""
-      case "\\": "\\\\"
-      default: escaped(String(scalar))
-      }
-    }
-    return "\"" + characters.joined() + "\""
+    // The backslashes of what is escaped are no part of the value.
+    let scalars = value.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }
+    return "\"" + escaped(String(String.UnicodeScalarView(scalars))) + "\""
   }
 }
 

@@ -25,7 +25,7 @@ extension SSID: LosslessStringConvertible {
   }
 
   package var description: String {
-    if let text = String(validating: bytes, as: UTF8.self), !text.hasPrefix("hex:"), !text.unicodeScalars.contains(where: \.isUnprintable) {
+    if let text = String(validating: bytes, as: UTF8.self), !text.hasPrefix("hex:"), isPrintable(text) {
       return text
     }
     return "hex:" + bytes.map(hexadecimal).joined()

@@ -63,7 +63,7 @@ package struct PolicyListing: Equatable, Sendable {
 
   /// A line a file: its path, and what it defines or why it has no effect.
   package var text: String {
-    let width = min(60, files.map(\.path.count).max() ?? 0)
+    let width = min(60, columns(ofWidest: files.map(\.path)))
     return files.flatMap { file -> [String] in
       var parts: [String] = []
       switch file.state {

@@ -95,6 +95,53 @@ struct EscapeTests {
     #expect(scene.read("agent.log").contains("42c29b33316d"))
   }
 
+  @Test(
+    "a name that joins its characters is shown as it is everywhere, and one that hides some is not",
+    arguments: ["Familie 👩\u{200d}👩\u{200d}👧", "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}", "東京 ☕\u{fe0f}", "شبكة"])
+  func joined(name: String) throws {
+    let policy = """
+      version: 1
+      tunnels:
+        corp:
+          description: "\(name)"
+          provider: { wireguard: { config: corp.conf } }
+          on-demand:
+            rules:
+              - { name: "\(name)", match: { ssid: "\(name)" }, action: connect }
+              - { name: "co\u{200d}rp", match: { ssid: Home }, action: connect }
+              - { action: disconnect }
+          routes: { include: [10.77.0.0/16] }
+
+      """
+    let scene = try Scene(["corp.yaml": policy])
+    try scene.write("name", name)
+    let seen = try scene.run(
+      """
+      go cafe
+      cp name "$laptop/ssid"
+      start_agent
+      tunnel_is corp connected
+      roamward status >out-status
+      roamward network >out-network
+      dry explain corp >out-explain
+      dry evaluate --explain >out-evaluate
+      roamward cat --policies policies >out-cat
+      roamward check policies >out-check 2>&1 || true
+      say "$(roamward network --json | jq -r .links.wlan0.ssid)"
+      say "$(roamward status --json | jq -r .primary.ssid)"
+      say "$(roamward status --json | jq -r '.tunnels[0].rule.name')"
+      grep -L -F "$(cat name)" out-status out-network out-explain out-evaluate out-cat || true
+      """)
+    #expect(seen.lines == Array(repeating: "[\(name)]", count: 3))
+    let wanted = "# policies/corp.yaml\n" + policy.replacing("co\u{200d}rp", with: "co\\u{200d}rp")
+    #expect(scene.read("out-cat").unicodeScalars.elementsEqual(wanted.unicodeScalars))
+    for file in ["status", "network", "explain", "evaluate", "check"] {
+      let text = scene.read("out-\(file)")
+      #expect(!text.contains("\u{fffd}") && !text.contains("hex:"), "\(file): \(text)")
+      #expect(!text.contains("co\u{200d}rp"), "\(file)")
+    }
+  }
+
   private func expectPrintable(_ text: String, _ name: String) {
     let line = text.lines.first { $0.unicodeScalars.contains { $0.isUnprintable && $0 != "\t" } }
     #expect(line == nil, "\(name)")

@@ -5,6 +5,7 @@ import RoamwardCore
 extension ImportedTunnel {
   /// The policy file: remarks and the source text of its rules as comments, then the policy.
   func policyText(source: String) -> String {
+    // Whole: a truncated comment would no longer be the rule.
     var comments = ["Imported from \(source) by `roamward import`."]
     comments += obstacles.map { "Off: \($0)" }
     if let ruleObstacle { comments.append("The rules are off: \(ruleObstacle)") }
@@ -35,11 +36,4 @@ extension ImportedTunnel {
     case .missing: .command(CommandProviderConfiguration(up: ["/bin/false"], down: ["/bin/true"]))
     }
   }
-}
-
-/// The whole text, of any length: a truncated comment would no longer be the rule.
-private func singleLine(_ text: String) -> String {
-  var result = String.UnicodeScalarView()
-  for scalar in text.unicodeScalars { result.append(isUnprintable(scalar) ? "\u{fffd}" : scalar) }
-  return String(result)
 }

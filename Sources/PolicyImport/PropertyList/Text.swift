@@ -10,9 +10,7 @@ func trimmed(_ text: some StringProtocol) -> String {
 /// Text from a file for output: shortened, with terminal control and bidirectional characters replaced.
 func shown(_ text: String) -> String {
   let scalars = text.unicodeScalars.prefix(121)
-  var result = String.UnicodeScalarView()
-  for scalar in scalars.prefix(120) { result.append(isUnprintable(scalar) ? "\u{fffd}" : scalar) }
-  return String(result) + (scalars.count > 120 ? "…" : "")
+  return singleLine(String(String.UnicodeScalarView(scalars.prefix(120)))) + (scalars.count > 120 ? "…" : "")
 }
 
 /// The same for a value. A damaged file may have part of a key in it: text that looks like a key is left out.
@@ -37,7 +35,8 @@ private func looksLikeKey(_ run: String) -> Bool {
     && run.contains { $0.isNumber || $0 == "+" }
 }
 
-func isUnprintable(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnprintable }
+/// The whole text, of any length, with unprintable characters replaced.
+func singleLine(_ text: String) -> String { replacingUnprintable(in: text) { _ in "\u{fffd}" } }
 
 /// Lines without their ends, CRLF or LF; numbers from 1. Invalid UTF-8 is repaired.
 func numberedLines(_ bytes: [UInt8]) -> [(number: Int, text: String)] {

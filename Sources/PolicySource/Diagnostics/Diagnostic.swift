@@ -1,3 +1,4 @@
+internal import NetworkTypes
 package import RoamwardCore
 
 /// A problem at one place of a file: an error or a likely mistake.
@@ -58,16 +59,8 @@ package struct Excerpt: Hashable, Sendable {
 
   /// Blanks of the same width as the text before the caret: tabs stay tabs.
   var caretPadding: String {
-    text.unicodeScalars.prefix(offset).map { $0 == "\t" ? "\t" : String(repeating: " ", count: columns($0)) }.joined()
-  }
-}
-
-/// The number of terminal columns of a character: two for wide East Asian characters and emoji, none for combining marks.
-private func columns(_ scalar: Unicode.Scalar) -> Int {
-  switch scalar.value {
-  case 0x300...0x36f, 0xfe00...0xfe0f: 0
-  case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6: 2
-  case 0x1f300...0x1faff, 0x20000...0x3fffd: 2
-  default: 1
+    let before = String(String.UnicodeScalarView(text.unicodeScalars.prefix(offset)))
+    return before.split(separator: "\t", omittingEmptySubsequences: false)
+      .map { String(repeating: " ", count: columns(of: String($0))) }.joined(separator: "\t")
   }
 }

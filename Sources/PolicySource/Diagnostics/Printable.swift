@@ -2,13 +2,8 @@ internal import NetworkTypes
 
 /// The text with terminal control characters and characters of bidirectional formatting replaced by U+FFFD; tabs stay.
 func printable(_ text: String) -> String {
-  guard text.unicodeScalars.contains(where: isUnprintable) else { return text }
-  var result = String.UnicodeScalarView()
-  result.append(contentsOf: text.unicodeScalars.map { isUnprintable($0) ? "\u{fffd}" : $0 })
-  return String(result)
+  replacingUnprintable(in: text, keeping: { $0 == "\t" }, by: { _ in "\u{fffd}" })
 }
-
-private func isUnprintable(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnprintable && scalar != "\t" }
 
 /// Text from a file, shortened and in quotes, for a message.
 package func quoted(_ text: String) -> String {

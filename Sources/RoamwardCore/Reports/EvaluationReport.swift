@@ -2,8 +2,8 @@ import NetworkTypes
 
 /// The text of `roamward evaluate`: a line a tunnel, with `explained` every rule under it.
 package func report(_ decisions: [Decision], explained: Bool) -> String {
-  let name = max(8, decisions.map(\.tunnel.count).max() ?? 0)
-  let width = max(7, decisions.map { $0.rule?.text.count ?? 0 }.max() ?? 0)
+  let name = max(8, columns(ofWidest: decisions.map(\.tunnel)))
+  let width = max(7, columns(ofWidest: decisions.compactMap { $0.rule?.text }))
   var lines: [String] = []
   for decision in decisions {
     let rule = decision.rule?.text ?? ""
@@ -30,9 +30,6 @@ extension Pending {
     "in \(RoamwardCore.text(for: decideWithin)), without that fact: \(then.rawValue)" + (rule.map { ", \($0.text)" } ?? "")
   }
 }
-
-/// The text padded with spaces to a width in characters.
-package func pad(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
 
 private func trimmed(_ line: String) -> String {
   var line = line[...]

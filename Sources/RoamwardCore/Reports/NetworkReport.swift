@@ -26,7 +26,7 @@ package func report(_ snapshot: NetworkSnapshot, from provenance: Provenance = P
   let time = snapshot.time.value.map { ", \($0.day) \(clockText(minute: $0.second / 60))" } ?? ""
   rows.append(("power", text(snapshot.power) { $0.rawValue } + time, source(.power)))
   rows.append(("identity", NetworkIdentity(of: snapshot).text, ""))
-  let width = min(48, rows.filter { !$0.source.isEmpty }.map(\.value.count).max() ?? 0)
+  let width = min(48, columns(ofWidest: rows.filter { !$0.source.isEmpty }.map(\.value)))
   let lines = rows.map { row in
     row.source.isEmpty ? "\(pad(row.label, 11)) \(row.value)" : "\(pad(row.label, 11)) \(pad(row.value, width))  \(row.source)"
   }
@@ -51,7 +51,7 @@ package func explanation(of snapshot: NetworkSnapshot, from provenance: Provenan
 }
 
 private func explained(_ fact: String, _ value: String, _ origin: FactOrigin?, on link: String?, at now: Int64?) -> String {
-  let width = max(16, origin?.sources.map(\.source.count).max() ?? 0)
+  let width = max(16, columns(ofWidest: (origin?.sources ?? []).map(\.source)))
   var lines = ["\(link.map { "\($0) " } ?? "")\(fact): \(value)"]
   for answer in origin?.sources ?? [] {
     let age = answer.isBelieved ? origin?.ageText(at: now) ?? "" : ""

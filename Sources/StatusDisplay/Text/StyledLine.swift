@@ -56,8 +56,8 @@ package struct StyledLine: Equatable, Sendable {
     var indent = 0
     while true {
       var (columns, end) = (indent, rest.startIndex)
-      while end < rest.endIndex, columns + rest[end].columns <= width {
-        columns += rest[end].columns
+      while end < rest.endIndex, columns + rest[end].character.columns <= width {
+        columns += rest[end].character.columns
         end += 1
       }
       let margin = Array(repeating: Glyph(character: " ", style: .plain), count: indent)
@@ -98,16 +98,4 @@ extension [StyledLine] {
 private struct Glyph {
   var character: Character
   var style: TextStyle
-
-  /// The columns that it takes on a terminal: two for East Asian wide characters and emoji (Unicode Annex 11).
-  var columns: Int { character.unicodeScalars.contains { Self.isWide($0.value) } ? 2 : 1 }
-
-  private static func isWide(_ value: UInt32) -> Bool {
-    switch value {
-    case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6,
-      0x1f300...0x1faff, 0x20000...0x3fffd:
-      true
-    default: false
-    }
-  }
 }
