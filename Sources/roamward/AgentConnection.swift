@@ -6,7 +6,8 @@ import JSON
 import StatusDisplay
 
 struct AgentOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Path of the agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"), completion: .file())
+  @Option(
+    help: ArgumentHelp("Path of the agent's socket (also: ROAMWARD_SOCKET).", valueName: "path"), completion: .file())
   var socket: String = AgentOptions.standardSocket
 
   /// The agent's socket where no option names one.

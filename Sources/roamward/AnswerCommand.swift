@@ -18,6 +18,8 @@ struct Answer: ParsableCommand {
       asked for again. If the last attempt waits for a person, another one begins. The rules of the tunnel stay in charge.
 
       Exit status: 0 connected, declined, or asked for more than standard input has; 1 refused; 3 no verdict.
+
+      Example: `roamward answer corp`
       """)
 
   @OptionGroup var agent: AgentOptions

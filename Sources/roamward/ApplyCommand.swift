@@ -21,6 +21,8 @@ struct Apply: ParsableCommand {
       meanwhile. `roamward confirm` writes them to the policy folder. A reboot ends the trial.
 
       Over SSH, changes that would cut your session are refused, except on trial or with --even-ssh.
+
+      Example: `roamward apply 10-corp.yaml --confirm-within 2m`
       """)
 
   @OptionGroup var agent: AgentOptions
@@ -83,7 +85,10 @@ struct Apply: ParsableCommand {
 }
 
 struct Confirm: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "confirm", abstract: "Keep the policies on trial.")
+  static let configuration = CommandConfiguration(
+    commandName: "confirm",
+    abstract: "Keep the policies on trial.",
+    discussion: "Example: `roamward confirm`")
 
   @OptionGroup var agent: AgentOptions
 
@@ -94,7 +99,10 @@ struct Confirm: ParsableCommand {
 }
 
 struct Revert: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "revert", abstract: "Revert the policies on trial now.")
+  static let configuration = CommandConfiguration(
+    commandName: "revert",
+    abstract: "Revert the policies on trial now.",
+    discussion: "Example: `roamward revert`")
 
   @OptionGroup var agent: AgentOptions
 

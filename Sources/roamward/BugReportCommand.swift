@@ -16,6 +16,8 @@ struct Bugreport: ParsableCommand {
       and public addresses by pseudonyms, the same in the whole report.
 
       Run it as root for a complete report. Read the archive before you send it: no program knows every secret.
+
+      Example: `roamward bugreport --hide-places --output report.tar.gz`
       """)
 
   @OptionGroup var agent: AgentOptions

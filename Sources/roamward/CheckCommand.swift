@@ -24,6 +24,8 @@ struct Check: ParsableCommand {
 
       Exit status: 0 no errors; 1 errors, or warnings with --strict; 2 usage error, missing path, or a policy file that this user may not \
       read.
+
+      Example: `roamward check --strict policies`
       """)
 
   @OptionGroup var agent: AgentOptions

@@ -16,6 +16,8 @@ struct DNS: ParsableCommand {
       other programs of this machine send it, and the answer is shown with its server.
 
       Exit status: 0 success; 1 no answer; 2 usage error.
+
+      Example: `roamward dns intranet.corp.example --ask`
       """)
 
   @Argument(help: "Domain name.") var name: String

@@ -18,6 +18,8 @@ struct Diff: ParsableCommand {
       but not desired. Needs root to read WireGuard devices and the firewall, but no agent.
 
       Exit status: 0 no drift; 1 drift; 2 error.
+
+      Example: `roamward diff --json`
       """)
 
   @OptionGroup var policies: PolicyOptions

@@ -22,6 +22,8 @@ struct Doctor: ParsableCommand {
       is a hint.
 
       Exit status: 0 no problems; 1 problems.
+
+      Example: `roamward doctor --verbose`
       """)
 
   @OptionGroup var policies: PolicyOptions

@@ -16,6 +16,8 @@ struct Edit: ParsableCommand {
       if there are no errors; otherwise the file stays as it is, and the command offers to edit again.
 
       A file of packages (/usr/lib) stays as it is: the changed copy in /etc masks it. A new name that ends in .yaml makes a new file.
+
+      Example: `roamward edit corp`
       """)
 
   @OptionGroup var change: ChangeOptions

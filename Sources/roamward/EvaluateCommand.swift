@@ -14,6 +14,8 @@ struct Evaluate: ParsableCommand {
       With --exit-code and one tunnel, the exit status is the decision: 10 connect, 11 disconnect, 12 ignore, 13 evaluate-connection, 14 \
       pending; 15 if the decision has no effect: the tunnel is disabled or held by hand, on-demand is off, another enterprise \
       tunnel takes precedence, or the tunnel that it goes through cannot be up.
+
+      Example: `roamward evaluate --set interface=wifi --set ssid=Cafe --explain`
       """)
 
   @OptionGroup var policies: PolicyOptions

@@ -17,6 +17,8 @@ struct Explain: ParsableCommand {
       With --to, it follows a packet: this machine's rules, routes and kill switch, the tunnel, and the other end of the tunnel, if the \
       tunnel's provider can ask there. The first step that stops it is named. Firewall rules of other programs are not read. Exit \
       status: 0 it passes; 1 it is stopped, or a step is not known.
+
+      Example: `roamward explain corp --set interface=wifi --set ssid=Cafe`
       """)
 
   @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String?

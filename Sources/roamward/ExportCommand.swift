@@ -13,6 +13,8 @@ struct Export: ParsableCommand {
       A rule that Apple's format does not support is an error; --lossy leaves such rules out.
 
       Exit status: 0 exported; 1 policy error or unsupported rule; 2 usage error.
+
+      Example: `roamward export corp --mobileconfig`
       """)
 
   @Flag(help: "Choose the output format.") var form: Form

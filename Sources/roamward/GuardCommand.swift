@@ -20,6 +20,8 @@ struct Guard: ParsableCommand {
 
       Without --link, each TUN or PPP link that appears after the start is the program's. The exit status is that of the program; 126 and \
       127 say that it cannot be executed.
+
+      Example: `roamward guard --endpoint vpn.example:1194 -- openvpn --config work.ovpn`
       """)
 
   @OptionGroup var agent: AgentOptions

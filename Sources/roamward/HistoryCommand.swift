@@ -14,6 +14,8 @@ struct HistoryOfMachine: ParsableCommand {
     discussion: """
       Reads the agent's record, in the form of `monitor`. A time is 14:05, "yesterday 14:05", "mon 14:05", "2026-11-22 14:05", \
       "90m ago" or 14d. The policy's key `history` says how much is recorded. Needs root, and no agent.
+
+      Example: `roamward history --since yesterday --tunnel corp`
       """)
 
   @Option(help: ArgumentHelp("Begin at this time.", valueName: "time")) var since = "24h"

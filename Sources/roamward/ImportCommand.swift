@@ -25,6 +25,8 @@ struct Import: ParsableCommand {
       at a terminal the command asks, and before it writes to the current folder. Trusted networks are in \(NetworkText.fileName), for the rules of all policies.
 
       Exit status: 0 imported; 1 file error, or nothing written; 2 usage error.
+
+      Example: `roamward import work.conf --except here --dry-run`
       """)
 
   @Argument(help: ArgumentHelp("Files to import.", valueName: "file"), completion: .file()) var files: [String]

@@ -15,6 +15,8 @@ struct Init: ParsableCommand {
     discussion: """
       Writes a WireGuard tunnel that is off, with a new key of its own, its rules, and a file for trusted networks. It says what to fill \
       in. If you have a file of another tool, `roamward import FILE` makes a complete policy of it instead.
+
+      Example: `roamward init policies --name corp`
       """)
 
   @Argument(help: "Folder (default: /etc/roamward/policies).", completion: .directory) var folder: String?

@@ -16,6 +16,8 @@ struct ListPolicies: ParsableCommand {
     discussion: """
       Shows the files of all layers, in the order in which they are read, and which of them another file masks. Needs no agent; a file \
       that only root may read is shown with that reason.
+
+      Example: `roamward list --policies policies`
       """)
 
   @OptionGroup var policies: PolicyOptions
@@ -45,7 +47,11 @@ struct Cat: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cat",
     abstract: "Show policy files in force, each with its path.",
-    discussion: "Without names it shows all. A name is that of a file, a tunnel or a network. Keys are in other files, never in policies.")
+    discussion: """
+      Without names it shows all. A name is that of a file, a tunnel or a network. Keys are in other files, never in policies.
+
+      Example: `roamward cat corp`
+      """)
 
   @OptionGroup var policies: PolicyOptions
   @Argument(help: "Files, tunnels or networks.", completion: .tunnels) var names: [String] = []

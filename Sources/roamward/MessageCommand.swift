@@ -11,6 +11,8 @@ struct Message: ParsableCommand {
     discussion: """
       A message has the name of its type and a JSON value, which the provider's documentation describes; or it is bytes, from standard \
       input. A provider that does not run is started for the message.
+
+      Example: `roamward message corp status`
       """)
 
   @OptionGroup var agent: AgentOptions

@@ -16,6 +16,8 @@ struct Metrics: ParsableCommand {
       reads; --format chooses. No label names a place, an address or a person.
 
       Without an agent, the only metric is roamward_up 0, and the exit status is 8.
+
+      Example: `roamward metrics --output /var/lib/prometheus/node-exporter/roamward.prom`
       """)
 
   @OptionGroup var agent: AgentOptions

@@ -10,7 +10,11 @@ struct Monitor: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "monitor",
     abstract: "Stream network, decision and tunnel events.",
-    discussion: "--record writes a timeline. `roamward simulate` replays it and checks that the decisions are the same.")
+    discussion: """
+      --record writes a timeline. `roamward simulate` replays it and checks that the decisions are the same.
+
+      Example: `roamward monitor --json`
+      """)
 
   @OptionGroup var agent: AgentOptions
   @Flag(help: "Print one JSON object per line.") var json = false

@@ -16,6 +16,8 @@ struct Network: ParsableCommand {
     discussion: """
       If an agent is running, its facts are shown, because its rules use them. Facts that no policy needs are looked up by this command. \
       `evaluate --network` reads the output of --json.
+
+      Example: `roamward network --save home.json`
       """)
 
   @OptionGroup var sources: SourceOptions

@@ -6,7 +6,11 @@ struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "up",
     abstract: "Bring a tunnel up, overriding its rules.",
-    discussion: "The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.")
+    discussion: """
+      The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.
+
+      Example: `roamward up corp --for 2h --reason "the printer"`
+      """)
 
   @OptionGroup var options: OverrideOptions
 
@@ -17,7 +21,11 @@ struct Down: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "down",
     abstract: "Take a tunnel down, overriding its rules.",
-    discussion: "The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.")
+    discussion: """
+      The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.
+
+      Example: `roamward down corp --until resume`
+      """)
 
   @OptionGroup var options: OverrideOptions
 
@@ -25,7 +33,10 @@ struct Down: ParsableCommand {
 }
 
 struct Resume: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "resume", abstract: "End manual overrides; re-enable the kill switch.")
+  static let configuration = CommandConfiguration(
+    commandName: "resume",
+    abstract: "End manual overrides; re-enable the kill switch.",
+    discussion: "Example: `roamward resume corp`")
 
   @OptionGroup var agent: AgentOptions
   @Argument(help: "Name of the tunnel; without one, all tunnels.", completion: .tunnels) var tunnel: String?

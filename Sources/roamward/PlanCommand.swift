@@ -18,6 +18,8 @@ struct Plan: ParsableCommand {
       Manual overrides and a suspended kill switch are included. They come from the running agent; without one, from the agent's state \
       folder. What the providers of tunnels are asked for follows the steps, and after `then:` the steps that come once they have made \
       their links; changes made by their programs are not included.
+
+      Example: `roamward plan --up corp`
       """)
 
   @OptionGroup var plan: PreviewOptions

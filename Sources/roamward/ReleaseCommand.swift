@@ -24,6 +24,8 @@ struct Release: ParsableCommand {
       Without --portal and --sign-in, it also ends the guards of programs whose `roamward guard` was killed, for good.
 
       The journal records the caller. If no agent is running, the firewall table is removed, as `roamwardd --release` does.
+
+      Example: `roamward release --portal --for 5m`
       """)
 
   @OptionGroup var agent: AgentOptions

@@ -13,7 +13,6 @@ struct Roamward: ParsableCommand {
 
       Exit status: 0 success; 1 policy error or request refused; 2 usage error; 3 timeout; 8 the agent is not running.
       """,
-    version: releaseVersion,
     groupedSubcommands: [
       CommandGroup(
         name: "Agent",
@@ -33,6 +32,13 @@ struct Roamward: ParsableCommand {
       CommandGroup(name: "Conversion", subcommands: [Import.self, Export.self]),
     ],
     defaultSubcommand: Status.self)
+
+  // As `version:` in the configuration, each command would have the option.
+  @Flag(help: "Show the version.") var version = false
+
+  func validate() throws {
+    if version { throw CleanExit.message(releaseVersion) }
+  }
 
   static func main() {
     if let word = CommandLine.arguments.dropFirst().first, let refusal = refusal(ofCommand: word) {

@@ -20,6 +20,8 @@ struct Simulate: ParsableCommand {
       in force. Gateways are taken to answer at once. Needs root.
 
       Exit status: 0 all expectations met; 1 policy error or expectation not met; 2 usage error.
+
+      Example: `roamward simulate day.yaml --policies policies`
       """)
 
   @Argument(help: "Timeline file.", completion: .policies) var timeline: String?

@@ -17,6 +17,8 @@ struct State: ParsableCommand {
     discussion: """
       Lists links, addresses, routes, rules, the firewall table, DNS settings, files and processes. Roamward identifies them by its \
       marks. If no agent is running, they are leftover state: `roamward cleanup` removes it. Needs root.
+
+      Example: `roamward state`
       """)
 
   @OptionGroup var sources: SourceOptions
@@ -112,6 +114,8 @@ struct Cleanup: ParsableCommand {
     abstract: "Remove leftover state, but keep kill switch rules.",
     discussion: """
       Removes what a killed agent left. Refused while an agent is running. Needs root. `roamwardd --release` removes the kill switch too.
+
+      Example: `roamward cleanup --dry-run`
       """)
 
   @OptionGroup var sources: SourceOptions

@@ -17,6 +17,8 @@ struct Status: ParsableCommand {
 
       Exit status with --exit-code: 0 every wanted tunnel is up; 4 a wanted tunnel is not up yet; 5 trouble: a failure, a question to a \
       person, blocked traffic or an error in a policy; 8 the agent is not running.
+
+      Example: `roamward status corp --field state`
       """)
 
   @OptionGroup var agent: AgentOptions

@@ -16,6 +16,8 @@ struct Trust: ParsableCommand {
 
       Without a name, the network is the one that rules with `disconnect` name, or `\(NetworkText.trusted)`. The file that defines it is \
       changed; its other lines stay as they are.
+
+      Example: `roamward trust home --dry-run`
       """)
 
   @OptionGroup var change: ChangeOptions
@@ -62,7 +64,11 @@ struct Untrust: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "untrust",
     abstract: "Remove this machine's network from a named network.",
-    discussion: "Removes every entry of the named network that matches here. `roamward edit NAME` changes entries of other places.")
+    discussion: """
+      Removes every entry of the named network that matches here. `roamward edit NAME` changes entries of other places.
+
+      Example: `roamward untrust home`
+      """)
 
   @OptionGroup var change: ChangeOptions
   @OptionGroup var sources: SourceOptions

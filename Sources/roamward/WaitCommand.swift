@@ -10,7 +10,12 @@ import StatusDisplay
 struct Wait: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "wait",
-    abstract: "Wait until a tunnel reaches a state.", discussion: "Exit status: 0 state reached; 3 timeout; 8 the agent is not running.")
+    abstract: "Wait until a tunnel reaches a state.",
+    discussion: """
+      Exit status: 0 state reached; 3 timeout; 8 the agent is not running.
+
+      Example: `roamward wait corp --for connected --timeout 30s`
+      """)
 
   @OptionGroup var agent: AgentOptions
   @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String

@@ -11,6 +11,8 @@ struct Why: ParsableCommand {
     discussion: """
       Shows the network of that time, what the agent decided there, and every rule with what it finds on that network. `explain` does so \
       for the present network. Needs root, and no agent.
+
+      Example: `roamward why corp --at "yesterday 14:05"`
       """)
 
   @Argument(help: "Name of the tunnel; without one, all of them.", completion: .tunnels) var tunnel: String?

@@ -66,6 +66,70 @@ import Testing
     #expect(options.flatMap(Self.faults(of:)) == [])
   }
 
+  /// The words of a command line of a shell.
+  private static func words(of line: String) -> [String] {
+    var (words, quote): ([String], Character?) = ([""], nil)
+    for character in line {
+      if character == quote {
+        quote = nil
+      } else if quote == nil, character == "\"" || character == "'" {
+        quote = character
+      } else if quote == nil, character == " " {
+        words.append("")
+      } else {
+        words[words.count - 1].append(character)
+      }
+    }
+    return words
+  }
+
+  /// What a command does not understand of an example: options that it does not declare, and too many or too few arguments.
+  static func faults(of example: [String], _ command: JSON) -> [String] {
+    let arguments = command["arguments"]?.array ?? []
+    var (places, rest, isOpen): (Int, ArraySlice<String>, Bool) = (0, example[...], true)
+    var faults: [String] = []
+    while let word = rest.popFirst() {
+      guard isOpen, word.hasPrefix("-") else {
+        places += 1
+        continue
+      }
+      if word == "--" {
+        isOpen = false
+      } else if let option = arguments.first(where: { $0["names"]?.array?.contains { "--\($0["name"]?.string ?? "")" == word } ?? false }) {
+        if option["kind"] == "option", rest.popFirst() == nil { faults.append("\(word) has no value") }
+      } else {
+        faults.append("there is no \(word)")
+      }
+    }
+    let positional = arguments.filter { $0["kind"] == "positional" }
+    let needed = positional.count { $0["isOptional"] != true }
+    if places < needed { faults.append("\(needed) arguments are needed") }
+    if places > positional.count, !positional.contains(where: { $0["isRepeating"] == true }) { faults.append("too many arguments") }
+    return faults
+  }
+
+  @Test("of each command ends with an example that the command understands", arguments: ["roamward", "roamward-gateway"])
+  func examples(program: String) throws {
+    let folder = try TemporaryFolder()
+    try shell("'\(LinkedProgramsTests.folder)/\(program)' --experimental-dump-help >'\(folder.path)/help'")
+    var count = 0
+    func check(_ command: JSON, _ path: String) {
+      let others = (command["subcommands"]?.array ?? []).filter { $0["commandName"] != "help" }
+      for other in others { check(other, "\(path) \(other["commandName"]?.string ?? "")") }
+      guard others.isEmpty else { return }
+      count += 1
+      let last = command["discussion"]?.string?.split(separator: "\n").last.map(String.init) ?? ""
+      guard last.hasPrefix("Example: `\(path)"), last.hasSuffix("`") else {
+        Issue.record("\(path): no example")
+        return
+      }
+      let line = String(last.dropFirst("Example: `\(path)".count).dropLast())
+      #expect(Self.faults(of: line.isEmpty ? [] : Array(Self.words(of: line).dropFirst()), command) == [], "\(last)")
+    }
+    check(try #require(try JSON(parsing: try TextFile.read("\(folder.path)/help"))["command"]), program)
+    #expect(count > 30)
+  }
+
   /// Declarations of commands in a text, and those that do not begin with the command's name.
   static func commands(in text: String) -> (all: Int, nameless: [String]) {
     let parts = text.split(separator: "CommandConfiguration(", omittingEmptySubsequences: false).dropFirst()
@@ -115,13 +179,15 @@ import Testing
     let program = "'\(LinkedProgramsTests.folder)/roamward-gateway'"
     try shell(
       "cd \(folder.path); \(program) user lock 2>missing; \(program) user lock x y 2>extra; \(program) user lock --help >help;"
-        + " \(program) user lock --version >version; \(program) user lock alice --state \(folder.path) 2>store; :")
+        + " \(program) user lock --version >version; \(program) user lock alice --state \(folder.path) 2>store; :"
+    )
     func text(_ name: String) throws -> String { String(decoding: try TextFile.read("\(folder.path)/\(name)"), as: UTF8.self) }
     let form = "roamward-gateway user lock <name> [--reason <text>] [--state <folder>]"
     #expect(try text("missing").hasPrefix("Error: Missing expected argument '<name>'\n") && text("missing").contains("\nUsage: \(form)\n"))
     #expect(try text("extra").hasPrefix("Error: Unexpected argument 'y'\nUsage: \(form)\n"))
     #expect(try text("help").contains("\nUSAGE: \(form)\n"))
-    #expect(try text("version") == "0.1.0\n")
+    // It works there, and is not told of in each command.
+    #expect(try text("version") == "0.1.0\n" && !text("help").contains("--version"))
     #expect(try text("store").contains("`roamward-gateway init` makes it"))
   }
 

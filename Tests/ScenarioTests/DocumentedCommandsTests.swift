@@ -96,7 +96,7 @@ struct DocumentedCommandsTests {
     pclose(stream)
     var found: [String: Set<String>] = ["help": []]
     for command in (try? JSON(parsing: bytes))?["command"]?["subcommands"]?.array ?? [] {
-      var options: Set<String> = ["--help", "--version"]
+      var options: Set<String> = ["--help"]
       for argument in command["arguments"]?.array ?? [] {
         for option in argument["names"]?.array ?? [] { options.insert("--\(option["name"]?.string ?? "")") }
       }

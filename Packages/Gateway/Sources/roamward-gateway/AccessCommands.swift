@@ -53,21 +53,27 @@ struct Access: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "allow",
       abstract: "Add a rule that allows.",
-      discussion: "roamward-gateway access allow web --from group:staff --to 10.0.0.0/8 --protocol tcp --port 443")
+      discussion: "Example: `roamward-gateway access allow web --from group:staff --to 10.0.0.0/8 --protocol tcp --port 443`")
     @OptionGroup var rule: RuleOptions
 
     func run() throws { try rule.add(isAllowing: true) }
   }
 
   struct Deny: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "deny", abstract: "Add a rule that denies.")
+    static let configuration = CommandConfiguration(
+      commandName: "deny",
+      abstract: "Add a rule that denies.",
+      discussion: "Example: `roamward-gateway access deny lab --from everybody --to 10.99.0.0/16`")
     @OptionGroup var rule: RuleOptions
 
     func run() throws { try rule.add(isAllowing: false) }
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a rule.")
+    static let configuration = CommandConfiguration(
+      commandName: "remove",
+      abstract: "Remove a rule.",
+      discussion: "Example: `roamward-gateway access remove web`")
     @Argument(help: "The rule's name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -75,7 +81,10 @@ struct Access: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the rules in the order of their evaluation.")
+    static let configuration = CommandConfiguration(
+      commandName: "list",
+      abstract: "List the rules in the order of their evaluation.",
+      discussion: "Example: `roamward-gateway access list`")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -103,7 +112,12 @@ struct Access: ParsableCommand {
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Say whether a user may reach an address.", discussion: "Exit status: 0 allowed; 1 denied.")
+      abstract: "Say whether a user may reach an address.",
+      discussion: """
+        Exit status: 0 allowed; 1 denied.
+
+        Example: `roamward-gateway access check alice 10.20.1.2:443`
+        """)
     @OptionGroup var question: QuestionOptions
 
     func run() throws {
@@ -115,7 +129,9 @@ struct Access: ParsableCommand {
 
   struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "explain", abstract: "Show each rule that was evaluated, and why it did not match.")
+      commandName: "explain",
+      abstract: "Show each rule that was evaluated, and why it did not match.",
+      discussion: "Example: `roamward-gateway access explain alice 10.20.1.2:443`")
     @OptionGroup var question: QuestionOptions
 
     func run() throws {

@@ -11,7 +11,12 @@ import NetworkTypes
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Show the gateway, its pools and its devices.", discussion: "Sessions need root.")
+    abstract: "Show the gateway, its pools and its devices.",
+    discussion: """
+      Sessions need root.
+
+      Example: `roamward-gateway status`
+      """)
   @Flag(help: "Print JSON, as the page reads it.") var json = false
   @OptionGroup var state: StateOptions
 
@@ -24,7 +29,12 @@ struct Status: ParsableCommand {
 struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "evaluate",
-    abstract: "Show what becomes of a device's packet, and where it is stopped.", discussion: "Exit status: 0 it passes; 1 it is stopped.")
+    abstract: "Show what becomes of a device's packet, and where it is stopped.",
+    discussion: """
+      Exit status: 0 it passes; 1 it is stopped.
+
+      Example: `roamward-gateway evaluate alice/phone 10.20.1.2:443`
+      """)
   @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
   @Argument(help: ArgumentHelp("The address, with a port or without.", valueName: "address[:port]")) var destination: DestinationArgument
   @Option(help: "tcp, udp or icmp; without it, tcp if there is a port, else icmp.") var `protocol`: Transport?
@@ -47,7 +57,12 @@ struct Evaluate: ParsableCommand {
 struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan",
-    abstract: "Show what the gateway would change on this machine.", discussion: "Empty: nothing is left to do. Needs root.")
+    abstract: "Show what the gateway would change on this machine.",
+    discussion: """
+      Empty: nothing is left to do. Needs root.
+
+      Example: `roamward-gateway plan`
+      """)
   @Flag(help: "Print the whole firewall table.") var table = false
   @OptionGroup var state: StateOptions
 
@@ -61,7 +76,12 @@ struct Plan: ParsableCommand {
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Find problems of the gateway, each with a cure.", discussion: "Exit status: 0 no problems; 1 problems. Needs root.")
+    abstract: "Find problems of the gateway, each with a cure.",
+    discussion: """
+      Exit status: 0 no problems; 1 problems. Needs root.
+
+      Example: `roamward-gateway doctor`
+      """)
   @OptionGroup var state: StateOptions
 
   func run() throws {
@@ -77,7 +97,10 @@ struct Audit: ParsableCommand {
     abstract: "Read and verify the audit log.", subcommands: [Tail.self, Verify.self, Export.self], defaultSubcommand: Tail.self)
 
   struct Tail: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "tail", abstract: "Show the newest entries.")
+    static let configuration = CommandConfiguration(
+      commandName: "tail",
+      abstract: "Show the newest entries.",
+      discussion: "Example: `roamward-gateway audit tail --lines 20`")
     @Option(name: .shortAndLong, help: "How many.") var lines = 20
     @OptionGroup var state: StateOptions
 
@@ -91,6 +114,8 @@ struct Audit: ParsableCommand {
       discussion: """
         Removing the newest entries leaves a valid chain: compare the number and the hash with those that you keep elsewhere. Exit \
         status: 0 intact; 1 broken.
+
+        Example: `roamward-gateway audit verify`
         """)
     @OptionGroup var state: StateOptions
 
@@ -104,7 +129,10 @@ struct Audit: ParsableCommand {
   }
 
   struct Export: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "export", abstract: "Print all entries, one a line, with their hashes.")
+    static let configuration = CommandConfiguration(
+      commandName: "export",
+      abstract: "Print all entries, one a line, with their hashes.",
+      discussion: "Example: `roamward-gateway audit export`")
     @OptionGroup var state: StateOptions
 
     func run() throws {

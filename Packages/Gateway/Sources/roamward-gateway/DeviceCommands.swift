@@ -30,6 +30,8 @@ struct Peers: ParsableCommand {
       discussion: """
         Without --public-key a key is made for the device. It is printed once with the file, and stored nowhere. Better: make the key on \
         the device (`wg genkey`), and give its public key.
+
+        Example: `roamward-gateway peer add alice/phone --qr`
         """)
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Option(help: "The device's own public key.") var publicKey: KeyArgument?
@@ -51,7 +53,11 @@ struct Peers: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "export",
       abstract: "Print a device's wg-quick file with the present settings.",
-      discussion: "The gateway does not have the device's private key: put it in, or give it with --private-key.")
+      discussion: """
+        The gateway does not have the device's private key: put it in, or give it with --private-key.
+
+        Example: `roamward-gateway peer export alice/phone --qr`
+        """)
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Option(help: ArgumentHelp("A file with the device's private key.", valueName: "file"), completion: .file()) var privateKey: String?
     @OptionGroup var file: FileOptions
@@ -80,7 +86,10 @@ struct Devices: ParsableCommand {
     defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List devices with their addresses.")
+    static let configuration = CommandConfiguration(
+      commandName: "list",
+      abstract: "List devices with their addresses.",
+      discussion: "Example: `roamward-gateway device list`")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().deviceList(at: Timestamp.now.seconds)) }
@@ -90,7 +99,11 @@ struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
       abstract: "Disconnect and remove a device at once.",
-      discussion: "Its addresses are held while others are free: added again under this name, it gets them back.")
+      discussion: """
+        Its addresses are held while others are free: added again under this name, it gets them back.
+
+        Example: `roamward-gateway device remove alice/phone`
+        """)
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @OptionGroup var state: StateOptions
 
@@ -98,7 +111,10 @@ struct Devices: ParsableCommand {
   }
 
   struct Rename: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "rename", abstract: "Give a device another name.")
+    static let configuration = CommandConfiguration(
+      commandName: "rename",
+      abstract: "Give a device another name.",
+      discussion: "Example: `roamward-gateway device rename alice/phone tablet`")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Argument(help: "The new name, without the user.") var name: GatewayName
     @OptionGroup var state: StateOptions
@@ -109,7 +125,10 @@ struct Devices: ParsableCommand {
   }
 
   struct Rekey: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "rekey", abstract: "Give a device another key; its addresses stay.")
+    static let configuration = CommandConfiguration(
+      commandName: "rekey",
+      abstract: "Give a device another key; its addresses stay.",
+      discussion: "Example: `roamward-gateway device rekey alice/phone xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=`")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Argument(help: "The device's new public key.") var publicKey: KeyArgument
     @OptionGroup var state: StateOptions
@@ -152,6 +171,8 @@ struct SettingsCommand: ParsableCommand {
         The most specific scope that has a setting decides. `--devices` limits how many devices a user has after a login or by the \
         page, and goes to no client; `peer add` adds more. Connected devices that have logged in get new settings at once, stock \
         clients with their next file.
+
+        Example: `roamward-gateway settings set --group staff --route 10.20.0.0/16 --dns 10.20.0.53`
         """)
     @OptionGroup var scope: ScopeOptions
     @Option(help: "A prefix that goes into the tunnel; may be repeated.") var route: [Parsed<IPPrefix>] = []
@@ -176,7 +197,10 @@ struct SettingsCommand: ParsableCommand {
   }
 
   struct Clear: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "clear", abstract: "Remove all settings of a scope.")
+    static let configuration = CommandConfiguration(
+      commandName: "clear",
+      abstract: "Remove all settings of a scope.",
+      discussion: "Example: `roamward-gateway settings clear --group staff`")
     @OptionGroup var scope: ScopeOptions
     @OptionGroup var state: StateOptions
 
@@ -189,7 +213,10 @@ struct SettingsCommand: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the settings of a device, and whose they are.")
+    static let configuration = CommandConfiguration(
+      commandName: "show",
+      abstract: "Show the settings of a device, and whose they are.",
+      discussion: "Example: `roamward-gateway settings show alice/phone`")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @OptionGroup var state: StateOptions
 

@@ -15,6 +15,8 @@ struct Initialise: ParsableCommand {
       /64 of fd00::/8, with masquerade; nobody has access to anything before the first `roamward-gateway access allow`.
 
       With --site and --store, this machine becomes a further gateway of a store that another one uses: with a key and pools of its own.
+
+      Example: `roamward-gateway init --endpoint vpn.example:51820 --pool 10.77.0.0/24`
       """)
 
   @Option(help: ArgumentHelp("The name or address that clients connect to, and the UDP port.", valueName: "host[:port]"))
@@ -94,6 +96,8 @@ struct Serve: ParsableCommand {
     discussion: """
       Ends with SIGTERM, and leaves link, peers and rules as they are: everybody stays connected. `roamward-gateway cleanup` removes \
       them.
+
+      Example: `roamward-gateway serve`
       """)
 
   @OptionGroup var state: StateOptions
@@ -108,7 +112,11 @@ struct Forward: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "forward",
     abstract: "Turn on the kernel's forwarding of packets for the pools.",
-    discussion: "The unit does so before the gateway starts. It is never turned off: other programs may rely on it by then.")
+    discussion: """
+      The unit does so before the gateway starts. It is never turned off: other programs may rely on it by then.
+
+      Example: `roamward-gateway forward`
+      """)
 
   @OptionGroup var state: StateOptions
 
@@ -125,6 +133,8 @@ struct TakeOver: ParsableCommand {
     discussion: """
       For the program that moves the address of a pair (keepalived: `notify_master`), when this machine has got it. Without it devices \
       notice by themselves, within 15 seconds.
+
+      Example: `roamward-gateway take-over`
       """)
 
   @OptionGroup var state: StateOptions
@@ -140,7 +150,10 @@ struct TakeOver: ParsableCommand {
 }
 
 struct Cleanup: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "cleanup", abstract: "Remove the gateway's link, routes and firewall table.")
+  static let configuration = CommandConfiguration(
+    commandName: "cleanup",
+    abstract: "Remove the gateway's link, routes and firewall table.",
+    discussion: "Example: `roamward-gateway cleanup`")
 
   @OptionGroup var state: StateOptions
 
@@ -165,6 +178,8 @@ struct Pools: ParsableCommand {
       discussion: """
         The first address of the prefix is the gateway's own. Clients have to fetch their file again. Of several gateways, the pool is at \
         this one.
+
+        Example: `roamward-gateway pool add guests 10.78.0.0/24 --nat`
         """)
     @Argument(help: "The name.") var name: GatewayName
     @Argument(help: "The prefix: IPv4 /8 to /30, IPv6 /64 to /126.") var prefix: Parsed<IPPrefix>
@@ -183,7 +198,10 @@ struct Pools: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a pool with all its leases.")
+    static let configuration = CommandConfiguration(
+      commandName: "remove",
+      abstract: "Remove a pool with all its leases.",
+      discussion: "Example: `roamward-gateway pool remove guests`")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -191,7 +209,10 @@ struct Pools: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the pools.")
+    static let configuration = CommandConfiguration(
+      commandName: "list",
+      abstract: "List the pools.",
+      discussion: "Example: `roamward-gateway pool list`")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().poolList) }

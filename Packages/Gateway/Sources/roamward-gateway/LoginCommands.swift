@@ -19,7 +19,11 @@ struct Logins: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "enable",
       abstract: "Accept logins at the endpoint's port, by TCP.",
-      discussion: "Prints the pin by which clients know the gateway. Run again, it changes nothing.")
+      discussion: """
+        Prints the pin by which clients know the gateway. Run again, it changes nothing.
+
+        Example: `roamward-gateway login enable`
+        """)
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -39,7 +43,12 @@ struct Logins: ParsableCommand {
   struct Disable: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "disable",
-      abstract: "Accept no logins; devices stay.", discussion: "A later `login enable` makes another pin.")
+      abstract: "Accept no logins; devices stay.",
+      discussion: """
+        A later `login enable` makes another pin.
+
+        Example: `roamward-gateway login disable`
+        """)
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -49,7 +58,10 @@ struct Logins: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show where clients log in, and the gateway's pin.")
+    static let configuration = CommandConfiguration(
+      commandName: "show",
+      abstract: "Show where clients log in, and the gateway's pin.",
+      discussion: "Example: `roamward-gateway login show`")
     @OptionGroup var state: StateOptions
 
     func run() throws { try Self.show(state) }
@@ -95,7 +107,12 @@ func readSecret(_ name: String) throws -> [UInt8] {
 
 struct UserPassword: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "password", abstract: "Set a user's password for logins.", discussion: "It is read from standard input.")
+    commandName: "password", abstract: "Set a user's password for logins.",
+    discussion: """
+      It is read from standard input.
+
+      Example: `roamward-gateway user password alice`
+      """)
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "The user has to choose another one at the next login.") var change = false
   @Flag(help: "Remove the password.") var remove = false
@@ -118,6 +135,8 @@ struct UserTOTP: ParsableCommand {
     commandName: "totp", abstract: "Ask a user for one-time codes, and show the secret.",
     discussion: """
       The secret is printed once, for an authenticator app. A new secret replaces the one before, and ends recovery codes.
+
+      Example: `roamward-gateway user totp alice --qr`
       """)
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "Ask for codes no longer.") var remove = false
@@ -139,6 +158,8 @@ struct UserRecovery: ParsableCommand {
     discussion: """
       Each of the ten stands for the one-time code of one login. They are printed once; the gateway keeps their hashes. New ones replace \
       those before.
+
+      Example: `roamward-gateway user recovery alice`
       """)
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "Accept no recovery codes any more.") var remove = false
@@ -160,7 +181,12 @@ struct Tokens: ParsableCommand {
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "create",
-      abstract: "Print a token that adds devices of a user.", discussion: "It is printed once; the gateway keeps its hash.")
+      abstract: "Print a token that adds devices of a user.",
+      discussion: """
+        It is printed once; the gateway keeps its hash.
+
+        Example: `roamward-gateway token create alice --uses 1 --days 7`
+        """)
     @Argument(help: "The user.") var user: GatewayName
     @Option(help: "How many devices it adds.") var uses: Int64 = 1
     @Option(help: "Days until it ends.") var days: Int64 = 7
@@ -179,7 +205,10 @@ struct Tokens: ParsableCommand {
   }
 
   struct Revoke: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "revoke", abstract: "Revoke a token; devices that it added stay.")
+    static let configuration = CommandConfiguration(
+      commandName: "revoke",
+      abstract: "Revoke a token; devices that it added stay.",
+      discussion: "Example: `roamward-gateway token revoke 3`")
     @Argument(help: "Its number.") var number: Int64
     @OptionGroup var state: StateOptions
 
@@ -187,7 +216,10 @@ struct Tokens: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the tokens.")
+    static let configuration = CommandConfiguration(
+      commandName: "list",
+      abstract: "List the tokens.",
+      discussion: "Example: `roamward-gateway token list`")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().tokenList(at: Timestamp.now.seconds)) }

@@ -28,6 +28,8 @@ struct OpenID: ParsableCommand {
       discussion: """
         The provider needs a client that may use the device authorization grant (RFC 8628). Run again, it replaces all settings. \
         `roamward-gateway doctor` asks the provider whether it accepts them.
+
+        Example: `roamward-gateway login openid enable --issuer https://login.example --client-id roamward`
         """)
     @Option(help: ArgumentHelp("The provider's issuer.", valueName: "url")) var issuer: String
     @Option(help: ArgumentHelp("The client that this gateway is there.", valueName: "id")) var clientID: String
@@ -64,7 +66,10 @@ struct OpenID: ParsableCommand {
   }
 
   struct Disable: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "disable", abstract: "End logins there; devices stay.")
+    static let configuration = CommandConfiguration(
+      commandName: "disable",
+      abstract: "End logins there; devices stay.",
+      discussion: "Example: `roamward-gateway login openid disable`")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -74,7 +79,10 @@ struct OpenID: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the settings.")
+    static let configuration = CommandConfiguration(
+      commandName: "show",
+      abstract: "Show the settings.",
+      discussion: "Example: `roamward-gateway login openid show`")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -92,6 +100,8 @@ struct UserLink: ParsableCommand {
     discussion: """
       A person of the OpenID provider, or the owner of an account that PAM checks, logs in as this user from then on. The same name is no \
       link: people choose it. `audit tail` has the command for a person who was refused; run it if you know that this is the user.
+
+      Example: `roamward-gateway user link alice --pam alice`
       """)
   @Argument(help: "The name.") var name: GatewayName
   @Option(help: ArgumentHelp("The person at the OpenID provider: `sub`.", valueName: "subject")) var openid: String?
@@ -129,7 +139,11 @@ struct UserLink: ParsableCommand {
 struct UserIdentity: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "identity", abstract: "Show or forget which person elsewhere a user is.",
-    discussion: "No other person of an OpenID provider or of PAM can log in as the user. `user link` links another one.")
+    discussion: """
+      No other person of an OpenID provider or of PAM can log in as the user. `user link` links another one.
+
+      Example: `roamward-gateway user identity alice --remove`
+      """)
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "Forget the person, who cannot log in any more.") var remove = false
   @OptionGroup var state: StateOptions

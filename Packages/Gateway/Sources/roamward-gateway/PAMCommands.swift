@@ -16,6 +16,8 @@ struct PAM: ParsableCommand {
       discussion: """
         The modules run without privileges: those that ask LDAP (by nslcd) or RADIUS work, those that need root are refused. Run \
         again, it replaces all settings. `roamward-gateway doctor` asks the service whether it works.
+
+        Example: `roamward-gateway login pam enable --service roamward`
         """)
     @Option(help: ArgumentHelp("The service: a file in /etc/pam.d.", valueName: "name")) var service: String
     @Flag(help: "Add users at their first login, under names that are free.") var createUsers = false
@@ -34,7 +36,10 @@ struct PAM: ParsableCommand {
   }
 
   struct Disable: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "disable", abstract: "Check passwords by PAM no longer; devices stay.")
+    static let configuration = CommandConfiguration(
+      commandName: "disable",
+      abstract: "Check passwords by PAM no longer; devices stay.",
+      discussion: "Example: `roamward-gateway login pam disable`")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -44,7 +49,10 @@ struct PAM: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the settings.")
+    static let configuration = CommandConfiguration(
+      commandName: "show",
+      abstract: "Show the settings.",
+      discussion: "Example: `roamward-gateway login pam show`")
     @OptionGroup var state: StateOptions
 
     func run() throws {

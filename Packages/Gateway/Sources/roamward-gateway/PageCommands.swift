@@ -16,6 +16,8 @@ struct Page: ParsableCommand {
       discussion: """
         It is for devices that a rule of access lets reach it, and knows them by their addresses: it asks for no password. Run again, it \
         changes the settings that are given, and keeps the others.
+
+        Example: `roamward-gateway web enable --administrators admins`
         """)
     @Option(help: "The TCP port; 80 at first.") var port: UInt16?
     @Option(help: ArgumentHelp("The group whose members see everything; none at first.", valueName: "group")) var administrators:
@@ -69,7 +71,10 @@ struct Page: ParsableCommand {
   }
 
   struct Disable: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "disable", abstract: "Show no page; devices that it added stay.")
+    static let configuration = CommandConfiguration(
+      commandName: "disable",
+      abstract: "Show no page; devices that it added stay.",
+      discussion: "Example: `roamward-gateway web disable`")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -81,7 +86,9 @@ struct Page: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "show", abstract: "Show where the page is, and what keeps devices from it.")
+      commandName: "show",
+      abstract: "Show where the page is, and what keeps devices from it.",
+      discussion: "Example: `roamward-gateway web show`")
     @OptionGroup var state: StateOptions
 
     func run() throws { try Self.show(state) }

@@ -17,7 +17,10 @@ struct Users: ParsableCommand {
     defaultSubcommand: List.self)
 
   struct Add: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a user.")
+    static let configuration = CommandConfiguration(
+      commandName: "add",
+      abstract: "Add a user.",
+      discussion: "Example: `roamward-gateway user add alice --until 2027-01-31`")
     @Argument(help: "The name: letters, digits, `.`, `_`, `-`, `@`.") var name: GatewayName
     @Option(help: ArgumentHelp("End of the account: `2026-12-31T00:00:00.000Z`.", valueName: "time")) var until: Parsed<TimeText>?
     @OptionGroup var state: StateOptions
@@ -29,7 +32,10 @@ struct Users: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a user and the user's devices.")
+    static let configuration = CommandConfiguration(
+      commandName: "remove",
+      abstract: "Remove a user and the user's devices.",
+      discussion: "Example: `roamward-gateway user remove alice`")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -37,7 +43,10 @@ struct Users: ParsableCommand {
   }
 
   struct Lock: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "lock", abstract: "Disconnect and refuse the user's devices at once.")
+    static let configuration = CommandConfiguration(
+      commandName: "lock",
+      abstract: "Disconnect and refuse the user's devices at once.",
+      discussion: #"Example: `roamward-gateway user lock alice --reason "lost laptop"`"#)
     @Argument(help: "The name.") var name: GatewayName
     @Option(help: ArgumentHelp("Why, for the audit log and `user show`.", valueName: "text")) var reason = ""
     @OptionGroup var state: StateOptions
@@ -48,7 +57,10 @@ struct Users: ParsableCommand {
   }
 
   struct Unlock: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "unlock", abstract: "Accept the user's devices again.")
+    static let configuration = CommandConfiguration(
+      commandName: "unlock",
+      abstract: "Accept the user's devices again.",
+      discussion: "Example: `roamward-gateway user unlock alice`")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -62,6 +74,8 @@ struct Users: ParsableCommand {
       discussion: """
         Of a locked user, shows since when, by whom and why. Each setting has the scope that it comes from, and the rules of access are \
         those about this user. Needs root.
+
+        Example: `roamward-gateway user show alice`
         """)
     @Argument(help: "The name.") var name: GatewayName
     @Flag(help: "Print JSON.") var json = false
@@ -74,7 +88,10 @@ struct Users: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List users with their groups and devices.")
+    static let configuration = CommandConfiguration(
+      commandName: "list",
+      abstract: "List users with their groups and devices.",
+      discussion: "Example: `roamward-gateway user list`")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().userList(at: Timestamp.now.seconds)) }
@@ -99,7 +116,10 @@ struct Groups: ParsableCommand {
     subcommands: [Add.self, Remove.self, Join.self, Leave.self, List.self], defaultSubcommand: List.self)
 
   struct Add: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "add", abstract: "Add a group.")
+    static let configuration = CommandConfiguration(
+      commandName: "add",
+      abstract: "Add a group.",
+      discussion: "Example: `roamward-gateway group add staff --precedence 10`")
     @Argument(help: "The name.") var name: GatewayName
     @Option(help: "Of two groups, the lower number is preferred.") var precedence: Int64 = 100
     @OptionGroup var state: StateOptions
@@ -110,7 +130,10 @@ struct Groups: ParsableCommand {
   }
 
   struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a group that no rule of access names.")
+    static let configuration = CommandConfiguration(
+      commandName: "remove",
+      abstract: "Remove a group that no rule of access names.",
+      discussion: "Example: `roamward-gateway group remove staff`")
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 
@@ -118,7 +141,10 @@ struct Groups: ParsableCommand {
   }
 
   struct Join: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "join", abstract: "Add users to a group.")
+    static let configuration = CommandConfiguration(
+      commandName: "join",
+      abstract: "Add users to a group.",
+      discussion: "Example: `roamward-gateway group join staff alice bob`")
     @Argument(help: "The group.") var group: GatewayName
     @Argument(help: "The users.") var users: [GatewayName]
     @OptionGroup var state: StateOptions
@@ -131,7 +157,10 @@ struct Groups: ParsableCommand {
   }
 
   struct Leave: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "leave", abstract: "Remove users from a group.")
+    static let configuration = CommandConfiguration(
+      commandName: "leave",
+      abstract: "Remove users from a group.",
+      discussion: "Example: `roamward-gateway group leave staff bob`")
     @Argument(help: "The group.") var group: GatewayName
     @Argument(help: "The users.") var users: [GatewayName]
     @OptionGroup var state: StateOptions
@@ -144,7 +173,10 @@ struct Groups: ParsableCommand {
   }
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List groups with their users.")
+    static let configuration = CommandConfiguration(
+      commandName: "list",
+      abstract: "List groups with their users.",
+      discussion: "Example: `roamward-gateway group list`")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory().groupList) }

@@ -15,6 +15,8 @@ struct Relay: ParsableCommand {
       discussion: """
         Roamward's clients learn the port with their next login, and use it only while UDP is not answered. Logins are accepted at this \
         port too. Stock WireGuard clients cannot use it.
+
+        Example: `roamward-gateway relay enable --port 443`
         """)
     @Option(help: "The TCP port. 443 passes most networks.") var port: UInt16 = 443
     @OptionGroup var state: StateOptions
@@ -35,7 +37,9 @@ struct Relay: ParsableCommand {
 
   struct Disable: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "disable", abstract: "Relay nothing; devices that are connected so are disconnected.")
+      commandName: "disable",
+      abstract: "Relay nothing; devices that are connected so are disconnected.",
+      discussion: "Example: `roamward-gateway relay disable`")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -45,7 +49,10 @@ struct Relay: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Show whether packets are relayed, and at which port.")
+    static let configuration = CommandConfiguration(
+      commandName: "show",
+      abstract: "Show whether packets are relayed, and at which port.",
+      discussion: "Example: `roamward-gateway relay show`")
     @OptionGroup var state: StateOptions
 
     func run() throws {

@@ -15,7 +15,6 @@ struct RoamwardGateway: ParsableCommand {
 
       Exit status: 0 success; 1 request refused, access denied or a problem found; 2 usage error.
       """,
-    version: "0.1.0",
     groupedSubcommands: [
       CommandGroup(
         name: "Gateway",
@@ -28,6 +27,13 @@ struct RoamwardGateway: ParsableCommand {
         name: "Analysis", subcommands: [Status.self, Monitor.self, Metrics.self, Evaluate.self, Plan.self, Doctor.self, Audit.self]),
     ],
     defaultSubcommand: Status.self)
+
+  // As `version:` in the configuration, each command would have the option.
+  @Flag(help: "Show the version.") var version = false
+
+  func validate() throws {
+    if version { throw CleanExit.message("0.1.0") }
+  }
 
   static func main() {
     do {

@@ -12,7 +12,12 @@ struct Sessions: ParsableCommand {
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",
-      abstract: "List devices that logged in: when, how, from where.", discussion: "Shows whether they are connected, too. Needs root.")
+      abstract: "List devices that logged in: when, how, from where.",
+      discussion: """
+        Shows whether they are connected, too. Needs root.
+
+        Example: `roamward-gateway session list`
+        """)
     @Flag(help: "Print JSON.") var json = false
     @OptionGroup var state: StateOptions
 
@@ -29,6 +34,8 @@ struct Sessions: ParsableCommand {
       discussion: """
         The key is refused at once, and connections stop. Another login under the same device name connects it again, with the same \
         addresses. `user lock` prevents that. A device that has not logged in (`peer add`) has no session: `device remove` disconnects it.
+
+        Example: `roamward-gateway session end alice/laptop`
         """)
     @Argument(help: ArgumentHelp("The device, or the user.", valueName: "user[/device]")) var holder: Holder
     @OptionGroup var state: StateOptions

@@ -9,14 +9,20 @@ struct Sites: ParsableCommand {
       """, subcommands: [List.self, Rename.self, Remove.self], defaultSubcommand: List.self)
 
   struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the gateways; this one has a star.")
+    static let configuration = CommandConfiguration(
+      commandName: "list",
+      abstract: "List the gateways; this one has a star.",
+      discussion: "Example: `roamward-gateway site list`")
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.directory(.users([])).siteList) }
   }
 
   struct Rename: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "rename", abstract: "Rename a gateway.")
+    static let configuration = CommandConfiguration(
+      commandName: "rename",
+      abstract: "Rename a gateway.",
+      discussion: "Example: `roamward-gateway site rename main berlin`")
     @Argument(help: "The present name.") var name: GatewayName
     @Argument(help: "The new name.") var new: GatewayName
     @OptionGroup var state: StateOptions
@@ -30,7 +36,11 @@ struct Sites: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
       abstract: "Remove another gateway, with its pools and their leases.",
-      discussion: "Stop it first: a running one keeps its link as it is. Clients forget it with the settings that they get next.")
+      discussion: """
+        Stop it first: a running one keeps its link as it is. Clients forget it with the settings that they get next.
+
+        Example: `roamward-gateway site remove berlin`
+        """)
     @Argument(help: "The name.") var name: GatewayName
     @OptionGroup var state: StateOptions
 

@@ -15,7 +15,10 @@ struct Store: ParsableCommand {
       """, subcommands: [Show.self, Move.self, Copy.self, Check.self, Use.self, StaleAfter.self], defaultSubcommand: Show.self)
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Say which store is used.")
+    static let configuration = CommandConfiguration(
+      commandName: "show",
+      abstract: "Say which store is used.",
+      discussion: "Example: `roamward-gateway store show`")
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -28,7 +31,12 @@ struct Store: ParsableCommand {
   struct Copy: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "copy",
-      abstract: "Copy the store into a new file, or an empty database.", discussion: "The gateway may run, and does not use the copy.")
+      abstract: "Copy the store into a new file, or an empty database.",
+      discussion: """
+        The gateway may run, and does not use the copy.
+
+        Example: `roamward-gateway store copy 'host=db.example dbname=roamward'`
+        """)
     @Argument(help: "The file or the connection string.", completion: .file()) var target: String
     @OptionGroup var state: StateOptions
 
@@ -42,7 +50,12 @@ struct Store: ParsableCommand {
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Check the store: references, leases, the audit log.", discussion: "Exit status: 0 no problems; 1 problems.")
+      abstract: "Check the store: references, leases, the audit log.",
+      discussion: """
+        Exit status: 0 no problems; 1 problems.
+
+        Example: `roamward-gateway store check`
+        """)
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -60,6 +73,8 @@ struct Store: ParsableCommand {
         The other store has to be this gateway's: a copy of the present one, or one that another gateway with the same private key uses, \
         or an empty database before `roamward-gateway init`. The gateway must not run: it would go on with the present store. To take the \
         present store along, use `store move`. A gateway with a key of its own joins by `roamward-gateway init --site`.
+
+        Example: `roamward-gateway store use 'host=db.example dbname=roamward'`
         """)
     @Argument(help: "`file` or the connection string.") var target: String
     @OptionGroup var state: StateOptions
@@ -101,6 +116,8 @@ extension Store {
       discussion: """
         Copies everything and uses the copy, as one act: no other command can change the store between. Afterwards the store at its old \
         place refuses changes. The gateway must not run meanwhile; everybody stays connected.
+
+        Example: `roamward-gateway store move 'host=db.example dbname=roamward'`
         """)
     @Argument(help: "`file` or the connection string of an empty database.") var target: String
     @OptionGroup var state: StateOptions
@@ -131,6 +148,8 @@ extension Store {
       discussion: """
         `1h`, `30m`, `90s`, or `off`, which is the usual: a gateway serves what it has read until its server is back. A revocation that \
         cannot be read has no effect meanwhile. The setting is of this gateway alone.
+
+        Example: `roamward-gateway store stale-after 24h`
         """)
     @Argument(help: "The time, or `off`.") var time: String
     @OptionGroup var state: StateOptions
@@ -210,6 +229,8 @@ struct Backup: ParsableCommand {
     abstract: "Copy the store into a new file, while the gateway runs.",
     discussion: """
       The private key is not in it: keep a copy of private.key too. To restore, stop the gateway, and put the file back as gateway.db.
+
+      Example: `roamward-gateway backup /var/backups/gateway.db`
       """)
   @Argument(help: "The new file.", completion: .file()) var file: String
   @OptionGroup var state: StateOptions

@@ -17,6 +17,8 @@ struct Metrics: ParsableCommand {
       Prints OpenMetrics. With --output it replaces a file in one step, in the text format that the textfile collector of node_exporter \
       reads; --format chooses. No label names a person, a device or an address. Counts of logins are those of the last 15 seconds or \
       before. Needs root.
+
+      Example: `roamward-gateway metrics --output /var/lib/prometheus/node-exporter/gateway.prom`
       """)
   @Option(
     name: .shortAndLong, help: ArgumentHelp("Replace this file instead of printing.", valueName: "file"),
@@ -43,6 +45,8 @@ struct Monitor: ParsableCommand {
     discussion: """
       Begins with the devices that are connected, and goes on until it is interrupted. A device counts as disconnected three minutes \
       after its last handshake. Needs root.
+
+      Example: `roamward-gateway monitor`
       """)
   @Flag(help: "Print a JSON object for each event.") var json = false
   @OptionGroup var state: StateOptions
