@@ -51,6 +51,17 @@ struct UserspaceWireGuardTests {
     }
   }
 
+  @Test("ends, with its socket, where the printed undo of its link is typed") func typedUndo() throws {
+    try lab { _ in
+      try start("rw0")
+      let undo = try #require(Step.addWireGuardLink("rw0", .userspace).undo)
+      #expect(undo.isCommand)
+      try shell("\(undo)")
+      let left = try remains()
+      #expect(left == [], "\(left)")
+    }
+  }
+
   @Test("carries sessions, which live on through a change of something else and end where all is set anew")
   func sessions() throws {
     try lab { _ in

@@ -140,9 +140,11 @@ extension Step {
       return declared(
         .settings, .kernelInBatches, link: link, device: link, words: "ip link set dev \(link) up",
         object: "link \(link) up", before: "link \(link) down")
-    case .deleteLink(let link, _):
+    case .deleteLink(let link, let engine):
+      // An engine ends with its link, but may not remove its socket: it has no rights in that folder.
       return declared(
-        .removal, .kernel, link: link, device: link, takesAway: true, words: "ip link del dev \(link)",
+        .removal, .kernel, link: link, device: link, takesAway: true,
+        words: "ip link del dev \(link)" + (engine == .userspace ? "; rm -f /var/run/wireguard/\(link).sock" : ""),
         object: "link \(link)")
     case .addRoute(let route):
       return declared(
