@@ -139,8 +139,9 @@ import Testing
     #expect(
       first.steps.filter { if case .configureWireGuard = $0 { false } else { true } }.map(\.description) == [
         "ip link add dev wg-gateway type wireguard", "ip link set dev wg-gateway alias roamward-gateway",
-        "ip link set dev wg-gateway mtu 1420", "ip address add 10.77.0.1/24 dev wg-gateway", "ip address add fd77::1/64 dev wg-gateway",
-        "ip link set dev wg-gateway up", "ip route add 10.77.0.0/24 dev wg-gateway proto 83 metric 1",
+        "ip link set dev wg-gateway mtu 1420", "ip address add 10.77.0.1/24 dev wg-gateway noprefixroute",
+        "ip address add fd77::1/64 dev wg-gateway noprefixroute nodad", "ip link set dev wg-gateway up",
+        "ip route add 10.77.0.0/24 dev wg-gateway proto 83 metric 1",
         "ip -6 route add fd77::/64 dev wg-gateway proto 83 metric 1", "ip route add unreachable 10.77.0.0/24 proto 83 metric 4278198272",
         "ip -6 route add unreachable fd77::/64 proto 83 metric 4278198272",
       ])
@@ -161,7 +162,7 @@ import Testing
     kernel.links[0].flags = 0
     #expect(
       GatewayPlan(from: kernel, device, to: desired).steps.map(\.description) == [
-        "ip address add 10.77.0.1/24 dev wg-gateway", "ip link set dev wg-gateway up",
+        "ip address add 10.77.0.1/24 dev wg-gateway noprefixroute", "ip link set dev wg-gateway up",
       ])
     kernel.links[0].alias = nil
     #expect(GatewayPlan(from: kernel, device, to: desired).conflict != nil)
