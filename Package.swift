@@ -192,13 +192,18 @@ let package = Package(
     provider("RoamwardProvider", uses: ["CLinux", "CProviderIO", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
     provider("RoamwardProviderTesting", uses: ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
     // The language of openvpn(8)'s configurations: for its provider and for imports.
+    // The validity of X.509 certificates, by libcrypto.
+    rim("ProviderCertificates", uses: ["CCrypto", "NetworkTypes", "ProviderProtocol"], optimized: unnamed),
     pure("OpenVPNLanguage", optimized: unnamed),
     rim(
       "OpenVPNProvider",
-      uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "OpenVPNLanguage", "ProviderProtocol", "RoamwardProvider"],
+      uses: [
+        "CLinux", "JSON", "LinuxIO", "NetworkTypes", "OpenVPNLanguage", "ProviderCertificates", "ProviderProtocol", "RoamwardProvider",
+      ],
       optimized: unnamed),
     rim(
-      "OpenConnectProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"],
+      "OpenConnectProvider",
+      uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderCertificates", "ProviderProtocol", "RoamwardProvider"],
       optimized: unnamed),
     rim(
       "NebulaProvider", uses: ["CLinux", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "YAMLEvents"],
@@ -208,7 +213,10 @@ let package = Package(
     .target(name: "CXFRM", cSettings: strictC),
     rim(
       "StrongSwanProvider",
-      uses: ["CCrypto", "CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "VICI"],
+      uses: [
+        "CCrypto", "CLinux", "CXFRM", "JSON", "LinuxIO", "NetworkTypes", "ProviderCertificates", "ProviderProtocol", "RoamwardProvider",
+        "VICI",
+      ],
       optimized: unnamed),
     // Our own gateway: the login, and the engine's process.
     rim(
@@ -565,8 +573,8 @@ let package = Package(
     tests(
       "StrongSwanProviderTests",
       uses: [
-        "JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom", "StrongSwanProvider",
-        "VICI",
+        "JSON", "NetworkTypes", "ProviderCertificates", "ProviderProtocol", "RoamwardProvider", "RoamwardProviderTesting", "SeededRandom",
+        "StrongSwanProvider", "VICI",
       ]),
     tests(
       "OpenConnectProviderTests",

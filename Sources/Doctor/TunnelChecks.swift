@@ -12,14 +12,20 @@ package struct TunnelCondition: Equatable, Sendable {
   package var failureCode: ReasonCode?
   /// Seconds without received data although data was sent; `nil`: the peer is not known to be silent.
   package var peerSilence: Int64?
+  /// The ends of its certificates, in words.
+  package var expiring: [String]
 
-  package init(name: String, state: String, age: Int64, failure: String? = nil, failureCode: ReasonCode? = nil, peerSilence: Int64? = nil) {
+  package init(
+    name: String, state: String, age: Int64, failure: String? = nil, failureCode: ReasonCode? = nil, peerSilence: Int64? = nil,
+    expiring: [String] = []
+  ) {
     self.name = name
     self.state = state
     self.age = age
     self.failure = failure
     self.failureCode = failureCode
     self.peerSilence = peerSilence
+    self.expiring = expiring
   }
 }
 
@@ -71,6 +77,11 @@ extension HostCheck {
         }
         return HostFinding(
           "tunnels", .problem, "\(tunnel.name) has been \(tunnel.state) for \(time), and the peer has not answered", cure: cure)
+      }
+    },
+    HostCheck("certificates", "no certificate of a tunnel ends soon") { host, _ in
+      host.tunnels.flatMap { tunnel in
+        tunnel.expiring.map { HostFinding("certificates", .risk, "\(tunnel.name): \($0)", cure: "put a new one in the policy's folder") }
       }
     },
     HostCheck("guards", "the programs of guards have their links") { host, _ in

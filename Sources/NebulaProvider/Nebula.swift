@@ -72,7 +72,13 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
       settings.credentials[key] = Word(key).flatMap { host.credential($0) }.map { String(decoding: $0, as: UTF8.self) }
     }
     do throws(NebulaFile.Failure) {
-      self.config = try NebulaFile(config, given: Set(settings.credentials.keys)).text
+      let file = try NebulaFile(config, given: Set(settings.credentials.keys))
+      guard file.isReachable else {
+        return fail(
+          "no-hosts",
+          "its configuration names no host that it could reach: add the lighthouse to `static_host_map` and `lighthouse.hosts`", .person)
+      }
+      self.config = file.text
     } catch {
       return fail("invalid-config", "\(error)", .person)
     }
@@ -93,6 +99,7 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
     case .success(let text): certificate = NebulaCertificate(printed: text, of: blocks)
     }
     guard let certificate else { return fail("invalid-certificate", "nebula-cert cannot read the host's certificate", .person) }
+    for validity in certificate.validities { host.validity(validity) }
     // Nebula itself would start, and no host would answer.
     if certificate.authorities.isEmpty { return openDevice(settings) }
     runner.verify(certificate.text, by: certificate.authorities) { [weak self] failure in

@@ -28,6 +28,12 @@ struct NebulaNode: Equatable {
     }
   }
 
+  /// The value of a key; `nil`: it has no such key.
+  subscript(_ key: String) -> NebulaNode? {
+    guard case .mapping(let entries) = content else { return nil }
+    return entries.first { $0.key == key }?.value
+  }
+
   /// Whether it turns something off: `false`, `none`, or a mapping whose `enabled` or `type` does.
   var isOff: Bool {
     switch content {

@@ -1,5 +1,6 @@
 internal import JSON
 internal import NetworkTypes
+internal import ProviderCertificates
 package import ProviderProtocol
 package import RoamwardProvider
 
@@ -82,6 +83,9 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
     files = [:]
     for (credential, option) in [("certificate", "--certificate"), ("key", "--sslkey"), ("ca", "--cafile")] {
       files[option] = Word(credential).flatMap { host.credential($0) }
+    }
+    if let validity = files["--certificate"].flatMap({ CertificateValidity(of: $0) })?.told(as: "this machine's certificate") {
+      host.validity(validity)
     }
     guard options["server"]?.string != nil else { return fail("no-server", "the option `server` is missing", .person) }
     host.openDevice { [weak self] result in

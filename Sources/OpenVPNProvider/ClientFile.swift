@@ -18,6 +18,8 @@ package struct ClientFile: Equatable, Sendable {
   package private(set) var asksForLogin = false
   /// The number of `remote` lines, also those of connections.
   package private(set) var servers = 0
+  /// The client's own certificate, in PEM; `nil`: the file has none.
+  package private(set) var certificate: [UInt8]?
   /// Options that are left out, each once.
   package private(set) var leftOut: [String] = []
 
@@ -51,6 +53,7 @@ package struct ClientFile: Equatable, Sendable {
     case .passed:
       if name == "auth-user-pass" { asksForLogin = true }
       if name == "remote" { servers += 1 }
+      if name == "cert", case .block(let lines) = option.contents { certificate = Array(lines.joined(separator: "\n").utf8) }
       return true
     case .own, .leftOut:
       if !leftOut.contains(name) { leftOut.append(name) }

@@ -20,8 +20,8 @@ package enum ManagementLine: Equatable, Sendable {
   case fatal(String)
   /// The page where a person signs in.
   case page(String)
-  /// The bytes that have come from the server, and gone to it.
-  case count(bytesIn: UInt64, bytesOut: UInt64)
+  /// Of `status`: the bytes that have come from the server, and gone to it.
+  case received(UInt64), sent(UInt64)
   /// The result of a command.
   case failure(String)
   case other
@@ -56,7 +56,7 @@ package enum ManagementLine: Equatable, Sendable {
   /// Reads any line; what it does not know is `other`.
   package init(_ line: Substring) {
     guard line.first == ">", let colon = line.firstIndex(of: ":") else {
-      self = line.hasPrefix("ERROR:") ? .failure(String(line.dropFirst(6).trimmingSpaces)) : .other
+      self = line.hasPrefix("ERROR:") ? .failure(String(line.dropFirst(6).trimmingSpaces)) : Self.count(line) ?? .other
       return
     }
     let rest = line[line.index(after: colon)...]
@@ -72,10 +72,19 @@ package enum ManagementLine: Equatable, Sendable {
       self = fields.count == 3 ? .log(String(fields[2]), isLoud: fields[1].contains { "FNW".contains($0) }) : .other
     case "FATAL": self = .fatal(String(rest.trimmingSpaces))
     case "INFOMSG": self = Self.page(rest)
-    case "BYTECOUNT":
-      let counts = rest.split(separator: ",").map { UInt64($0.trimmingSpaces) }
-      self = counts.count == 2 ? counts[0].flatMap { a in counts[1].map { .count(bytesIn: a, bytesOut: $0) } } ?? .other : .other
     default: self = .other
+    }
+  }
+
+  /// `TCP/UDP read bytes,4711`
+  private static func count(_ line: Substring) -> ManagementLine? {
+    guard line.hasPrefix("TCP/UDP "), let comma = line.lastIndex(of: ","), let bytes = UInt64(line[line.index(after: comma)...]) else {
+      return nil
+    }
+    switch line[..<comma] {
+    case "TCP/UDP read bytes": return .received(bytes)
+    case "TCP/UDP write bytes": return .sent(bytes)
+    default: return nil
     }
   }
 

@@ -1,5 +1,6 @@
 internal import JSON
 internal import NetworkTypes
+internal import ProviderCertificates
 package import ProviderProtocol
 package import RoamwardProvider
 
@@ -37,6 +38,10 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
   private var servers = 1
   private var lastLine = ""
   private var silence = ServerSilence()
+  private var received: UInt64 = 0
+  /// The number of the connection of this process.
+  private var connections = 0
+  private static var counting: String { "status" }
 
   private struct Login {
     var username: String?
@@ -55,7 +60,8 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
 
   package func start(_ request: StartRequest) {
     (isConnected, areSettingsApplied, isReady, settings, pushReply, trouble, attempts) = (false, false, false, [], "", "", 0)
-    silence = ServerSilence()
+    (silence, received) = (ServerSilence(), 0)
+    connections += 1
     login = Login(
       username: request.options["username"]?.string, password: text(of: "password"), keyPassword: text(of: "key-password"))
     guard let bytes = host.credential("config") else {
@@ -65,6 +71,9 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     do throws(ClientFile.Failure) { file = try ClientFile(bytes) } catch { return fail("invalid-config", "\(error)", .person) }
     // Each server is tried before what one of them said is the reason.
     (known, servers) = (nil, max(1, file.servers))
+    if let validity = file.certificate.flatMap({ CertificateValidity(of: $0) })?.told(as: "this machine's certificate") {
+      host.validity(validity)
+    }
     if !file.leftOut.isEmpty {
       host.log(.info, "config", "left out, because the agent does it: \(file.leftOut.joined(separator: ", "))")
     }
@@ -134,12 +143,14 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     case .endOfSettings: applySettings()
     case .log(let text, let isLoud):
       if text.contains("PUSH_REPLY") { pushReply = text }
+      if text == "MANAGEMENT: CMD '\(Self.counting)'" { return }
       lastLine = text
       if !isConnected, let found = OpenVPNTrouble(text) { known = found }
       host.log(isLoud ? .warning : .debug, "openvpn", text)
     case .fatal(let text): fail("openvpn-failed", text, .time)
     case .page(let url): host.ask(Question(kind: .url, prompt: "Sign in to \(host.tunnel)", url: url)) { _ in }
-    case .count(let bytesIn, let bytesOut): judge(bytesIn, bytesOut)
+    case .received(let bytes): received = bytes
+    case .sent(let bytes): judge(sent: bytes)
     case .failure(let text): host.log(.warning, "management", text)
     case .other: break
     }
@@ -150,20 +161,31 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
     case "CONNECTED":
       (isConnected, trouble, attempts, known) = (true, "", 0, nil)
       silence.begin(pings: ServerSettings(settings, pushReply: pushReply).pings)
-      runner.send("bytecount \(ServerSilence.interval)")
+      connections += 1
+      look()
       reportReady()
     case "RECONNECTING":
       (isConnected, trouble) = (false, description)
       if isReady { host.reasserting("reconnecting", "openvpn connects again (\(description))") }
       isReady = false
-      runner.send("bytecount 0")
     case "EXITING": trouble = description
     default: break
     }
   }
 
-  private func judge(_ bytesIn: UInt64, _ bytesOut: UInt64) {
-    guard isConnected, isReady, let time = silence.take(bytesIn: bytesIn, bytesOut: bytesOut, at: host.now) else { return }
+  /// Has openvpn count, later.
+  private func look() {
+    let number = connections
+    host.after(silence.pause) { [weak self] in
+      if let self, isConnected, connections == number { runner.send(Self.counting) }
+    }
+  }
+
+  private func judge(sent: UInt64) {
+    guard isConnected else { return }
+    let time = silence.take(received: received, sent: sent, at: host.now)
+    look()
+    guard isReady, let time else { return }
     isReady = false
     host.reasserting("peer-timeout", "the server has not answered for \(time.components.seconds) s")
     runner.send("signal SIGUSR1")
@@ -200,7 +222,7 @@ package final class OpenVPN<Runner: OpenVPNRunner>: TunnelProvider {
   }
 
   private func ended(_ code: Int32) {
-    isProcessRunning = false
+    (isProcessRunning, isConnected) = (false, false)
     // `stopped` does nothing unless the agent waits for it.
     host.stopped()
     if let known { return fail(known.code, known.text, .time) }

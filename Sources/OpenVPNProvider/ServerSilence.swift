@@ -5,20 +5,24 @@ package import NetworkTypes
 /// openvpn itself waits for the server's `ping-restart`, which is a minute or two with most servers. A server whose pings were promised is
 /// silent when two of them are missing; any, when packets were sent all the while and nothing came back.
 package struct ServerSilence: Sendable {
-  /// Seconds between two counts.
-  package static let interval = 2
-  /// From the last byte that came to the verdict. With the interval it leaves time for openvpn to tell within 25 seconds.
-  private static let patience = Duration.seconds(18)
-  /// Counts with packets out and none in: they may be a program's that expects no answer.
-  private static let leastCounts = 6
+  /// Until the next look: while nothing passes, while packets pass in both directions, and while what is sent has no answer.
+  private static let (idlePause, busyPause, doubtfulPause) = (Duration.seconds(10), Duration.seconds(5), Duration.seconds(2))
+  /// From the last byte that came, or the first packet without an answer, to the verdict. With the looks it leaves time for a verdict within
+  /// 25 seconds.
+  private static let patience = Duration.seconds(16)
+  /// Looks that show packets out and none in: they may be a program's that expects no answer.
+  private static let leastLooks = 6
 
   /// Between two pings of the server; `nil`: it has promised none.
   private let pings: Duration?
-  private var last: (bytesIn: UInt64, bytesOut: UInt64)?
+  private var last: (received: UInt64, sent: UInt64, at: Moment)?
   private var heardAt: Moment?
-  private var unanswered = 0
+  /// Packets without an answer: since when, and in how many looks.
+  private var unanswered: (since: Moment, looks: Int)?
   /// Verdicts in a row: each doubles the time in which packets may have no answer.
   private var losses = 0
+  /// Until the next look.
+  package private(set) var pause = Self.busyPause
 
   /// - Parameter pings: seconds between two pings of the server, as it has promised; `nil`: none.
   package init(pings: Int? = nil) { self.pings = pings.map { .seconds($0) } }
@@ -31,20 +35,26 @@ package struct ServerSilence: Sendable {
   }
 
   /// Takes what openvpn has counted. Returns for how long the server has been silent, once that means that it answers no more.
-  package mutating func take(bytesIn: UInt64, bytesOut: UInt64, at now: Moment) -> Duration? {
-    defer { last = (bytesIn, bytesOut) }
-    guard let last, let heardAt, bytesIn == last.bytesIn else {
+  package mutating func take(received: UInt64, sent: UInt64, at now: Moment) -> Duration? {
+    defer { last = (received, sent, now) }
+    guard let last, let heardAt, received == last.received else {
       if last != nil { losses = 0 }
-      (heardAt, unanswered) = (now, 0)
+      (heardAt, unanswered, pause) = (now, nil, Self.busyPause)
       return nil
     }
-    if bytesOut != last.bytesOut { unanswered += 1 }
-    let silence = now - heardAt
-    let ofPings = pings.map { max(Self.patience, $0 * 2) }
-    let ofPackets = unanswered >= Self.leastCounts ? Self.patience * (1 << min(losses, 6)) : nil
-    guard let patience = [ofPings, ofPackets].compactMap(\.self).min(), silence >= patience else { return nil }
+    if sent != last.sent { unanswered = (unanswered?.since ?? last.at, (unanswered?.looks ?? 0) + 1) }
+    pause = unanswered == nil ? Self.idlePause : Self.doubtfulPause
+    guard let since = silentSince(heardAt, at: now) else { return nil }
     losses += 1
-    (self.heardAt, unanswered) = (nil, 0)
-    return silence
+    (self.heardAt, unanswered) = (nil, nil)
+    return now - since
+  }
+
+  private func silentSince(_ heardAt: Moment, at now: Moment) -> Moment? {
+    if let pings, unanswered != nil, now - heardAt >= max(Self.patience, pings * 2) { return heardAt }
+    guard let unanswered, unanswered.looks >= Self.leastLooks, now - unanswered.since >= Self.patience * (1 << min(losses, 6)) else {
+      return nil
+    }
+    return unanswered.since
   }
 }

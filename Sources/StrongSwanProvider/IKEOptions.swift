@@ -1,5 +1,6 @@
 package import JSON
 internal import NetworkTypes
+internal import ProviderCertificates
 package import ProviderProtocol
 package import VICI
 

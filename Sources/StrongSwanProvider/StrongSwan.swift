@@ -1,5 +1,6 @@
 internal import JSON
 internal import NetworkTypes
+internal import ProviderCertificates
 package import ProviderProtocol
 package import RoamwardProvider
 package import VICI
@@ -62,6 +63,11 @@ package final class StrongSwan<Runner: CharonRunner>: TunnelProvider {
       return fail(error)
     }
     self.options = options
+    if case .certificate(let certificate, _, _) = options.login,
+      let validity = CertificateValidity(of: certificate)?.told(as: "this machine's certificate")
+    {
+      host.validity(validity)
+    }
     guard case .password(let username, nil) = options.login else { return resolve(options, password: nil) }
     host.ask(Question(kind: .password, prompt: "Password of \(username) for \(host.tunnel)")) { [weak self] answer in
       if case .secret(let bytes) = answer {

@@ -50,7 +50,8 @@ struct Doctor: ParsableCommand {
       host.tunnels = report.tunnels.map {
         TunnelCondition(
           name: $0.name, state: $0.state, age: (report.time - $0.since).components.seconds, failure: $0.failure,
-          failureCode: $0.failureCode, peerSilence: $0.peerSilenceMilliseconds.map { $0 / 1000 })
+          failureCode: $0.failureCode, peerSilence: $0.peerSilenceMilliseconds.map { $0 / 1000 },
+          expiring: $0.notes.filter { $0.code == .credentialExpiring }.map(\.text))
       }
       host.withheld = (report.resolver?.withheld ?? []).map { WithheldCondition(text: $0.text, cure: $0.cure) }
       host.guards = report.guards.map { found in

@@ -208,6 +208,31 @@ import Testing
     #expect(life.failures.count == 2 && life.states.last == "plain connected")
   }
 
+  @Test("people are told before a certificate ends, and when it has ended; a renewed one is told no more") func validity() throws {
+    let life = life(Self.policy())
+    life.start()
+    let now = life.machine.wallClock.seconds
+    let day: Int64 = 86_400
+    // One of a long life; another one for a day.
+    life.machine.say("plain") { _ in .validity(Validity("the certificate laptop", from: nil, until: now + 20 * day)) }
+    life.machine.say("plain") { _ in .validity(Validity("the ticket", from: now, until: now + day)) }
+    func notes() throws -> [String] { try life.tunnel("plain").notes.filter { $0.code == .credentialExpiring }.map(\.text) }
+    #expect(try notes().isEmpty && life.warnings.isEmpty)
+    life.machine.run(for: .seconds(day - 3600))
+    #expect(life.warnings.count == 1 && life.warnings[0].hasPrefix("the ticket ends on ") && life.warnings[0].hasSuffix("; renew it"))
+    #expect(try notes().count == 1)
+    life.machine.say("plain") { _ in .validity(Validity("the ticket", from: now + day, until: now + 365 * day)) }
+    #expect(try notes().isEmpty)
+    life.machine.run(for: .seconds(6 * day))
+    #expect(life.warnings.count == 2 && life.warnings[1].contains("laptop ends on") && life.warnings[1].contains(", in 14 d"))
+    life.machine.run(for: .seconds(14 * day))
+    #expect(life.warnings.count == 3 && life.warnings[2].contains("laptop has ended on"))
+    #expect(try notes().count == 1)
+    try life.agent.override("plain", OverrideRequest(wantsUp: false))
+    life.machine.run(for: .seconds(5))
+    #expect(try notes().isEmpty)
+  }
+
   @Test("the status shows how the provider says that packets go, until the run ends") func transport() throws {
     let life = life(Self.policy())
     life.machine.providers.transports = ["plain": "by TCP\u{1b}, because UDP is blocked"]

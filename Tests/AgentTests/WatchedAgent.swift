@@ -48,6 +48,11 @@ final class WatchedAgent {
     events.compactMap { if case .state(let tunnel, _, let to, _, _) = $0 { "\(tunnel) \(to)" } else { nil } }
   }
 
+  /// The warnings of providers' logs, and of the agent beside them.
+  var warnings: [String] {
+    events.compactMap { if case .providerLog(_, "warning", _, let text) = $0 { text } else { nil } }
+  }
+
   var failures: [String] {
     events.compactMap { if case .failure(let tunnel, let reason) = $0 { "\(tunnel): \(reason)" } else { nil } }
   }

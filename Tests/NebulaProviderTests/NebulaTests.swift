@@ -50,8 +50,12 @@ private let sent = #"{"level":"info","msg":"Handshake message sent","vpnIp":"10.
 private let received = #"{"level":"info","msg":"Handshake message received","vpnIp":"10.96.0.1"}"#
 private let dead = #"{"level":"info","msg":"Tunnel status","tunnelCheck":{"method":"active","state":"dead"},"vpnIp":"10.96.0.1"}"#
 private let pem = "-----BEGIN NEBULA CERTIFICATE-----\nCk==\n-----END NEBULA CERTIFICATE-----\n"
-private let host = #"{"details":{"ips":["10.96.0.2/24"],"isCa":false,"name":"laptop","notAfter":"2027-01-01T00:00:00Z"}}"#
-private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
+private let host = """
+  {"details":{"ips":["10.96.0.2/24"],"isCa":false,"name":"laptop","notBefore":"2026-01-01T01:00:00.5+01:00",\
+  "notAfter":"2027-01-01T00:00:00Z"}}
+  """
+private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca","notAfter":"2028-02-29T22:30:00-01:30"}}"#
+private let hosts = "static_host_map: { 10.96.0.1: ['192.0.2.1:4242'] }\n"
 
 /// The provider's conversation with nebula, in memory; `serialized`, because a double is found by its type.
 @Suite(.serialized) struct NebulaTests {
@@ -60,7 +64,7 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
   private func start(
     _ options: JSON = [:],
     _ credentials: [Word: [UInt8]] = [
-      "config": Array("pki:\n  cert: |\n    \(pem.split(separator: "\n").joined(separator: "\n    "))\n".utf8)
+      "config": Array("pki:\n  cert: |\n    \(pem.split(separator: "\n").joined(separator: "\n    "))\n\(hosts)".utf8)
     ]
   ) throws -> (Host, FakeNebula) {
     FakeNebula.printed = .success("\(host)\n\(authority)\n")
@@ -104,9 +108,13 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
   }
 
   @Test("credentials override the file's, and the host's certificate is found in them") func credentials() throws {
-    let (_, nebula) = try start(
+    let (host, nebula) = try start(
       [:],
-      ["config": Array("lighthouse: {}\n".utf8), "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)])
+      ["config": Array(hosts.utf8), "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)])
+    #expect(
+      host.validities == [
+        Validity("the certificate laptop", from: 1_767_225_600, until: 1_798_761_600), Validity("the authority ca", until: 1_835_481_600),
+      ])
     #expect(nebula.asked == [pem + pem] && nebula.verified == ["\(pem)by \(pem)"])
     let text = nebula.files["2-roamward.yml"] ?? ""
     #expect(text.contains("pki:\n  ca: |\n    -----BEGIN NEBULA") && text.contains("\n  key: |\n    KEY\n"))
@@ -138,7 +146,7 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
   @Test("a certificate that the authorities do not vouch for needs a person, and nebula is not started") func invalid() throws {
     FakeNebula.invalid = NebulaFailure("its certificate is not valid: could not find ca for the certificate")
     defer { FakeNebula.invalid = nil }
-    let (host, nebula) = try start([:], ["config": [], "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)])
+    let (host, nebula) = try start([:], ["config": Array(hosts.utf8), "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)])
     guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
     #expect(failure.code == "invalid-certificate" && failure.help == .person && nebula.files.isEmpty)
   }
@@ -157,7 +165,7 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
       ("pki:\n  cert: /etc/nebula/host.crt\n", "invalid-config", "line 2 of the credential `config`: `pki.cert`: it names a file"),
       ("pki: { key: a }\n", "invalid-config", "`credentials: { key: FILE }`"),
       ("sshd: { enabled: true }\n", "invalid-config", "line 1 of the credential `config`: `sshd`: it opens a shell"),
-      ("cipher: aes\n", "no-certificate", "`credentials: { ca: …, cert: …, key: … }`"),
+      (hosts + "cipher: aes\n", "no-certificate", "`credentials: { ca: …, cert: …, key: … }`"),
     ] as [(String, Word, String)]) func files(config: String, code: Word, words: String) throws
   {
     let (host, _) = try start([:], ["config": Array(config.utf8)])
@@ -173,6 +181,33 @@ private let authority = #"{"details":{"ips":[],"isCa":true,"name":"ca"}}"#
       _ = NebulaLine(text[...])
       _ = NebulaCertificate(printed: text, of: [text])
       _ = NebulaCertificate.blocks(in: text)
+    }
+  }
+
+  @Test(
+    "a configuration that can reach no host needs a person; a lighthouse is found by others",
+    arguments: ["", "# nothing\n", "lighthouse: {}\n", "static_host_map: {}\nlighthouse: { hosts: [10.96.0.1], am_lighthouse: no }\n"])
+  func alone(config: String) throws {
+    let credentials: [Word: [UInt8]] = ["cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)]
+    let (host, nebula) = try start([:], credentials.merging(["config": Array(config.utf8)]) { $1 })
+    guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
+    #expect(failure.code == "no-hosts" && failure.help == .person && nebula.files.isEmpty)
+    let (_, lighthouse) = try start([:], credentials.merging(["config": Array("lighthouse: { am_lighthouse: yes }\n".utf8)]) { $1 })
+    #expect(!lighthouse.files.isEmpty)
+  }
+
+  @Test("moments of certificates are read as the clock has them, in any zone") func moments() {
+    var random = SplitMix64(seed: 71)
+    for _ in 0..<2000 {
+      let seconds = Int64.random(in: 100_000...200_000_000_000, using: &random)
+      let offset = Int64.random(in: -14 * 60...14 * 60, using: &random)
+      let local = String(Timestamp(seconds: seconds + offset * 60).description.prefix(19))
+      let (hours, minutes) = (abs(offset) / 60, abs(offset) % 60)
+      let zone = "\(offset < 0 ? "-" : "+")\(hours < 10 ? "0" : "")\(hours):\(minutes < 10 ? "0" : "")\(minutes)"
+      #expect(NebulaCertificate.seconds(local + (random.next().isMultiple(of: 2) ? ".123456789" : "") + zone) == seconds)
+    }
+    for text in ["", "2027-01-01", "2027-01-01T00:00:00", "2027-01-01T00:00:00+1", "2027-13-01T00:00:00Z", "2027-01-01T00:00:00ZZ", "é"] {
+      #expect(NebulaCertificate.seconds(text) == nil)
     }
   }
 }

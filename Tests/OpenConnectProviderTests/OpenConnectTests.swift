@@ -220,7 +220,8 @@ final class FakeOpenConnect: OpenConnectRunner {
     return (host, openconnect)
   }
 
-  @Test("a connection that is lost is resumed without a person; one that is not wanted any more is signed out", arguments: StopReason.allCases)
+  @Test(
+    "a connection that is lost is resumed without a person; one that is not wanted any more is signed out", arguments: StopReason.allCases)
   func resumed(reason: StopReason) throws {
     let (host, openconnect) = try connected()
     #expect(host.state == .connected && !host.kept.isEmpty)

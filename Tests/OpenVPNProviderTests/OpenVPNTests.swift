@@ -29,6 +29,13 @@ final class FakeOpenVPN: OpenVPNRunner {
   func say(_ lines: String...) { for text in lines { line(ManagementLine(text[...])) } }
   func end(_ code: Int32 = 0) { ended(code) }
 
+  /// What it prints after `status`.
+  func count(_ received: Int, _ sent: Int) {
+    say(
+      "OpenVPN STATISTICS", "Updated,2026-11-28 15:00:00", "TUN/TAP read bytes,1", "TUN/TAP write bytes,2", "TCP/UDP read bytes,\(received)",
+      "TCP/UDP write bytes,\(sent)", "Auth read bytes,3", "END")
+  }
+
   func takeCommands() -> [String] {
     defer { commands = [] }
     return commands
@@ -97,14 +104,14 @@ final class FakeOpenVPN: OpenVPNRunner {
   @Test("it is ready when openvpn is connected and the settings are applied; it reasserts, and is ready again") func life() throws {
     let (host, openvpn) = try start()
     connect(host, openvpn)
-    #expect(host.state == .connected && openvpn.takeCommands() == ["hold release", "bytecount 2"])
+    #expect(host.state == .connected && openvpn.takeCommands() == ["hold release"])
     #expect(host.settings?.addresses.map(\.description) == ["10.8.0.6/24"])
     openvpn.say(">STATE:2,RECONNECTING,ping-restart,,,,,")
     host.advance(by: .zero)
     #expect(host.state == .reasserting && host.reassertion == "reconnecting")
     openvpn.say(">STATE:3,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,")
     host.advance(by: .zero)
-    #expect(host.state == .connected && openvpn.takeCommands() == ["bytecount 0", "bytecount 2"])
+    #expect(host.state == .connected && openvpn.takeCommands().isEmpty)
     host.stop(.person)
     #expect(openvpn.takeCommands() == ["signal SIGTERM"])
     openvpn.end()
@@ -122,41 +129,52 @@ final class FakeOpenVPN: OpenVPNRunner {
     _ = openvpn.takeCommands()
     // Each second a packet goes out, and for a while one comes back.
     var (received, sent, told) = (0, 0, 0)
+    var commands: Set<String> = []
     for second in 1...120 {
       sent += 100
       if second <= 33 { received += 100 }
-      if second.isMultiple(of: 2) { openvpn.say(">BYTECOUNT:\(received),\(sent)") }
       host.advance(by: .seconds(1))
+      let asked = openvpn.takeCommands()
+      if asked.contains("status") { openvpn.count(received, sent) }
+      commands.formUnion(asked)
       if told == 0, host.state == .reasserting { told = second }
     }
-    #expect(host.reassertion == "peer-timeout" && openvpn.takeCommands() == ["signal SIGUSR1"])
+    #expect(host.reassertion == "peer-timeout" && commands == ["status", "signal SIGUSR1"])
     #expect((33...58).contains(told), "\(told)")
   }
 
-  @Test("pings of the server alone, no traffic, and an answer in time are no silence", arguments: [true, false])
-  func answered(isBusy: Bool) throws {
+  /// Ten minutes of a connection: the bytes at each second. Returns the number of its losses and of its looks.
+  private func live(_ pushed: String, _ bytes: (Int) -> (received: Int, sent: Int)) throws -> (losses: Int, looks: Int) {
     let (host, openvpn) = try start()
-    openvpn.say(">LOG:1,,PUSH: Received control message: 'PUSH_REPLY,ping 10,ping-restart 60'")
+    openvpn.say(">LOG:1,,PUSH: Received control message: 'PUSH_REPLY,\(pushed)'")
     connect(host, openvpn)
-    for second in 1...600 where second.isMultiple(of: 5) {
-      openvpn.say(">BYTECOUNT:\(second / 10 * 40),\(isBusy ? second * 100 : second / 10 * 40)")
-      host.advance(by: .seconds(5))
-      #expect(host.state == .connected)
-    }
-    // Where no pings were promised, packets that want no answer cost ever fewer connections.
-    let (other, silent) = try start()
-    connect(other, silent)
-    var losses = 0
-    for second in 1...600 where second.isMultiple(of: 5) {
-      if other.state == .reasserting {
-        losses += 1
-        silent.say(">STATE:2,RECONNECTING,SIGUSR1,,,,,", ">STATE:3,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,")
-        other.advance(by: .zero)
+    var (losses, looks) = (0, 0)
+    for second in 1...600 {
+      host.advance(by: .seconds(1))
+      let commands = openvpn.takeCommands()
+      if commands.contains("status") {
+        looks += 1
+        openvpn.count(bytes(second).received, bytes(second).sent)
       }
-      silent.say(">BYTECOUNT:1000,\(second * 100)")
-      other.advance(by: .seconds(5))
+      host.advance(by: .zero)
+      guard host.state == .reasserting else { continue }
+      losses += 1
+      openvpn.say(">STATE:2,RECONNECTING,SIGUSR1,,,,,", ">STATE:3,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,")
+      host.advance(by: .zero)
     }
-    #expect((1...5).contains(losses), "\(losses)")
+    return (losses, looks)
+  }
+
+  @Test("pings of the server alone, no traffic, and packets that want no answer are no silence") func answered() throws {
+    let pings = "ping 10,ping-restart 60"
+    #expect(try live(pings) { ($0 / 10 * 40, $0 / 10 * 40) }.losses == 0)
+    #expect(try live(pings) { ($0 / 10 * 40, $0 * 100) }.losses == 0)
+    let idle = try live("topology subnet") { _ in (1000, 1000) }
+    #expect(idle.losses == 0 && idle.looks <= 61)
+    // Where no pings were promised, such packets cost ever fewer connections.
+    #expect((1...5).contains(try live("topology subnet") { (1000, $0 * 100) }.losses))
+    // A pause, and packets after it.
+    #expect(try live("topology subnet") { ($0 < 300 ? 1000 : $0, $0 < 295 ? 1000 : $0) }.losses == 0)
   }
 
   @Test("holds are released after pauses that grow, not in a storm") func holds() throws {

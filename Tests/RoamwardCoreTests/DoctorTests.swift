@@ -115,6 +115,9 @@ struct DoctorTests {
     Ill(check: "tunnels", severity: .problem, cure: "connecting; the last attempt failed: the peer did not answer") {
       $0.tunnels = [TunnelCondition(name: "corp", state: "connecting", age: 2, failure: "the peer did not answer within 15 s")]
     },
+    Ill(check: "certificates", severity: .risk, cure: "corp: the certificate laptop ends on") {
+      $0.tunnels = [TunnelCondition(name: "corp", state: "connected", age: 22, expiring: ["the certificate laptop ends on 2027-01-01"])]
+    },
     Ill(check: "tunnels", severity: .problem, cure: "has been reasserting for 22 s") {
       $0.tunnels = [TunnelCondition(name: "corp", state: "reasserting", age: 22)]
     },

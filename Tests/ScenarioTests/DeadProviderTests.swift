@@ -31,10 +31,10 @@ struct DeadProviderTests {
   @Test(
     "OpenVPN, with keepalive 10 120 and with none",
     .enabled(if: access("/usr/sbin/openvpn", X_OK) == 0, "openvpn is not installed (scripts/setup --vm)"),
-    arguments: ["--keepalive 10 120", "--ping 0"])
+    arguments: ["--keepalive 10 120", ""])
   func openVPN(keepalive: String) throws {
     let server = """
-      openvpn_server \(keepalive) --push "route 10.98.0.0 255.255.0.0"
+      keepalive="\(keepalive)" openvpn_server --push "route 10.98.0.0 255.255.0.0"
       openvpn_policy </dev/null
       """
     try dies("openvpn", "providers.bash", server, "10.99.0.1", "'udp dport 1194'")

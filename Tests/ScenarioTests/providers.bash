@@ -78,7 +78,7 @@ openvpn_server() {
       done
     fi
     on gateway openvpn --cd "$PWD" --daemon --log server.log --writepid server.pid --dev tun --proto udp --lport 1194 \
-      --server 10.99.0.0 255.255.255.0 --topology subnet --ca ca.pem --cert server.pem --key server.key --dh none --keepalive 2 10 "$@"
+      --server 10.99.0.0 255.255.255.0 --topology subnet --ca ca.pem --cert server.pem --key server.key --dh none ${keepalive---keepalive 2 10} "$@"
     {
       printf 'client\ndev tun\nproto udp\nremote %s 1194\nnobind\nremote-cert-tls server\nuser nobody\n' 203.0.113.10
       for part in ca:ca.pem cert:client.pem key:client.key; do

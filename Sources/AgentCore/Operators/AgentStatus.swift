@@ -69,6 +69,9 @@ extension Agent {
       failure: supervisor.machine.failure?.description, failureCode: supervisor.machine.failure?.code,
       notes: (remarks + announcer.problems).filter { $0.tunnel == policy.name }.map { RemarkReport($0) }
         + (supervisor.installed?.refused ?? []).map { RemarkReport(.unsupported, of: policy.name, $0.text) }
+        + (supervisor.installed?.run.validities.texts(at: platform.clock.wallClock()) ?? []).map {
+          RemarkReport(.credentialExpiring, of: policy.name, $0)
+        }
         + policy.limitations.map { RemarkReport(.unsupported, of: policy.name, $0) })
     if isUp, let device, device.sendsInCircles {
       report.notes.append(

@@ -63,6 +63,7 @@ final class InstalledDriver: TunnelDriver {
     var isTakenOver = false
     /// How its packets go, in the provider's words.
     var transport: String?
+    var validities = ProviderValidities()
     var watch = ProviderWatch()
   }
 
@@ -164,12 +165,21 @@ final class InstalledDriver: TunnelDriver {
   var now: Moment { platform.clock.now() }
 
   var nextDeadline: Moment? {
-    ([session?.nextDeadline, messages.nextDeadline, run.watch.reactionDue].compactMap(\.self) + questions.map(\.until)).min()
+    ([session?.nextDeadline, messages.nextDeadline, run.watch.reactionDue, run.validities.due].compactMap(\.self) + questions.map(\.until)).min()
+  }
+
+  /// Tells people of certificates that end, or have ended.
+  func tellValidities() {
+    let clock = platform.clock.wallClock()
+    let changed = run.validities.advance(to: clock, now)
+    for validity in changed { outlets.publish(.log(level: "warning", origin: "agent", text: validity.text(at: clock))) }
+    if !changed.isEmpty { outlets.changed() }
   }
 
   func advance() {
     messages.expire(at: now, of: tunnel)
     judgeReaction()
+    tellValidities()
     for question in questions where question.until <= now { answer(question.number, .expired) }
     guard let due = session?.nextDeadline, due <= now else { return }
     perform { [now] in $0.advance(to: now) }
@@ -301,7 +311,7 @@ final class InstalledDriver: TunnelDriver {
   }
 
   func ended(_ end: ProviderSession.RunEnd) {
-    (run.isPrepared, run.transport) = (false, nil)
+    (run.isPrepared, run.transport, run.validities) = (false, nil, ProviderValidities())
     let wasOutdated = program.isOutdated
     if wasOutdated || !isStartDue && !messages.isOpen { endProgram() }
     // That of the next run is another matter.

@@ -14,6 +14,7 @@ extension InstalledDriver {
     else { return nil }
     note.process = process
     note.transport = run.transport
+    note.validities = run.validities.all.values.map { .init(name: $0.name, from: $0.start, until: $0.end) }
     session = nil
     program.isLeft = true
     return DriverHandOver(provider: note.text)
@@ -40,6 +41,9 @@ extension InstalledDriver {
     judge(settings)
     (run.path, self.underlay, run.isPrepared, run.isTakenOver) = (known, underlay, true, true)
     run.transport = note.transport
+    for validity in note.validities ?? [] { run.validities.take(Validity(validity.name, from: validity.from, until: validity.until)) }
+    // It is told again: by another agent.
+    tellValidities()
     return true
   }
 

@@ -42,6 +42,10 @@ extension InstalledDriver {
     case .transport(let text):
       run.transport = text.isEmpty ? nil : text
       outlets.changed()
+    case .validity(let validity):
+      run.validities.take(validity)
+      tellValidities()
+      outlets.changed()
     case .event(let name, let data): outlets.publish(.event(name: name.description, data))
     case .log(let line): outlets.publish(.log(level: line.level.rawValue, origin: line.origin.description, text: line.text))
     case .dropped(let count):

@@ -23,8 +23,16 @@ struct ProviderHandOver: Codable {
   var mark: Int64
   /// How the tunnel's packets go, in the provider's words.
   var transport: String?
+  /// From when to when certificates are valid, in seconds since 1970.
+  var validities: [NotedValidity]?
   /// Known when the program is left.
   var process = LeftProgram(process: 0, started: 0)
+
+  struct NotedValidity: Codable {
+    var name: String
+    var from: Int64?
+    var until: Int64
+  }
 
   init?(
     _ session: ProviderSession.Resumption, _ configuration: InstalledProviderConfiguration, settings: TunnelSettings, network: NetworkPath?,

@@ -116,6 +116,8 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case unanswered
   /// The tunnel sends a thousand times what it receives: its own packets may go round in it.
   case oneWay = "one-way"
+  /// A certificate with which the tunnel signs in ends soon, or has ended.
+  case credentialExpiring = "credential-expiring"
   /// The firewall cannot block what the policy asks for.
   case firewallUnavailable = "firewall-unavailable"
   /// The user who asks may not look at a file or at the firewall, so a part of the plan is not known.

@@ -31,6 +31,8 @@ public final class MemoryHost<Provider: TunnelProvider> {
   public private(set) var sleeps: [Bool] = []
   /// How the tunnel's packets go, as the provider said last.
   public private(set) var transport = ""
+  /// What the provider has said of the validity of certificates.
+  public private(set) var validities: [Validity] = []
   /// Breaches of the protocol by the provider.
   public private(set) var violations: [ProtocolViolation] = []
   /// What the provider has the agent keep: the next start brings it as the credential `kept`.
@@ -185,6 +187,7 @@ public final class MemoryHost<Provider: TunnelProvider> {
     case .log(let line): log.append(line)
     case .keep(let bytes): kept = bytes
     case .transport(let text): transport = text
+    case .validity(let validity): validities.append(validity)
     case .violated(let violation): violations.append(violation)
     default: break
     }

@@ -115,7 +115,7 @@ import Testing
         .openXFRM(id: id),
         .failed(TunnelFailure(code: "a", text: "", help: .time)), .stopped, .ask(id: id, Question(kind: .code, prompt: "")),
         .ask(id: id, Question(kind: .confirm, prompt: "")), .withdraw(id: max(1, id - 1)), .event(name: "a", data: 1),
-        .keep([1]), .transport(text: "a"),
+        .keep([1]), .transport(text: "a"), .validity(Validity("a", until: 1)),
         .openSocket(id: id, .tcp, Endpoint(host: .address(IPAddress(v4: 1)), port: 1)),
         .reply(id: UInt32(random.next() % 9), .success(nil)),
         .settings(id: id, TunnelSettings()), .asleep,

@@ -43,6 +43,7 @@ enum Samples {
     .reply(id: 1, .success(.bytes([1, 2]))), .reply(id: 2, .success(nil)),
     .reply(id: 3, .failure(Refusal(code: "unknown-type", text: "no such type"))), .event(name: "peer-joined", data: ["name": "a"]),
     .keep([7, 0, 255]), .keep([]), .transport(text: "by TCP"), .transport(text: ""),
+    .validity(Validity("the certificate laptop", from: 0, until: Validity.latest)), .validity(Validity("it", until: 1_798_761_600)),
     .log(LogLine(level: .warning, origin: "handshake", text: "twice")),
   ]
 }

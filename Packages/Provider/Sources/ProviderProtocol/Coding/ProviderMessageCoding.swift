@@ -30,6 +30,11 @@ extension ProviderMessage {
     case "reply": self = .reply(id: try members.identifier(), try members.take("result", readReply))
     case "keep": self = .keep(try members.take("content", kept))
     case "transport": self = .transport(text: try members.take("text", text(atMost: 512)))
+    case "validity":
+      let name = try members.take("name", text(atMost: 256))
+      let moment = whole(0...Int(Validity.latest))
+      let start = try members.optional("from", moment)
+      self = .validity(Validity(name, from: start.map(Int64.init), until: Int64(try members.take("until", moment))))
     case "event":
       self = .event(
         name: try members.take("name", word), data: try members.take("data") { (json, _) throws(MessageError) -> JSON in json })
@@ -62,6 +67,7 @@ extension ProviderMessage {
     case .reply: "reply"
     case .keep: "keep"
     case .transport: "transport"
+    case .validity: "validity"
     case .event: "event"
     case .log: "log"
     }
@@ -88,6 +94,11 @@ extension ProviderMessage {
     case .reply(let id, let result): [member(id), .init(key: "result", value: json(of: result))]
     case .keep(let bytes): [.init(key: "content", value: .string(Base64.text(bytes)))]
     case .transport(let text): [.init(key: "text", value: .string(text))]
+    case .validity(let validity):
+      [
+        .init(key: "name", value: .string(validity.name)), .init(key: "from", value: validity.start.map { .integer($0) } ?? .null),
+        .init(key: "until", value: .integer(validity.end)),
+      ]
     case .event(let name, let data): [.init(key: "name", value: name.json), .init(key: "data", value: data)]
     case .log(let line):
       [

@@ -204,7 +204,7 @@ public struct ProviderEndpoint: Sendable {
     let isRunning = state == .starting || state == .connected || state == .reasserting
     switch message {
     case .hello: throw outOfOrder(message.type)
-    case .log, .event, .keep, .transport: if state != .greeting { return state }
+    case .log, .event, .keep, .transport, .validity: if state != .greeting { return state }
     case .reply(let id, _):
       guard messages.contains(id) else { throw .unknownIdentifier(id) }
       return state

@@ -69,6 +69,8 @@ public enum ProviderMessage: Hashable, Sendable {
   case keep([UInt8])
   /// How the tunnel's packets go now, for people; empty: nothing to say. It belongs to the run.
   case transport(text: String)
+  /// From when to when something of the person's is valid that the server wants, such as a certificate. It belongs to the run.
+  case validity(Validity)
   /// Something that the provider's applications want to know.
   case event(name: Word, data: JSON)
   /// A line of the provider's log.

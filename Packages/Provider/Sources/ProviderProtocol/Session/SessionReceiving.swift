@@ -19,7 +19,7 @@ extension ProviderSession {
     if case .hello(let versions, let program) = message { return try greet(versions, program, type: message.type) }
     guard state != .greeting else { throw outOfOrder(message) }
     switch message {
-    case .log, .event, .keep, .transport: return try budgeted(message, at: now)
+    case .log, .event, .keep, .transport, .validity: return try budgeted(message, at: now)
     case .reply(let id, let reply): return try replied(id, reply)
     case .asleep: return try slept(message)
     case .stopped, .failed: return try ended(message)
@@ -53,6 +53,9 @@ extension ProviderSession {
     case .keep(let bytes): return notice + [.keep(bytes)]
     // One of a run that is over tells nothing.
     case .transport(let text): return isRunning ? notice + [.transport(escaped(text))] : notice
+    case .validity(let validity):
+      let escaped = Validity(escaped(validity.name), from: validity.start, until: validity.end)
+      return isRunning ? notice + [.validity(escaped)] : notice
     default: return notice
     }
   }

@@ -91,6 +91,8 @@ extension ProviderSession {
     case keep([UInt8])
     /// How the tunnel's packets go now, for people; empty: the provider says nothing.
     case transport(String)
+    /// From when to when something of the person's is valid.
+    case validity(Validity)
     /// A line of the provider's log.
     case log(LogLine)
     /// That many events and lines were dropped, because they came too fast.

@@ -13,7 +13,7 @@ public enum ProtocolLimits {
   /// Unanswered requests of each side, and unanswered questions among them.
   public static let requests = 32
   public static let questions = 4
-  /// Events, lines of the log, and what is kept or told of the transport, in an hour. With more, the provider ends.
+  /// Events, lines of the log, and what is kept or told of the transport and of certificates, in an hour. With more, the provider ends.
   public static let eventsInHour = 20_000
   /// Credentials of a start; what is kept comes beside them.
   public static let credentials = 16

@@ -22,6 +22,8 @@ public final class ProviderHost {
   var timers: [(at: Moment, timer: ProviderTimer)] = []
   /// The number of runs that have ended.
   var run = 0
+  /// The last line of the log.
+  private var lastLine: (line: LogLine, at: Moment)?
 
   /// What to do with the answer to a request.
   enum Completion {
@@ -157,9 +159,17 @@ public final class ProviderHost {
   /// Tells people how the tunnel's packets go now, in 512 bytes at most: `roamward status` shows it. Empty: nothing. It ends with the run.
   public func transport(_ text: String) { send(.transport(text: text)) }
 
-  /// Writes a line of the log, shortened to 4,096 bytes. It must contain no secret.
+  /// Tells from when to when something is valid that the server wants, such as a certificate: people are told before it ends. It belongs to
+  /// the run; of one name the last counts.
+  public func validity(_ validity: Validity) { send(.validity(validity)) }
+
+  /// Writes a line of the log, shortened to 4,096 bytes. It must contain no secret. The same line again is written once a second at most: a
+  /// program whose device is gone says so a hundred thousand times a second.
   public func log(_ level: LogLine.Level, _ origin: Word, _ text: String) {
-    send(.log(LogLine(level: level, origin: origin, text: Self.shortened(text))))
+    let line = LogLine(level: level, origin: origin, text: Self.shortened(text))
+    if let last = lastLine, last.line == line, now < last.at + .seconds(1) { return }
+    lastLine = (line, now)
+    send(.log(line))
   }
 
   /// A text within the protocol's bound.

@@ -1,5 +1,7 @@
 internal import CCrypto
 internal import Glibc
+internal import NetworkTypes
+package import ProviderProtocol
 
 /// From when to when an X.509 certificate is valid (RFC 5280, 4.1.2.5), by libcrypto: charon does not say that one of this machine's own is
 /// not.
@@ -18,7 +20,7 @@ package struct CertificateValidity: Equatable, Sendable {
   }
 
   /// The moment of this clock.
-  static var now: String {
+  package static var now: String {
     var (now, parts) = (time(nil), tm())
     gmtime_r(&now, &parts)
     return text(parts)
@@ -28,6 +30,20 @@ package struct CertificateValidity: Equatable, Sendable {
   package static func day(of moment: String) -> String {
     let digits = Array(moment)
     return digits.count == 14 ? "\(String(digits[..<4]))-\(String(digits[4..<6]))-\(String(digits[6..<8]))" : moment
+  }
+
+  /// For the agent, under this name.
+  package func told(as name: String) -> Validity? {
+    guard let end = Self.seconds(end) else { return nil }
+    return Validity(name, from: Self.seconds(start), until: end)
+  }
+
+  private static func seconds(_ moment: String) -> Int64? {
+    let digits = Array(moment)
+    guard digits.count == 14 else { return nil }
+    func part(_ place: Int, _ length: Int = 2) -> String { String(digits[place..<(place + length)]) }
+    let text = "\(part(0, 4))-\(part(4))-\(part(6))T\(part(8)):\(part(10)):\(part(12)).000Z"
+    return Timestamp(text).map(\.seconds).flatMap { (0...Validity.latest).contains($0) ? $0 : nil }
   }
 
   fileprivate static func text(_ parts: tm) -> String {
