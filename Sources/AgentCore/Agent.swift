@@ -218,7 +218,9 @@ package final class Agent {
     }
     keepGroup()
     announcer.keepCounts(of: Set(state.set.tunnels.map(\.name)))
-    announcer.publish(.policy(generation: state.policies.generation, errors: news.errors, warnings: news.warnings))
+    if news.isNews {
+      announcer.publish(.policy(generation: state.policies.generation, errors: news.errors, warnings: news.warnings))
+    }
     for line in news.fallback { announcer.warn(Remark(.policyRefused, line)) }
     reconciler.lookAgain()
   }

@@ -7,8 +7,7 @@ package import NetworkTypes
 package struct ServerSilence: Sendable {
   /// Until the next look: while nothing passes, while packets pass in both directions, and while what is sent has no answer.
   private static let (idlePause, busyPause, doubtfulPause) = (Duration.seconds(10), Duration.seconds(5), Duration.seconds(2))
-  /// From the last byte that came, or the first packet without an answer, to the verdict. With the looks it leaves time for a verdict within
-  /// 25 seconds.
+  /// From the last byte that came, or the first packet without an answer, to the verdict. With the looks it comes within 25 seconds.
   private static let patience = Duration.seconds(16)
   /// Looks that show packets out and none in: they may be a program's that expects no answer.
   private static let leastLooks = 6

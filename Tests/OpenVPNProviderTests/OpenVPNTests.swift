@@ -32,8 +32,8 @@ final class FakeOpenVPN: OpenVPNRunner {
   /// What it prints after `status`.
   func count(_ received: Int, _ sent: Int) {
     say(
-      "OpenVPN STATISTICS", "Updated,2026-11-28 15:00:00", "TUN/TAP read bytes,1", "TUN/TAP write bytes,2", "TCP/UDP read bytes,\(received)",
-      "TCP/UDP write bytes,\(sent)", "Auth read bytes,3", "END")
+      "OpenVPN STATISTICS", "Updated,2026-11-28 15:00:00", "TUN/TAP read bytes,1", "TUN/TAP write bytes,2",
+      "TCP/UDP read bytes,\(received)", "TCP/UDP write bytes,\(sent)", "Auth read bytes,3", "END")
   }
 
   func takeCommands() -> [String] {

@@ -91,6 +91,25 @@ import Testing
     #expect(!result.report.text.contains("not a key that this importer knows") && !result.report.text.contains("do not know"))
   }
 
+  @Test("a VPN of an unknown vendor keeps what the person needs who completes it", arguments: ["applayer", ""]) func vendor(kind: String) throws {
+    let payload: P = [
+      "PayloadType": P(stringLiteral: "com.apple.vpn.managed" + (kind.isEmpty ? "" : ".\(kind)")), "PayloadVersion": 1,
+      "UserDefinedName": "Monitor", "VPNType": "VPN", "VPNSubType": "com.example.monitor",
+      "VPN": [
+        "RemoteAddress": "vpn.example", "AuthenticationMethod": "Password", "AuthName": "alice", "AuthPassword": "not-a-real-secret-8",
+        "ProviderType": "app-proxy",
+      ],
+    ]
+    let result = try importing(profile(payloads: [payload]))
+    let tunnel = try result.tunnel()
+    #expect(!tunnel.isEnabled && !result.report.text.contains("not a key that this importer knows"))
+    let file = String(decoding: try #require(result.files.first { $0.name.hasSuffix(".yaml") }).bytes, as: UTF8.self)
+    for line in [#"VPN.RemoteAddress: "vpn.example""#, #"VPN.AuthenticationMethod: "Password""#, #"VPN.AuthName: "alice""#] {
+      #expect(file.contains(line), "\(file)")
+    }
+    #expect(!file.contains("not-a-real-secret"))
+  }
+
   /// The DNS policy of a WireGuard tunnel without DNS of its own (or with `dns`), whose names in corp.example require servers.
   private func requiredServers(_ servers: P, probe: String? = nil, dns: String = "") throws -> (result: ImportResult, dns: DNSPolicy?) {
     let text = Samples.wireGuard.split(separator: "DNS = 10.77.0.1\n").joined(separator: dns)

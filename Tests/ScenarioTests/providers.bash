@@ -61,8 +61,11 @@ install_provider() {
 
 openvpn_listens() { [[ -n $(on gateway ss -Hlun 'sport = :1194') ]]; }
 
-# An OpenVPN server on the gateway, and `office.ovpn` for its client. The words are further options of the server.
+# An OpenVPN server on the gateway, and `office.ovpn` for its client. The words are further options of the server; $keepalive is the one that
+# looks for dead clients.
 openvpn_server() {
+  local keeps
+  read -ra keeps <<<"${keepalive---keepalive 2 10}"
   (
     umask 077
     mkdir -p "$scene/pki"
@@ -78,7 +81,7 @@ openvpn_server() {
       done
     fi
     on gateway openvpn --cd "$PWD" --daemon --log server.log --writepid server.pid --dev tun --proto udp --lport 1194 \
-      --server 10.99.0.0 255.255.255.0 --topology subnet --ca ca.pem --cert server.pem --key server.key --dh none ${keepalive---keepalive 2 10} "$@"
+      --server 10.99.0.0 255.255.255.0 --topology subnet --ca ca.pem --cert server.pem --key server.key --dh none "${keeps[@]}" "$@"
     {
       printf 'client\ndev tun\nproto udp\nremote %s 1194\nnobind\nremote-cert-tls server\nuser nobody\n' 203.0.113.10
       for part in ca:ca.pem cert:client.pem key:client.key; do

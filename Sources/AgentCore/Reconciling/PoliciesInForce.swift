@@ -10,6 +10,8 @@ struct PoliciesInForce {
     let warnings: Int
     /// Whether this is the first set.
     let isFirst: Bool
+    /// Whether it says anything that the last one did not: another set, or other errors.
+    let isNews: Bool
     /// The last known good versions that now replace files with errors, a sentence each.
     let fallback: [String]
   }
@@ -21,19 +23,22 @@ struct PoliciesInForce {
   /// False until the programs of an earlier agent have ended.
   private(set) var isLoaded = false
   private var toldFallback: [String] = []
+  private var toldDiagnostics: [Diagnostic]?
 
   mutating func take(_ new: LoadedPolicies, localTime: @escaping (Timestamp) -> String) -> News {
     defer { isLoaded = true }
     loaded = new
+    let before = generation
     let errors = new.diagnostics.count { $0.severity == .error }
-    // A set with errors that leaves the policies in force unchanged is no new set.
-    if !new.hasErrors || new.fallback != nil && (generation == 0 || set != new.policies) {
+    // A set that leaves the policies in force unchanged is no new set: a command writes files, and the folder tells of them later.
+    if !new.hasErrors || new.fallback != nil, generation == 0 || set != new.policies {
       set = new.policies
       generation += 1
     }
     let words = new.fallback?.text(localTime) ?? []
-    defer { toldFallback = words }
+    defer { (toldFallback, toldDiagnostics) = (words, new.diagnostics) }
     return News(
-      errors: errors, warnings: new.diagnostics.count - errors, isFirst: !isLoaded, fallback: words.filter { !toldFallback.contains($0) })
+      errors: errors, warnings: new.diagnostics.count - errors, isFirst: !isLoaded,
+      isNews: generation != before || toldDiagnostics != new.diagnostics, fallback: words.filter { !toldFallback.contains($0) })
   }
 }

@@ -8,7 +8,17 @@ func readIPsec(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, why: Stri
     "\(why); the commands expect strongSwan to have a connection and a child named \(tunnel.name) (/etc/swanctl/conf.d)"
   )
   guard var fields = inner else { return }
-  for key in plainKeys {
+  keepAsComments(plainKeys, of: &fields, for: "strongSwan's configuration", &tunnel, &report)
+  fields.drop(
+    ["PayloadCertificateUUID"], reason: "names a payload of the profile; the identity is in a file beside the policy", &report)
+  inner = fields
+}
+
+/// Keeps what a person needs who completes the policy.
+func keepAsComments(
+  _ keys: [String], of fields: inout Fields, for use: String, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport
+) {
+  for key in keys {
     guard let item = fields.take(key) else { continue }
     for leaf in item.leaves {
       guard !isSecretKey(leaf.place.text.split(separator: ".").last.map(String.init) ?? "") else {
@@ -16,12 +26,9 @@ func readIPsec(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, why: Stri
         continue
       }
       tunnel.remarks.append("\(leaf.place.text.split(separator: ".").suffix(2).joined(separator: ".")): \(compactText(leaf.property))")
-      report.changed(leaf.place, "kept as a comment, for strongSwan's configuration")
+      report.changed(leaf.place, "kept as a comment, for \(use)")
     }
   }
-  fields.drop(
-    ["PayloadCertificateUUID"], reason: "names a payload of the profile; the identity is in a file beside the policy", &report)
-  inner = fields
 }
 
 /// Keys of the two types without secrets; their order is that of the comments.

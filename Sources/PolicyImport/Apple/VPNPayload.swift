@@ -35,6 +35,10 @@ func readVPNPayload(
   default:
     tunnel.obstacles.append("this version has no provider for its kind of VPN; name a command that builds it")
     if let vendor { keepVendorSecret(vendor, &tunnel, &report) }
+    if var fields = inner {
+      keepAsComments(["RemoteAddress", "AuthenticationMethod", "AuthName"], of: &fields, for: "the command", &tunnel, &report)
+      inner = fields
+    }
   }
   if let type { report.changed(type.place, "the provider of the policy") }
   if let subtype { report.changed(subtype.place, "the provider of the policy") }

@@ -52,6 +52,19 @@ final class ScriptedProvider: TunnelProvider {
     #expect(found == [[1, 2], nil, [], nil])
   }
 
+  @Test("the same line again and again is written once a second; others between are all written") func repeatedLines() {
+    let host = MemoryHost(ScriptedProvider.self)
+    host.start()
+    for second in 0..<3 {
+      for _ in 0..<1000 { host.provider.host.log(.warning, "tun", "read: File descriptor in bad state") }
+      host.advance(by: .seconds(1))
+      #expect(host.log.count == second + 1)
+    }
+    for number in 0..<10 { host.provider.host.log(.info, "tun", "line \(number % 2)") }
+    host.advance(by: .zero)
+    #expect(host.log.count == 13 && host.violations.isEmpty)
+  }
+
   @Test("what is kept comes back with the next start, once it is kept and until it is forgotten") func keeping() {
     let (host, provider) = Self.connected()
     #expect(provider.host.credential("kept") == nil)
