@@ -146,7 +146,8 @@ private let hosts = "static_host_map: { 10.96.0.1: ['192.0.2.1:4242'] }\n"
   @Test("a certificate that the authorities do not vouch for needs a person, and nebula is not started") func invalid() throws {
     FakeNebula.invalid = NebulaFailure("its certificate is not valid: could not find ca for the certificate")
     defer { FakeNebula.invalid = nil }
-    let (host, nebula) = try start([:], ["config": Array(hosts.utf8), "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)])
+    let (host, nebula) = try start(
+      [:], ["config": Array(hosts.utf8), "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": Array("KEY".utf8)])
     guard case .failed(let failure) = host.ends.first else { throw Refusal(code: "no-failure", text: "\(host.ends)") }
     #expect(failure.code == "invalid-certificate" && failure.help == .person && nebula.files.isEmpty)
   }

@@ -91,7 +91,9 @@ import Testing
     #expect(!result.report.text.contains("not a key that this importer knows") && !result.report.text.contains("do not know"))
   }
 
-  @Test("a VPN of an unknown vendor keeps what the person needs who completes it", arguments: ["applayer", ""]) func vendor(kind: String) throws {
+  @Test("a VPN of an unknown vendor keeps what the person needs who completes it", arguments: ["applayer", ""]) func vendor(kind: String)
+    throws
+  {
     let payload: P = [
       "PayloadType": P(stringLiteral: "com.apple.vpn.managed" + (kind.isEmpty ? "" : ".\(kind)")), "PayloadVersion": 1,
       "UserDefinedName": "Monitor", "VPNType": "VPN", "VPNSubType": "com.example.monitor",

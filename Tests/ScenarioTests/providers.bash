@@ -61,7 +61,7 @@ install_provider() {
 
 openvpn_listens() { [[ -n $(on gateway ss -Hlun 'sport = :1194') ]]; }
 
-# An OpenVPN server on the gateway, and `office.ovpn` for its client. The words are further options of the server; $keepalive is the one that
+# An OpenVPN server on the gateway, and `office.ovpn` for its client. The words are further options of the server; $keepalive is that which
 # looks for dead clients.
 openvpn_server() {
   local keeps

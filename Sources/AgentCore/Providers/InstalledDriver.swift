@@ -165,7 +165,8 @@ final class InstalledDriver: TunnelDriver {
   var now: Moment { platform.clock.now() }
 
   var nextDeadline: Moment? {
-    ([session?.nextDeadline, messages.nextDeadline, run.watch.reactionDue, run.validities.due].compactMap(\.self) + questions.map(\.until)).min()
+    ([session?.nextDeadline, messages.nextDeadline, run.watch.reactionDue, run.validities.due].compactMap(\.self) + questions.map(\.until))
+      .min()
   }
 
   /// Tells people of certificates that end, or have ended.
