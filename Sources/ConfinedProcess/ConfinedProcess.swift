@@ -33,7 +33,7 @@ package final class ConfinedProcess {
   package func end() -> Int32? {
     guard isRunning else { return nil }
     isRunning = false
-    guard Privileges.kill(process, of: user) else {
+    guard Privileges.signal(process, SIGKILL) else {
       reapLater()
       return nil
     }

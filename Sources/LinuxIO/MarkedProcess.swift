@@ -102,7 +102,7 @@ package struct MarkedProcess: Hashable, Sendable {
     for _ in 0..<50 {
       let meant = all.filter(isMeant)
       if meant.isEmpty { return }
-      for one in meant { kill(one.isRun ? -one.process : one.process, SIGKILL) }
+      for one in meant { Privileges.signal(one.isRun ? -one.process : one.process, SIGKILL) }
       usleep(10_000)
     }
   }

@@ -6,16 +6,30 @@ package enum Privileges {
   /// Disables core dumps and access by other processes of its user (ptrace(2)), because keys are in its memory.
   package static func forbidDumps() { _ = clinux_forbid_dumps() }
 
-  /// Sends SIGKILL to a process that this one has started and that has become another user, `nobody` if there is none of this name. Without
-  /// CAP_KILL, root does so as that user, on a program's only thread. Returns whether the signal was sent.
-  package static func kill(_ process: Int32, of user: String) -> Bool {
-    if Glibc.kill(process, SIGKILL) == 0 { return true }
-    guard errno == EPERM, geteuid() == 0 else { return false }
-    guard seteuid((getpwnam(user) ?? getpwnam("nobody"))?.pointee.pw_uid ?? 65_534) == 0 else { return false }
-    let isSent = Glibc.kill(process, SIGKILL) == 0
+  /// Sends a signal to a process, or to a process group (negative), also of another user: without CAP_KILL, root does so as that user, on a
+  /// program's only thread. Returns whether the signal was sent.
+  @discardableResult
+  package static func signal(_ process: Int32, _ number: Int32) -> Bool {
+    if Glibc.kill(process, number) == 0 { return true }
+    guard errno == EPERM, geteuid() == 0, let user = user(of: abs(process)) else { return false }
+    return asUser(user) { Glibc.kill(process, number) == 0 } ?? false
+  }
+
+  /// The user of a process, of whom it may not be another one again: the saved one.
+  private static func user(of process: Int32) -> UInt32? {
+    guard let bytes = try? TextFile.read("/proc/\(process)/status", limit: 65_536) else { return nil }
+    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Uid:") }
+    return line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).dropFirst(3).first.flatMap { UInt32($0) }
+  }
+
+  /// Does something as another user and group: root alone can, and comes back. `nil`: it cannot. The program must have one thread.
+  static func asUser<Value>(_ user: UInt32, group: UInt32? = nil, _ body: () -> Value) -> Value? {
+    guard group.map({ setegid($0) == 0 }) ?? true else { return nil }
+    defer { if group != nil, setegid(0) != 0 { abort() } }
+    guard seteuid(user) == 0 else { return nil }
     // The real user is still root: this cannot be refused, and the capabilities return.
-    guard seteuid(0) == 0 else { abort() }
-    return isSent
+    defer { if seteuid(0) != 0 { abort() } }
+    return body()
   }
 
   /// Whether it has CAP_NET_ADMIN there: in its own user namespace alone it would have no effect.

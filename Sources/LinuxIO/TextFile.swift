@@ -42,16 +42,19 @@ package enum TextFile {
     let temporary = path + temporarySuffix
     FaultPoint.pass("before writing \(path)")
     unlink(temporary)
-    let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-    guard number >= 0 else { throw .last("create \(temporary)") }
-    let file = FileDescriptor(owning: number)
-    do throws(SystemError) {
-      // The owner comes first: a change of owner clears set-user-ID bits.
-      if let owner, fchown(number, owner.user, owner.group) != 0 { throw .last("change the owner of \(temporary)") }
+    let file: FileDescriptor
+    if let owner, owner != (geteuid(), getegid()) {
+      file = try OwnedFile.create(temporary, mode: mode, user: owner.user, group: owner.group)
+    } else {
+      let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+      guard number >= 0 else { throw .last("create \(temporary)") }
+      file = FileDescriptor(owning: number)
       fchmod(number, mode)
+    }
+    do throws(SystemError) {
       try file.writeAll(bytes)
       FaultPoint.pass("before renaming to \(path)")
-      guard fsync(number) == 0 else { throw .last("replace \(path)") }
+      guard fsync(file.number) == 0 else { throw .last("replace \(path)") }
     } catch {
       unlink(temporary)
       throw error
@@ -78,9 +81,7 @@ package enum TextFile {
 
   /// Overwrites an existing file and keeps its inode: for a file that cannot be renamed over, such as a bind mount. No links are followed.
   package static func overwrite(_ path: String, with bytes: [UInt8]) throws(SystemError) {
-    let number = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
-    guard number >= 0 else { throw .last("open \(path)") }
-    let file = FileDescriptor(owning: number)
+    let file = try openAsAllowed(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
     FaultPoint.pass("before overwriting \(path)")
     if FaultPoint.isArmed {
       // Two writes, so that a test can kill the process between them.
@@ -91,7 +92,18 @@ package enum TextFile {
       try file.writeAll(bytes)
     }
     FaultPoint.pass("after overwriting \(path)")
-    guard fsync(number) == 0 else { throw .last("write \(path)") }
+    guard fsync(file.number) == 0 else { throw .last("write \(path)") }
+  }
+
+  /// Without CAP_DAC_OVERRIDE root opens another user's file as that user.
+  private static func openAsAllowed(_ path: String, _ flags: Int32) throws(SystemError) -> FileDescriptor {
+    var number = open(path, flags)
+    var status = stat()
+    if number < 0, errno == EACCES, geteuid() == 0, lstat(path, &status) == 0 {
+      number = Privileges.asUser(status.st_uid, group: status.st_gid) { open(path, flags) } ?? -1
+    }
+    guard number >= 0 else { throw .last("open \(path)") }
+    return FileDescriptor(owning: number)
   }
 
   /// Removes the file; a missing one is no error.

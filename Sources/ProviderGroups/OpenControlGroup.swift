@@ -104,7 +104,7 @@ package final class OpenControlGroup {
 
   /// Sends a signal to every process in it and below it, except the calling one.
   package func signal(_ signal: Int32) {
-    for process in processes where process > 0 && process != getpid() { Glibc.kill(process, signal) }
+    for process in processes where process > 0 && process != getpid() { Privileges.signal(process, signal) }
   }
 
   /// Kills every process in it and below it, also those that are just being created (`cgroup.kill`, Linux 5.14). Before, it sends SIGKILL

@@ -66,7 +66,7 @@ package final class ChildProcess {
     handler = nil
     watchers = []
     reader = nil
-    Glibc.kill(-process, SIGKILL)
+    Privileges.signal(-process, SIGKILL)
     waitpid(process, nil, 0)
   }
 
@@ -74,8 +74,8 @@ package final class ChildProcess {
   package func end() {
     guard isRunning, !isEnding else { return }
     isEnding = true
-    Glibc.kill(-process, SIGTERM)
-    if let source = try? loop.at(.now + .seconds(2), { [weak self] in if let self { Glibc.kill(-self.process, SIGKILL) } }) {
+    Privileges.signal(-process, SIGTERM)
+    if let source = try? loop.at(.now + .seconds(2), { [weak self] in if let self { Privileges.signal(-self.process, SIGKILL) } }) {
       watchers.append(source)
     }
   }
@@ -84,7 +84,7 @@ package final class ChildProcess {
   package func cut() {
     guard isRunning else { return }
     isEnding = true
-    Glibc.kill(-process, SIGKILL)
+    Privileges.signal(-process, SIGKILL)
   }
 
   private func gather() {
@@ -101,7 +101,7 @@ package final class ChildProcess {
   private func ended(_ code: Int32) {
     gather()
     // It is not reaped yet, so the group ID is still its own: processes that survived SIGTERM are killed too.
-    if isEnding { Glibc.kill(-process, SIGKILL) }
+    if isEnding { Privileges.signal(-process, SIGKILL) }
     isRunning = false
     let finish = handler
     handler = nil

@@ -101,9 +101,9 @@ package final class CommandProvider {
   package func cut(tunnel: String) {
     for case .program(let program, for: tunnel, let action) in runs.values {
       // A stopped program starts nothing more while its descendants are searched.
-      kill(-program.process, SIGSTOP)
+      Privileges.signal(-program.process, SIGSTOP)
       for other in MarkedProcess.all where other.marks["ROAMWARD_TUNNEL"] == tunnel && other.marks["ROAMWARD_ACTION"] == action.rawValue {
-        kill(other.process, SIGKILL)
+        Privileges.signal(other.process, SIGKILL)
       }
       program.cut()
     }

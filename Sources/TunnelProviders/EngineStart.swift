@@ -48,7 +48,7 @@ final class EngineStart {
     sources = []
     connection = nil
     guard let interface else { return }
-    if Privileges.kill(interface.process, of: InterfaceProcess.user) { waitpid(interface.process, nil, 0) }
+    if Privileges.signal(interface.process, SIGKILL) { waitpid(interface.process, nil, 0) }
     self.interface = nil
   }
 

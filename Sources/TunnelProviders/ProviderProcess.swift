@@ -226,7 +226,7 @@ final class ProviderProcess {
 
   private func signal(_ number: Int32) {
     if let group { return group.signal(number) }
-    if !hasExited { kill(-process, number) }
+    if !hasExited { Privileges.signal(-process, number) }
   }
 
   private func exited(_ code: Int32?) {
@@ -245,7 +245,7 @@ final class ProviderProcess {
       return events(.ended(code: exitCode))
     }
     if Moment.now >= killAt {
-      if let group { group.kill() } else if !hasExited { kill(-process, SIGKILL) }
+      if let group { group.kill() } else if !hasExited { Privileges.signal(-process, SIGKILL) }
     }
     waiting = try? loop.at(.now + .milliseconds(5)) { [weak self] in self?.awaitEnd() }
   }

@@ -76,7 +76,7 @@ package final class StoreProcess: StoreEngine {
     guard let worker else { return }
     self.worker = nil
     // What may not be killed ends by the closing of its channel.
-    guard Privileges.kill(worker.process, of: Self.user) else { return }
+    guard Privileges.signal(worker.process, SIGKILL) else { return }
     var status: Int32 = 0
     while waitpid(worker.process, &status, 0) < 0, errno == EINTR {}
   }
