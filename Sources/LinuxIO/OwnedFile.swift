@@ -13,8 +13,12 @@ enum OwnedFile {
     defer { rmdir(folder) }
     // Sticky: what one user makes there, others cannot replace.
     guard chmod(folder, 0o1733) == 0 else { throw .last("create \(folder)") }
+    let entry = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+    guard entry >= 0 else { throw .last("open \(folder)") }
+    defer { close(entry) }
+    // By the folder itself: the user need not come to where it is.
     let number = Privileges.asUser(user, group: group) {
-      let number = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      let number = openat(entry, "file", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
       // Its owner alone may, without CAP_FOWNER.
       if number >= 0 { fchmod(number, mode) }
       return number

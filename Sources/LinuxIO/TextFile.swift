@@ -42,13 +42,14 @@ package enum TextFile {
     let temporary = path + temporarySuffix
     FaultPoint.pass("before writing \(path)")
     unlink(temporary)
-    let file: FileDescriptor
-    if let owner, owner != (geteuid(), getegid()) {
+    let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+    guard number >= 0 else { throw .last("create \(temporary)") }
+    var file = FileDescriptor(owning: number)
+    // The owner comes first: a change of owner clears set-user-ID bits.
+    if let owner, fchown(number, owner.user, owner.group) != 0 {
+      unlink(temporary)
       file = try OwnedFile.create(temporary, mode: mode, user: owner.user, group: owner.group)
     } else {
-      let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-      guard number >= 0 else { throw .last("create \(temporary)") }
-      file = FileDescriptor(owning: number)
       fchmod(number, mode)
     }
     do throws(SystemError) {

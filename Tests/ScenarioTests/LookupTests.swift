@@ -65,7 +65,7 @@ struct LookupScenes {
         say "$(field corp state), $(on gateway nft list counter inet seen ours | grep -o 'packets [0-9]*')"
         roamward monitor --json >events &
         # A policy that is read again is an event.
-        listens() { touch $policies/corp.yaml; sleep 0.1; test -s events; }
+        listens() { echo "#" >>$policies/corp.yaml; sleep 0.1; test -s events; }
         within 5 listens
         say "$(answer www.example) $(answer www.public.corp.example) $(answer box.lab.example) $(field corp state)"
         say "$(answer wiki.corp.example)"

@@ -47,7 +47,7 @@ struct SchemaTests {
       start_agent
       roamward monitor --json >out/monitor-1 &
       # A policy that is read again is told of.
-      listen() { touch $policies/corp.yaml; sleep 0.1; test -s out/monitor-1; }
+      listen() { echo "#" >>$policies/corp.yaml; sleep 0.1; test -s out/monitor-1; }
       within 5 listen
       roamward status --json >out/status-1
       go cafe

@@ -10,7 +10,7 @@ struct PoliciesInForce {
     let warnings: Int
     /// Whether this is the first set.
     let isFirst: Bool
-    /// Whether it says anything that the last one did not: another set, or other errors.
+    /// Whether it says anything that the last one did not: another set, other errors, or other text.
     let isNews: Bool
     /// The last known good versions that now replace files with errors, a sentence each.
     let fallback: [String]
@@ -27,6 +27,7 @@ struct PoliciesInForce {
 
   mutating func take(_ new: LoadedPolicies, localTime: @escaping (Timestamp) -> String) -> News {
     defer { isLoaded = true }
+    let isSameText = loaded.read == new.read
     loaded = new
     let before = generation
     let errors = new.diagnostics.count { $0.severity == .error }
@@ -39,6 +40,6 @@ struct PoliciesInForce {
     defer { (toldFallback, toldDiagnostics) = (words, new.diagnostics) }
     return News(
       errors: errors, warnings: new.diagnostics.count - errors, isFirst: !isLoaded,
-      isNews: generation != before || toldDiagnostics != new.diagnostics, fallback: words.filter { !toldFallback.contains($0) })
+      isNews: generation != before || !isSameText || toldDiagnostics != new.diagnostics, fallback: words.filter { !toldFallback.contains($0) })
   }
 }

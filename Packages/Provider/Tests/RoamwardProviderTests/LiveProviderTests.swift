@@ -18,7 +18,15 @@ import Testing
     return Folder.parent(of: real)
   }()
 
-  static let examples = #filePath.split(separator: "/").dropLast(5).reduce("") { $0 + "/" + $1 } + "/examples/providers"
+  /// Those beside the test bundle, which may stand elsewhere than where it was built.
+  static let examples: String = {
+    let built = realpath("/proc/self/exe", nil).map { path in
+      defer { free(path) }
+      return String(cString: path).split(separator: "/").dropLast(4)
+    }
+    let folders = [built, #filePath.split(separator: "/").dropLast(5)].compactMap { $0 }.map { $0.reduce("") { $0 + "/" + $1 } }
+    return (folders.first { access("\($0)/examples/providers", R_OK) == 0 } ?? "") + "/examples/providers"
+  }()
 
   enum Program: String, CaseIterable, Sendable {
     case swift, python
