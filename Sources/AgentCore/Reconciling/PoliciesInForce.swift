@@ -40,6 +40,7 @@ struct PoliciesInForce {
     defer { (toldFallback, toldDiagnostics) = (words, new.diagnostics) }
     return News(
       errors: errors, warnings: new.diagnostics.count - errors, isFirst: !isLoaded,
-      isNews: generation != before || !isSameText || toldDiagnostics != new.diagnostics, fallback: words.filter { !toldFallback.contains($0) })
+      isNews: generation != before || !isSameText || toldDiagnostics != new.diagnostics,
+      fallback: words.filter { !toldFallback.contains($0) })
   }
 }
