@@ -132,6 +132,7 @@ package final class ResolvConfBackend {
       try self.putBackAnothers()
       for unfinished in [self.path, self.keptPath, self.intendedPath].map({ $0 + TextFile.temporarySuffix })
       where access(unfinished, F_OK) == 0 { try self.files.remove(unfinished) }
+      for path in [self.path, self.keptPath, self.intendedPath] { TextFile.clearUnfinished(path) }
       // Another program's file has replaced ours: the stored original is of an older network, and is never restored.
       if case .file(let bytes, _) = self.look(), !Self.isOurs(bytes) { try self.files.remove(self.keptPath) }
       if let intended = self.intended(), let bytes = ResolvConfPlace(self.path).bytes, intended.starts(with: bytes) {

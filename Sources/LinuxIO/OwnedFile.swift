@@ -6,9 +6,7 @@ enum OwnedFile {
   static func create(_ path: String, mode: UInt32, user: UInt32, group: UInt32) throws(SystemError) -> FileDescriptor {
     let folder = path + ".d"
     let made = "\(folder)/file"
-    // Of a run that was killed.
-    unlink(made)
-    rmdir(folder)
+    clear(path)
     guard mkdir(folder, 0o700) == 0 else { throw .last("create \(folder)") }
     defer { rmdir(folder) }
     // Sticky: what one user makes there, others cannot replace.
@@ -35,6 +33,12 @@ enum OwnedFile {
       throw SystemError(code: EBUSY, operation: "create \(path)")
     }
     return file
+  }
+
+  /// Removes what a process has left that was killed while it made the file.
+  static func clear(_ path: String) {
+    unlink("\(path).d/file")
+    rmdir("\(path).d")
   }
 
   private static func isSame(_ path: String, _ file: FileDescriptor) -> Bool {

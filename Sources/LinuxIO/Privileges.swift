@@ -18,8 +18,9 @@ package enum Privileges {
   /// The user of a process, of whom it may not be another one again: the saved one.
   private static func user(of process: Int32) -> UInt32? {
     guard let bytes = try? TextFile.read("/proc/\(process)/status", limit: 65_536) else { return nil }
-    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Uid:") }
-    return line?.split(whereSeparator: { $0 == "\t" || $0 == " " }).dropFirst(3).first.flatMap { UInt32($0) }
+    let line = bytes.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "Uid:".utf8) }
+    let saved = line?.split(separator: UInt8(ascii: "\t")).dropFirst(3).first
+    return saved.flatMap { UInt32(String(decoding: $0, as: UTF8.self)) }
   }
 
   /// Does something as another user and group: root alone can, and comes back. `nil`: it cannot. The program must have one thread.

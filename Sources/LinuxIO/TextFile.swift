@@ -63,6 +63,9 @@ package enum TextFile {
     return file
   }
 
+  /// Removes the folder in which a process was killed that made a new file of another user there.
+  package static func clearUnfinished(_ path: String) { OwnedFile.clear(path + temporarySuffix) }
+
   /// Creates a file that must not exist (EEXIST), with its mode from the first instant.
   package static func create(_ path: String, with bytes: [UInt8], mode: UInt32) throws(SystemError) {
     let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)

@@ -73,7 +73,7 @@ package final class Nebula<Runner: NebulaRunner>: TunnelProvider {
     }
     do throws(NebulaFile.Failure) {
       let file = try NebulaFile(config, given: Set(settings.credentials.keys))
-      guard file.isReachable else {
+      guard file.reachesHosts else {
         return fail(
           "no-hosts",
           "its configuration names no host that it could reach: add the lighthouse to `static_host_map` and `lighthouse.hosts`", .person)

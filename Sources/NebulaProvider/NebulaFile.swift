@@ -16,13 +16,13 @@ package struct NebulaFile: Equatable, Sendable {
   /// The text for nebula: flow style with quoted words.
   package let text: String
   /// Whether a host of the overlay can be reached: the address of one is known, or this one is a lighthouse, which others find.
-  package let isReachable: Bool
+  package let reachesHosts: Bool
 
   /// - Parameter given: the keys of `pki` that credentials of the policy bring.
   package init(_ bytes: [UInt8], given: Set<String> = []) throws(Failure) {
     let tree = try NebulaNode(parsing: bytes)
     let lighthouse = tree["lighthouse"]?["am_lighthouse"]
-    isReachable = tree["static_host_map"]?.isEmpty == false || lighthouse.map { !$0.isEmpty && !$0.isOff } ?? false
+    reachesHosts = tree["static_host_map"]?.isEmpty == false || lighthouse.map { !$0.isEmpty && !$0.isOff } ?? false
     text = try NebulaKey.top.kept(of: tree, at: "", given: given)?.text ?? "{}"
   }
 }

@@ -107,7 +107,7 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
     connect()
   }
 
-  /// Who signs in where.
+  /// The server and the person of a sign-in: another one needs another ticket.
   private var sign: String {
     let names = ["server", "username", "group", "protocol", "server-certificate", "user-agent"]
     return JSON.array(names.map { options[$0] ?? .null }).text()

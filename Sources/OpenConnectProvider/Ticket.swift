@@ -15,10 +15,10 @@ package struct Ticket: Equatable, Sendable {
 
   /// The ticket of an earlier run, as `kept(for:)` has written it; `nil`: there is none for this sign-in.
   package init?(kept: [UInt8]?, for sign: String) {
-    guard let kept, let text = String(validating: kept, as: UTF8.self) else { return nil }
-    let lines = text.split(separator: "\n")
-    guard lines.first == "\(sign)" else { return nil }
-    for line in lines.dropFirst() { take(line) }
+    guard let kept, String(validating: kept, as: UTF8.self) != nil else { return nil }
+    let lines = kept.split(separator: UInt8(ascii: "\n"))
+    guard let first = lines.first, first.elementsEqual(sign.utf8) else { return nil }
+    for line in lines.dropFirst() { take(String(decoding: line, as: UTF8.self)[...]) }
     // Its server may have another address by now. The certificate is the same.
     resolve = ""
     if !isComplete { return nil }

@@ -32,6 +32,8 @@ struct UnitLimitsTests {
           within 5 ours
           say "$(stat -c '%a %u:%g' "$file")"
           kill_agent
+          # As if it was killed while it made the file.
+          mkdir "$file.roamward-new.d" && touch "$file.roamward-new.d/file"
           ours && start_agent
           tunnel_is corp connected
           stop_agent >/dev/null

@@ -2,9 +2,9 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-/// What a provider has said of the validity of certificates, and what people were told of it.
+/// The validity of certificates, as a provider has told it, and the stages that people know of.
 struct ProviderValidities {
-  /// How near an end is.
+  /// The nearness of an end.
   enum Stage: Equatable {
     case valid, ending, ended
   }
@@ -38,7 +38,7 @@ struct ProviderValidities {
   /// The next moment at which a stage changes.
   private func next(after now: Timestamp) -> Timestamp? { all.values.flatMap { [$0.noticed, $0.ends] }.filter { $0 > now }.min() }
 
-  /// What people should know now.
+  /// A sentence for each that ends soon, or has ended.
   func texts(at now: Timestamp) -> [String] { all.values.filter { $0.stage(at: now) != .valid }.map { $0.text(at: now) }.sorted() }
 }
 

@@ -88,7 +88,7 @@ package struct OnDemand: Hashable, Sendable {
 package struct Timing: Hashable, Sendable {
   /// How long a changed network has to stay the same before it is used; `nil`: the agent's own setting.
   package var settle: Duration?
-  /// How long the rules have to want the tunnel down before it disconnects. Connecting does not wait for it.
+  /// The time for which the rules have to want the tunnel down before it disconnects. Connecting does not wait for it.
   package var releaseDelay: Duration
   /// The minimum time that a tunnel stays up after its start, whatever the rules decide.
   package var minimumDwell: Duration

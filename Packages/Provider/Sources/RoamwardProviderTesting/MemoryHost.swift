@@ -31,7 +31,7 @@ public final class MemoryHost<Provider: TunnelProvider> {
   public private(set) var sleeps: [Bool] = []
   /// How the tunnel's packets go, as the provider said last.
   public private(set) var transport = ""
-  /// What the provider has said of the validity of certificates.
+  /// The validity of certificates, as the provider has told it.
   public private(set) var validities: [Validity] = []
   /// Breaches of the protocol by the provider.
   public private(set) var violations: [ProtocolViolation] = []
