@@ -23,10 +23,24 @@ import Testing
       let change = try Change(of: life, to: random.next())
       #expect(change.planned.sorted() == change.done.sorted(), "\(change)")
       #expect(change.steps == change.made, "\(change)")
+      #expect(change.report.asked == change.before.asked, "\(change)")
+      #expect(change.report.written == change.before.written, "\(change)")
       let left = try life.preview.discrepancies
       #expect(left.isEmpty, "\(left) \(change)")
     }
   }
+}
+
+extension PlanReport {
+  /// The starts and stops of a plan's JSON.
+  fileprivate var asked: [String] { actions.map { "\($0.tunnel) \($0.isStart) \($0.what)" } }
+  /// The steps of a plan's JSON, each with how it is undone.
+  fileprivate var written: [String] { (steps + later).map { "\($0.what) # \($0.undo ?? $0.undoText ?? "")" } }
+}
+
+extension PlanPreview {
+  fileprivate var asked: [String] { actions.map { "\($0.tunnel) \($0.isStart) \($0.text)" } }
+  fileprivate var written: [String] { (plan.steps + later).map { "\($0) # \($0.undo.map(\.description) ?? "")" } }
 }
 
 /// One change of policies, with what the plan said before and what was done after.

@@ -15,7 +15,7 @@ set -euo pipefail
 shopt -s inherit_errexit
 
 peer=$1 case=''
-"$(dirname "${BASH_SOURCE[0]}")/../../../../scripts/cover" /run "$ROAMWARD_BIN"
+"$(dirname "${BASH_SOURCE[0]}")/../../../../examples/walk/cover" /run "$ROAMWARD_BIN"
 mkdir -p /run/netns /run/wireguard
 work=/run/work
 mkdir "$work"
