@@ -8,91 +8,91 @@ import Testing
     (
       "a variable of the environment, which cannot have a byte 0",
       [
-        ("Packages/Gateway/Sources/GatewayHost/StateFolder.swift", 2), ("Sources/AgentDaemon/Daemon.swift", 1),
-        ("Sources/DesktopService/DesktopService.swift", 2), ("Sources/LinuxIO/FaultPoint.swift", 2),
-        ("Sources/LinuxIO/ProgramPath.swift", 1),
-        ("Sources/SystemdIO/ChildProcess.swift", 1), ("Sources/TunnelProviders/TrustedUse.swift", 1),
-        ("Sources/roamward/AgentConnection.swift", 1), ("Sources/roamward/CallersSession.swift", 1),
-        ("Sources/roamward/GuardCommand.swift", 1),
-        ("Sources/roamward/OutputTerminal.swift", 1),
+        ("Sources/Gateway/Rim/GatewayHost/StateFolder.swift", 2), ("Sources/Agent/Rim/AgentDaemon/Daemon.swift", 1),
+        ("Sources/Desktop/Rim/DesktopService/DesktopService.swift", 2), ("Sources/Linux/Rim/LinuxIO/FaultPoint.swift", 2),
+        ("Sources/Linux/Rim/LinuxIO/ProgramPath.swift", 1),
+        ("Sources/Linux/Rim/SystemdIO/ChildProcess.swift", 1), ("Sources/Agent/Rim/TunnelProviders/TrustedUse.swift", 1),
+        ("Sources/Programs/roamward/AgentConnection.swift", 1), ("Sources/Programs/roamward/CallersSession.swift", 1),
+        ("Sources/Programs/roamward/GuardCommand.swift", 1),
+        ("Sources/Programs/roamward/OutputTerminal.swift", 1),
       ]
     ),
     (
       "words of the C library or of another library about its own failure",
       [
-        ("Packages/WireGuard/Sources/WireGuardDataPath/Ciphers/CipherChoice.swift", 1),
-        ("Packages/WireGuard/Sources/WireGuardDataPath/Ciphers/CipherLibrary.swift", 2), ("Sources/ClientLibraries/AresSockets.swift", 1),
-        ("Sources/ClientLibraries/CurlRequest.swift", 2), ("Sources/KernelNetwork/NetlinkError.swift", 1),
-        ("Sources/LinuxIO/SystemError.swift", 1),
-        ("Sources/LinuxPlatform/Host/HostExamination.swift", 2), ("Sources/SignedMessages/SignedMessage.swift", 2),
-        ("Sources/YAMLEvents/YAMLEvents.swift", 2), ("Sources/roamward/Terminal.swift", 1),
+        ("Sources/WireGuard/Rim/WireGuardDataPath/Ciphers/CipherChoice.swift", 1),
+        ("Sources/WireGuard/Rim/WireGuardDataPath/Ciphers/CipherLibrary.swift", 2), ("Sources/Linux/Rim/ClientLibraries/AresSockets.swift", 1),
+        ("Sources/Linux/Rim/ClientLibraries/CurlRequest.swift", 2), ("Sources/Kernel/Rim/KernelNetwork/NetlinkError.swift", 1),
+        ("Sources/Linux/Rim/LinuxIO/SystemError.swift", 1),
+        ("Sources/Agent/Rim/LinuxPlatform/Host/HostExamination.swift", 2), ("Sources/CommandLine/Rim/SignedMessages/SignedMessage.swift", 2),
+        ("Sources/Policy/Rim/YAMLEvents/YAMLEvents.swift", 2), ("Sources/Programs/roamward/Terminal.swift", 1),
       ]
     ),
     (
       "a path or a name that the kernel or the user database gives, which cannot have a byte 0",
       [
-        ("Packages/Gateway/Sources/GatewayHost/Actor.swift", 1), ("Sources/HostDNS/ResolvedLinks.swift", 1),
-        ("Sources/HostProbes/NameQuestion.swift", 1), ("Sources/KernelNetwork/DeviceAttachmentReading.swift", 1),
-        ("Sources/SystemdIO/DescriptorStore.swift", 1), ("Sources/SystemdIO/EventLoop.swift", 1),
-        ("Sources/roamward/BugReportSources.swift", 2),
-        ("Sources/roamward/ChangeOptions.swift", 2),
+        ("Sources/Gateway/Rim/GatewayHost/Actor.swift", 1), ("Sources/Agent/Rim/HostDNS/ResolvedLinks.swift", 1),
+        ("Sources/Agent/Rim/HostProbes/NameQuestion.swift", 1), ("Sources/Kernel/Rim/KernelNetwork/DeviceAttachmentReading.swift", 1),
+        ("Sources/Linux/Rim/SystemdIO/DescriptorStore.swift", 1), ("Sources/Linux/Rim/SystemdIO/EventLoop.swift", 1),
+        ("Sources/Programs/roamward/BugReportSources.swift", 2),
+        ("Sources/Programs/roamward/ChangeOptions.swift", 2),
       ]
     ),
-    ("the kernel's or a library's words, and a path that was resolved", [("Sources/roamward/ApplyCommand.swift", 2)]),
+    ("the kernel's or a library's words, and a path that was resolved", [("Sources/Programs/roamward/ApplyCommand.swift", 2)]),
     (
       "failures' words, and names of folders",
-      [("Sources/PolicyFiles/LinuxFileSystem.swift", 2), ("Sources/PolicyFiles/OutputFolder.swift", 8)]
+      [("Sources/Policy/Rim/PolicyFiles/LinuxFileSystem.swift", 2), ("Sources/Policy/Rim/PolicyFiles/OutputFolder.swift", 8)]
     ),
     (
       "a template of mkstemp(3) or mkdtemp(3) from words of the program",
-      [("Sources/LinuxIO/PrivateFolder.swift", 1), ("Sources/OpenConnectProvider/OpenConnectProcess.swift", 1)]
+      [("Sources/Linux/Rim/LinuxIO/PrivateFolder.swift", 1), ("Sources/Providers/Rim/OpenConnectProvider/OpenConnectProcess.swift", 1)]
     ),
-    ("a template of mkdtemp(3), a failure's words, a variable", [("Sources/roamward/EditCommand.swift", 3)]),
-    ("names of settings and of files, from this machine's administrator", [("Sources/ClientLibraries/Authorities.swift", 2)]),
+    ("a template of mkdtemp(3), a failure's words, a variable", [("Sources/Programs/roamward/EditCommand.swift", 3)]),
+    ("names of settings and of files, from this machine's administrator", [("Sources/Linux/Rim/ClientLibraries/Authorities.swift", 2)]),
     (
       "lists of nftables, which are text without a byte 0",
-      [("Sources/KernelNetwork/NftablesBackend.swift", 3), ("Sources/KernelNetwork/NftablesCommands.swift", 3)]
+      [("Sources/Kernel/Rim/KernelNetwork/NftablesBackend.swift", 3), ("Sources/Kernel/Rim/KernelNetwork/NftablesCommands.swift", 3)]
     ),
-    ("expat refuses U+0000, and reports its own words", [("Sources/XMLEvents/XMLEvents.swift", 2)]),
-    ("jansson refuses U+0000 in the names of members; values are read with their length", [("Sources/JSON/JSONParsing.swift", 1)]),
+    ("expat refuses U+0000, and reports its own words", [("Sources/CommandLine/Rim/XMLEvents/XMLEvents.swift", 2)]),
+    ("jansson refuses U+0000 in the names of members; values are read with their length", [("Sources/Base/Pure/JSON/JSONParsing.swift", 1)]),
     (
       "texts of D-Bus, which end at their byte 0 by the specification; what is sent has none (BusArgument)",
       [
-        ("Sources/SystemdIO/Bus/BusCall.swift", 1), ("Sources/SystemdIO/Bus/BusMessageReader.swift", 2),
-        ("Sources/SystemdIO/Bus/SystemBus.swift", 3),
+        ("Sources/Linux/Rim/SystemdIO/Bus/BusCall.swift", 1), ("Sources/Linux/Rim/SystemdIO/Bus/BusMessageReader.swift", 2),
+        ("Sources/Linux/Rim/SystemdIO/Bus/SystemBus.swift", 3),
       ]
     ),
     (
       "SQLite's words about its own failure; values are bound and read with their length",
-      [("Packages/Gateway/Sources/GatewayStore/SQLiteEngine.swift", 2)]
+      [("Sources/Gateway/Rim/GatewayStore/SQLiteEngine.swift", 2)]
     ),
     (
       "the name of the database's server, from the administrator; parameters with a byte 0 are refused before; PostgreSQL has no text with one",
-      [("Packages/Gateway/Sources/GatewayPostgreSQL/PostgreSQLEngine.swift", 5)]
+      [("Sources/Gateway/Rim/GatewayPostgreSQL/PostgreSQLEngine.swift", 5)]
     ),
     (
       "texts of PAM modules, and addresses; a password with a byte 0 is refused before",
-      [("Packages/Gateway/Sources/GatewayPAM/PAMConversation.swift", 1), ("Packages/Gateway/Sources/GatewayPAM/PAMWork.swift", 3)]
+      [("Sources/Gateway/Rim/GatewayPAM/PAMConversation.swift", 1), ("Sources/Gateway/Rim/GatewayPAM/PAMWork.swift", 3)]
     ),
     (
       "the method and the path of a request: libmicrohttpd gives no more; the path is compared with those that are known, and opens nothing",
-      [("Packages/Gateway/Sources/GatewayWeb/HTTPServer.swift", 2)]
+      [("Sources/Gateway/Rim/GatewayWeb/HTTPServer.swift", 2)]
     ),
     (
       "arguments of our own child, which are joined by a byte 0 on purpose; a line for standard error",
       [
-        ("Packages/WireGuard/Sources/WireGuardControl/StandbyProcess.swift", 1),
-        ("Packages/WireGuard/Sources/WireGuardDataPath/Ciphers/CipherSelection.swift", 1),
+        ("Sources/WireGuard/Rim/WireGuardControl/StandbyProcess.swift", 1),
+        ("Sources/WireGuard/Rim/WireGuardDataPath/Ciphers/CipherSelection.swift", 1),
       ]
     ),
   ]
 
   /// Calls of C that take a text without its length.
   static let unmeasured: [(file: String, call: String, reason: String)] = [
-    ("Packages/Gateway/Sources/GatewayStore/SQLiteEngine.swift", "sqlite3_prepare_v2(", "a statement of the program"),
-    ("Packages/Gateway/Sources/GatewayCredentials/LoginIdentity.swift", "X509_NAME_add_entry_by_txt(", "a word of the program"),
+    ("Sources/Gateway/Rim/GatewayStore/SQLiteEngine.swift", "sqlite3_prepare_v2(", "a statement of the program"),
+    ("Sources/Gateway/Rim/GatewayCredentials/LoginIdentity.swift", "X509_NAME_add_entry_by_txt(", "a word of the program"),
     (
-      "Sources/StrongSwanProvider/PKCS12Identity.swift", "PKCS12_verify_mac(",
+      "Sources/Providers/Rim/StrongSwanProvider/PKCS12Identity.swift", "PKCS12_verify_mac(",
       "the password of the user's own file: one with a byte 0 opens none"
     ),
   ]

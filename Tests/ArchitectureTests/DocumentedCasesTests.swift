@@ -15,7 +15,8 @@ import Testing
 
   @Test("each case has a sentence", arguments: enumerations)
   func cases(file: String, name: String) throws {
-    let text = String(decoding: try TextFile.read("\(PureRingsTests.root)/Sources/\(file).swift"), as: UTF8.self)
+    let path = sources(of: String(file.prefix { $0 != "/" }))
+    let text = String(decoding: try TextFile.read("\(path)/\(file.drop { $0 != "/" }).swift"), as: UTF8.self)
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let start = try #require(lines.firstIndex { $0.contains("enum \(name): ") }, "\(file)")
     let indent = lines[start].prefix { $0 == " " }

@@ -5,40 +5,21 @@ import Testing
 @Suite struct PureRingsTests {
   static let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
 
-  /// What each pure target may import: its neighbours, and nothing else. The readers of policies and profiles are pure too: the libraries
-  /// that they read with are behind targets of a file or two, as values.
-  static let allowed: [(target: String, imports: Set<String>)] = [
-    ("NetworkTypes", []), ("JSON", ["NetworkTypes", "CJansson"]), ("KernelModel", ["NetworkTypes", "KeyMemory"]),
-    ("PeerDetection", ["NetworkTypes"]), ("RoamwardCore", ["JSON", "NetworkTypes", "KernelModel", "KeyMemory", "PeerDetection"]),
-    ("Wire", ["NetworkTypes", "KernelModel", "KeyMemory"]), ("PolicyLint", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
-    ("NameServer", ["NetworkTypes"]), ("Doctor", ["NetworkTypes", "KernelModel", "RoamwardCore"]),
-    ("ControlProtocol", ["JSON", "NetworkTypes", "KernelModel", "RoamwardCore"]),
-    ("Metrics", []), ("OpenVPNLanguage", []),
-    ("StatusDisplay", ["ControlProtocol", "JSON", "Metrics", "NetworkTypes", "RoamwardCore"]),
-    ("BugReport", ["JSON", "NetworkTypes", "YAMLEvents"]),
-    ("PolicySource", ["JSON", "NetworkTypes", "KeyMemory", "KernelModel", "RoamwardCore", "PolicyFiles", "YAMLEvents"]),
-    ("PolicyAuthoring", ["NetworkTypes", "RoamwardCore", "PolicyFiles", "PolicySource"]),
-    ("FlightRecord", ["ControlProtocol", "JSON", "KeyMemory", "NetworkTypes", "RoamwardCore"]),
-    ("History", ["ControlProtocol", "FlightRecord", "JSON", "NetworkTypes", "PolicySource", "RoamwardCore"]),
-    (
-      "PolicyImport",
-      [
-        "JSON", "KernelModel", "NetworkTypes", "OpenVPNLanguage", "RoamwardCore", "PolicyFiles", "PolicySource", "XMLEvents",
-        "SignedMessages",
-      ]
-    ),
+  private static let pure = House.ours.inside.filter { $0.kind == "pure" }
+
+  /// What pure targets may import besides one another: values that a library reads behind them, and libraries that only compute.
+  private static let values: Set<String> = ["KeyMemory", "PolicyFiles", "SignedMessages", "XMLEvents", "YAMLEvents", "Synchronization"]
+  private static let computing = [
+    "JSON": ["CJansson"], "WireGuardEngine": ["CBlake2", "CSodium", "CTransportCipher"],
   ]
 
-  /// The sources of the packages inside the repository.
-  private static let packages = [
-    "Packages/WireGuard/Sources", "Packages/Provider/Sources", "Packages/Gateway/Sources", "examples/providers",
-  ].flatMap { folder in
-    swiftFiles(in: "\(root)/\(folder)")
-  }
+  /// Sources that people copy.
+  private static let examples = swiftFiles(in: "\(root)/examples/providers")
 
-  @Test("the pure targets import nothing of the machine", arguments: allowed)
-  func imports(target: String, allowed: Set<String>) throws {
-    let files = swiftFiles(in: "\(Self.root)/Sources/\(target)")
+  @Test("pure targets import one another, and nothing of the machine", arguments: pure.map(\.name))
+  func imports(target: String) throws {
+    let allowed = Self.values.union(Self.pure.map(\.name)).union(Self.computing[target] ?? [])
+    let files = swiftFiles(in: sources(of: target))
     #expect(!files.isEmpty)
     for file in files {
       let found = Set(importedModules(in: try text(file)))
@@ -46,62 +27,13 @@ import Testing
     }
   }
 
-  @Test("the WireGuard engine computes: two libraries of cryptography, and nothing that reaches the machine") func engine() throws {
-    let files = swiftFiles(in: sources(of: "WireGuardEngine"))
-    #expect(!files.isEmpty)
-    for file in files {
-      let found = Set(importedModules(in: try text(file)))
-      #expect(
-        found.subtracting(["NetworkTypes", "KeyMemory", "CSodium", "CBlake2", "CTransportCipher", "Synchronization"]) == [], "\(file)")
-    }
-  }
-
-  @Test("the provider protocol computes, with strict memory safety; its library links nothing of the agent") func providerProtocol() throws
-  {
-    for (target, allowed) in [
-      ("ProviderProtocol", ["JSON", "NetworkTypes"]),
-      ("RoamwardProvider", ["CLinux", "CProviderIO", "Glibc", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol"]),
-      ("RoamwardProviderTesting", ["JSON", "NetworkTypes", "ProviderProtocol", "RoamwardProvider"]),
-    ] {
-      let files = swiftFiles(in: sources(of: target))
-      #expect(!files.isEmpty)
-      for file in files {
-        #expect(Set(importedModules(in: try text(file))).subtracting(allowed) == [], "\(file)")
-        if target == "ProviderProtocol" {
-          for line in try text(file).split(separator: "\n") { #expect(!Self.waivesSafety(line), "\(file): \(line)") }
-        }
-      }
-    }
-    for (manifest, declaration) in [
-      ("Package.swift", "uses: [\"JSON\", \"NetworkTypes\"], settings: safe + unnamed)"),
-      ("Packages/Provider/Package.swift", "dependencies: [\"JSON\", \"NetworkTypes\"], swiftSettings: safe)"),
-    ] {
-      #expect(try text("\(Self.root)/\(manifest)").contains("\"ProviderProtocol\", \(declaration)"), "\(manifest)")
-    }
-  }
-
-  @Test("the gateway's core decides, with strict memory safety") func gatewayCore() throws {
-    let files = swiftFiles(in: sources(of: "GatewayCore"))
-    #expect(!files.isEmpty)
-    for file in files {
-      let found = Set(importedModules(in: try text(file)))
-      #expect(found.subtracting(["KernelModel", "KeyMemory", "Metrics", "NetworkTypes"]) == [], "\(file)")
-      for line in try text(file).split(separator: "\n") { #expect(!Self.waivesSafety(line), "\(file): \(line)") }
-    }
-  }
-
-  @Test(
-    "what judges the page's requests computes, with strict memory safety",
-    arguments: [
-      ("PageProtocol", ["GatewayCore", "KernelModel", "LoginProtocol", "NetworkTypes"]),
-      ("GatewayPage", ["GatewayCore", "JSON", "KernelModel", "NetworkTypes", "PageProtocol"]),
-    ] as [(String, Set<String>)])
-  func page(target: String, allowed: Set<String>) throws {
-    let files = swiftFiles(in: sources(of: target))
-    #expect(!files.isEmpty)
-    for file in files {
+  @Test("a provider's library links nothing of the agent", arguments: ["RoamwardProvider", "RoamwardProviderTesting"])
+  func providerKit(target: String) throws {
+    let allowed: Set = [
+      "CLinux", "CProviderIO", "Glibc", "JSON", "LinuxIO", "NetworkTypes", "ProviderProtocol", "RoamwardProvider",
+    ]
+    for file in swiftFiles(in: sources(of: target)) {
       #expect(Set(importedModules(in: try text(file))).subtracting(allowed) == [], "\(file)")
-      for line in try text(file).split(separator: "\n") { #expect(!Self.waivesSafety(line), "\(file): \(line)") }
     }
   }
 
@@ -111,7 +43,7 @@ import Testing
   }
 
   @Test("keys are kept with libsodium alone, and nothing that reaches the machine") func keyMemory() throws {
-    let files = swiftFiles(in: "\(Self.root)/Sources/KeyMemory")
+    let files = swiftFiles(in: "\(Self.root)/Sources/Base/Rim/KeyMemory")
     #expect(!files.isEmpty)
     for file in files {
       let found = Set(importedModules(in: try text(file)))
@@ -122,29 +54,25 @@ import Testing
   @Test("what reads servers' answers is in one target for agent and gateway each, which one program alone links") func strangers() throws {
     // The libraries, and what has them on our loop for both.
     let readers: Set<String> = ["CCurl", "CAres", "ClientLibraries"]
-    let folders = [("Sources", "ProbeWorker", "roamward-probe"), ("Packages/Gateway/Sources", "GatewayOpenID", "roamward-gateway-oidc")]
-    let declarations = try text("\(Self.root)/Package.swift").split(separator: "    .executableTarget(").dropFirst()
-    for (folder, target, program) in folders {
-      let own = ["/Sources/\(target)/", "/Sources/ClientLibraries/"]
-      for file in swiftFiles(in: "\(Self.root)/\(folder)") where !own.contains(where: file.contains) {
+    let workers = ["ProbeWorker": "roamward-probe", "GatewayOpenID": "roamward-gateway-oidc"]
+    for room in House.ours.inside where !["c", "system", "tests"].contains(room.kind) && room.name != "ClientLibraries" {
+      for file in swiftFiles(in: sources(of: room.name)) where workers[room.name] == nil {
         #expect(readers.isDisjoint(with: importedModules(in: try text(file))), "\(file)")
       }
-      let worker = try swiftFiles(in: "\(Self.root)/\(folder)/\(target)").flatMap { importedModules(in: try text($0)) }
+    }
+    for (target, program) in workers {
+      let worker = try swiftFiles(in: sources(of: target)).flatMap { importedModules(in: try text($0)) }
       #expect(readers.isSubset(of: worker))
-      let users = declarations.filter { declaration in
-        let end = declaration.firstRange(of: "swiftSettings")?.lowerBound ?? declaration.endIndex
-        return declaration[..<end].contains("\"\(target)\"")
-      }
-      #expect(users.count == 1 && users.allSatisfy { $0.contains("name: \"\(program)\"") }, "\(users)")
+      #expect(House.ours.inside.filter { $0.kind == "program" && $0.uses.contains(target) }.map(\.name) == [program])
     }
   }
 
   @Test("programs that read keys link the heap that wipes") func wipingHeap() throws {
-    let manifest = try text("\(Self.root)/Package.swift").split(separator: ".executableTarget(")
-    for program in ["roamwardd", "roamward"] {
-      let declaration = manifest.first { $0.contains("name: \"\(program)\",") }
-      #expect(declaration?.contains("\"CWipingHeap\"") == true, "\(program)")
+    let programs = House.ours.inside.filter { $0.kind == "program" && !$0.uses.isDisjoint(with: ["KeyMemory", "GatewayCredentials"]) }
+    for program in programs.map(\.name) + ["roamwardd", "roamward-provider"] {
+      #expect(House.ours.rooms.contains { $0.name == program && $0.uses.contains("CWipingHeap") }, "\(program)")
     }
+    #expect(programs.count > 1)
   }
 
   @Test("the check sees an import in every form that Swift has") func detector() {
@@ -161,16 +89,16 @@ import Testing
 
   @Test("no unsafe construct compiles in the pure targets: the manifest says strict memory safety, and no line waives it")
   func strictness() throws {
-    let manifest = try text("\(Self.root)/Package.swift").filter { !$0.isWhitespace }
-    for (target, _) in Self.allowed {
-      #expect(manifest.contains("pure(\"\(target)\""))
-      for file in swiftFiles(in: "\(Self.root)/Sources/\(target)") {
+    for target in Self.pure.map(\.name) where target != "WireGuardEngine" {
+      for file in swiftFiles(in: sources(of: target)) {
         // It marks each unsafe expression, as the compiler asks; another test keeps it alone.
         if file.hasSuffix("/JSON/JSONParsing.swift") { continue }
         for line in try text(file).split(separator: "\n") { #expect(!Self.waivesSafety(line), "\(file): \(line)") }
       }
     }
-    #expect(manifest.contains("letsafe:[SwiftSetting]=strict+[.strictMemorySafety()]"))
+    let manifest = try text("\(Self.root)/Package.swift")
+    #expect(manifest.contains("kind == \"pure\" && !has(\"unsafe\") ? [.strictMemorySafety()] : []"))
+    #expect(manifest.split(separator: "\n").filter { $0.contains("+unsafe") }.map { $0.contains("pure WireGuardEngine:") } == [true])
     #expect(Self.waivesSafety("    let text = unsafe String(cString: text)") && Self.waivesSafety("@unsafe func f() {}"))
     #expect(Self.waivesSafety("  @safe struct A {}") && !Self.waivesSafety("  let unsafely = safe + [1]  // not unsafe"))
   }
@@ -184,7 +112,7 @@ import Testing
 
   @Test("each `@unchecked Sendable` and `nonisolated(unsafe)` says beside it why it is sound") func soundness() throws {
     var uses = 0
-    for file in swiftFiles(in: "\(Self.root)/Sources") + Self.packages {
+    for file in swiftFiles(in: "\(Self.root)/Sources") + Self.examples {
       let lines = try text(file).split(separator: "\n", omittingEmptySubsequences: false)
       for (i, line) in lines.enumerated() where line.contains("@unchecked Sendable") || line.contains("nonisolated(unsafe)") {
         uses += 1

@@ -7,12 +7,12 @@ import Testing
 @Suite struct RetryTextTests {
   /// Sources that name the command, and what for.
   static let places = [
-    "Sources/AgentCore/Providers/ProviderRequests.swift": "a comment on the reason",
-    "Sources/PolicyImport/Apple/OnDemandFields.swift": "what replaces Apple's override by a person",
-    "Sources/PolicyImport/Apple/VPNPayload.swift": "what replaces Apple's override by a person",
-    "Sources/PolicyImport/Output/ImportedTunnel.swift": "a tunnel without rules",
-    "Sources/roamward/ImportBatch.swift": "a tunnel without rules",
-    "Sources/roamward/TrustedNetworkOptions.swift": "a tunnel without rules",
+    "Sources/Agent/Rim/AgentCore/Drivers/ProviderRequests.swift": "a comment on the reason",
+    "Sources/CommandLine/Pure/PolicyImport/Apple/OnDemandFields.swift": "what replaces Apple's override by a person",
+    "Sources/CommandLine/Pure/PolicyImport/Apple/VPNPayload.swift": "what replaces Apple's override by a person",
+    "Sources/CommandLine/Pure/PolicyImport/Output/ImportedTunnel.swift": "a tunnel without rules",
+    "Sources/Programs/roamward/ImportBatch.swift": "a tunnel without rules",
+    "Sources/Programs/roamward/TrustedNetworkOptions.swift": "a tunnel without rules",
   ]
 
   /// A text that tells a person to try again by hand.

@@ -131,14 +131,12 @@ import Testing
     let rows = try Self.text("packaging/loaded-libraries").split(separator: "\n").filter { !$0.hasPrefix("#") }
       .map { $0.split(separator: " ").map(String.init) }
     var loaded: Set<String> = []
-    for folder in ["Sources", "Packages/WireGuard/Sources", "Packages/Gateway/Sources", "Packages/Provider/Sources"] {
-      for path in Self.sources(in: "\(PureRingsTests.root)/\(folder)") {
-        let text = String(decoding: try TextFile.read(path), as: UTF8.self)
-        guard text.contains("dlopen(") || text.contains("ccl_load(") else { continue }
-        for literal in text.split(separator: "\"", omittingEmptySubsequences: false).enumerated() where literal.offset % 2 == 1 {
-          if literal.element.hasPrefix("lib"), literal.element.contains(".so"), !literal.element.contains(" ") {
-            loaded.insert(String(literal.element))
-          }
+    for path in Self.sources(in: "\(PureRingsTests.root)/Sources") {
+      let text = String(decoding: try TextFile.read(path), as: UTF8.self)
+      guard text.contains("dlopen(") || text.contains("ccl_load(") else { continue }
+      for literal in text.split(separator: "\"", omittingEmptySubsequences: false).enumerated() where literal.offset % 2 == 1 {
+        if literal.element.hasPrefix("lib"), literal.element.contains(".so"), !literal.element.contains(" ") {
+          loaded.insert(String(literal.element))
         }
       }
     }

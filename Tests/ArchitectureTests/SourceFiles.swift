@@ -30,27 +30,19 @@ func importedModules(in text: String) -> [String] {
   }
 }
 
-/// The folder with the sources of a target: of the repository's, or of a package inside it.
+/// The folder with the sources of a target, in its area.
 func sources(of target: String) -> String {
-  let folders = ["Sources", "Packages/Gateway/Sources", "Packages/Provider/Sources", "Packages/WireGuard/Sources"].map { folder in
-    "\(PureRingsTests.root)/\(folder)/\(target)"
+  let root = "\(PureRingsTests.root)/Sources"
+  let folders = Folder.names(in: root, withPrefix: "").flatMap { area in
+    ["", "Pure/", "Rim/"].map { "\(root)/\(area)/\($0)\(target)" }
   }
-  return folders.first { access($0, F_OK) == 0 } ?? folders[3]
+  return folders.first { access($0, F_OK) == 0 } ?? "\(root)/\(target)"
 }
 
-/// Every Swift file of the project's sources with its text, by its path in the repository; once, though packages have links to folders of
-/// others.
+/// Every Swift file of the project's sources with its text, by its path in the repository.
 func allSources() -> [(name: String, text: String)] {
-  var found: [String: String] = [:]
-  guard let root = realpath(PureRingsTests.root, nil).map({ String(cString: $0) }) else { return [] }
-  for folder in ["Sources", "Packages/Gateway/Sources", "Packages/Provider/Sources", "Packages/WireGuard/Sources"] {
-    for path in swiftFiles(in: "\(root)/\(folder)") {
-      guard let whole = realpath(path, nil).map({ String(cString: $0) }), whole.hasPrefix("\(root)/"), let bytes = try? TextFile.read(whole)
-      else {
-        continue
-      }
-      found[String(whole.dropFirst(root.count + 1))] = String(decoding: bytes, as: UTF8.self)
-    }
+  let root = PureRingsTests.root
+  return swiftFiles(in: "\(root)/Sources").sorted().compactMap { path in
+    (try? TextFile.read(path)).map { (String(path.dropFirst(root.count + 1)), String(decoding: $0, as: UTF8.self)) }
   }
-  return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
 }

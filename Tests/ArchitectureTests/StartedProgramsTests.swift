@@ -14,44 +14,44 @@ import Testing
 
   static let places = [
     Place(
-      file: "Sources/OpenVPNProvider/OpenVPNProcess.swift",
+      file: "Sources/Providers/Rim/OpenVPNProvider/OpenVPNProcess.swift",
       input: "openvpn(8): a stranger's configuration, written anew from parsed options (OpenVPNLanguage), by standard input",
       test: "Tests/ScenarioTests/StrangersFileTests.swift: provider"),
     Place(
-      file: "Sources/NebulaProvider/NebulaProcess.swift",
+      file: "Sources/Providers/Rim/NebulaProvider/NebulaProcess.swift",
       input: "nebula(1): a stranger's configuration, written anew from known keys (NebulaFile); nebula-cert(1): blocks of PEM",
-      test: "Tests/NebulaProviderTests/NebulaFileTests.swift: refused"),
+      test: "Tests/Providers/NebulaProviderTests/NebulaFileTests.swift: refused"),
     Place(
-      file: "Sources/OpenConnectProvider/OpenConnectProcess.swift",
+      file: "Sources/Providers/Rim/OpenConnectProvider/OpenConnectProcess.swift",
       input: "openconnect(8): the policy's options each behind their own option, the server behind `--`, secrets as files without a name",
-      test: "Tests/OpenConnectProviderTests/OpenConnectTests.swift: words"),
+      test: "Tests/Providers/OpenConnectProviderTests/OpenConnectTests.swift: words"),
     Place(
-      file: "Sources/StrongSwanProvider/CharonProcess.swift",
+      file: "Sources/Providers/Rim/StrongSwanProvider/CharonProcess.swift",
       input: "charon: a strongswan.conf of the program's own words; connections go by vici, where each value has its length",
-      test: "Tests/StrongSwanProviderTests/StrongSwanTests.swift: words"),
+      test: "Tests/Providers/StrongSwanProviderTests/StrongSwanTests.swift: words"),
     Place(
-      file: "Sources/HostDNS/ResolvconfBackend.swift",
+      file: "Sources/Agent/Rim/HostDNS/ResolvconfBackend.swift",
       input: "resolvconf(8): a record of addresses and names of domains, which are parsed and have no blanks or line ends",
-      test: "Tests/HostDNSTests/ResolvconfBackendTests.swift: life"),
+      test: "Tests/Agent/HostDNSTests/ResolvconfBackendTests.swift: life"),
     Place(
-      file: "Sources/TunnelProviders/CommandProvider.swift", input: "the policy's own program with the policy's own arguments",
+      file: "Sources/Agent/Rim/TunnelProviders/CommandProvider.swift", input: "the policy's own program with the policy's own arguments",
       test: "Tests/ScenarioTests/StrangersFileTests.swift: imported"),
     Place(
-      file: "Sources/TunnelProviders/ProviderProcess.swift", input: "the program of an installed manifest, which gets messages in JSON"),
-    Place(file: "Sources/ClientProvider/EngineProcess.swift", input: "a folder for the socket of our own engine"),
-    Place(file: "Sources/ConfinedProcess/ConfinedProcess.swift", input: "our own programs, which get messages with their lengths"),
-    Place(file: "Sources/HostProbes/ProbeHelper.swift", input: "our own program with an option of ours"),
-    Place(file: "Sources/LinuxIO/CapturedProgram.swift", input: "the rest of SpawnedProgram, for its callers here"),
-    Place(file: "Sources/SystemdIO/ChildProcess.swift", input: "the rest of SpawnedProgram, for its callers here"),
-    Place(file: "Sources/LinuxIO/SpawnedProgram.swift", input: "the one place that starts programs, for its callers here"),
-    Place(file: "Sources/roamward/BugReportCommand.swift", input: "tar(1) with paths of the command"),
-    Place(file: "Sources/roamward/BugReportSources.swift", input: "programs that print the machine's state, with arguments of the command"),
-    Place(file: "Sources/roamward/GuardedProgram.swift", input: "the program that the person typed"),
+      file: "Sources/Agent/Rim/TunnelProviders/ProviderProcess.swift", input: "the program of an installed manifest, which gets messages in JSON"),
+    Place(file: "Sources/Gateway/Rim/ClientProvider/EngineProcess.swift", input: "a folder for the socket of our own engine"),
+    Place(file: "Sources/Linux/Rim/ConfinedProcess/ConfinedProcess.swift", input: "our own programs, which get messages with their lengths"),
+    Place(file: "Sources/Agent/Rim/HostProbes/ProbeHelper.swift", input: "our own program with an option of ours"),
+    Place(file: "Sources/Linux/Rim/LinuxIO/CapturedProgram.swift", input: "the rest of SpawnedProgram, for its callers here"),
+    Place(file: "Sources/Linux/Rim/SystemdIO/ChildProcess.swift", input: "the rest of SpawnedProgram, for its callers here"),
+    Place(file: "Sources/Linux/Rim/LinuxIO/SpawnedProgram.swift", input: "the one place that starts programs, for its callers here"),
+    Place(file: "Sources/Programs/roamward/BugReportCommand.swift", input: "tar(1) with paths of the command"),
+    Place(file: "Sources/Programs/roamward/BugReportSources.swift", input: "programs that print the machine's state, with arguments of the command"),
+    Place(file: "Sources/Programs/roamward/GuardedProgram.swift", input: "the program that the person typed"),
     Place(
-      file: "Packages/Gateway/Sources/GatewayHost/StoreProcess.swift", input: "our own program, which gets messages with their lengths"),
+      file: "Sources/Gateway/Rim/GatewayHost/StoreProcess.swift", input: "our own program, which gets messages with their lengths"),
     Place(
-      file: "Packages/WireGuard/Sources/WireGuardControl/InterfaceProcess.swift", input: "our own engine, with a link's name and numbers"),
-    Place(file: "Packages/WireGuard/Sources/WireGuardControl/StandbyProcess.swift", input: "our own engine, which gets the same later"),
+      file: "Sources/WireGuard/Rim/WireGuardControl/InterfaceProcess.swift", input: "our own engine, with a link's name and numbers"),
+    Place(file: "Sources/WireGuard/Rim/WireGuardControl/StandbyProcess.swift", input: "our own engine, which gets the same later"),
   ]
 
   static func starts(_ text: String) -> Bool {
@@ -63,7 +63,7 @@ import Testing
   @Test("each file that starts a program, or writes for one, is in the list, with a test where strangers take part") func list() throws {
     var found = Set(allSources().filter { Self.starts($0.text) }.map(\.name))
     // The declarations of these words themselves.
-    found.remove("Sources/LinuxIO/PrivateFolder.swift")
+    found.remove("Sources/Linux/Rim/LinuxIO/PrivateFolder.swift")
     #expect(found == Set(Self.places.map(\.file)))
     for place in Self.places {
       guard let parts = place.test?.split(separator: ": "), parts.count == 2 else { continue }
@@ -75,8 +75,8 @@ import Testing
   @Test("what openvpn, nebula and charon read is never the bytes that came") func writers() throws {
     // The names of values that hold a stranger's bytes, where they would be handed on.
     for (file, word) in [
-      ("Sources/OpenVPNProvider/OpenVPN.swift", "ClientFile("), ("Sources/NebulaProvider/Nebula.swift", "NebulaFile("),
-      ("Sources/PolicyImport/OpenVPN/OpenVPNImport.swift", "OpenVPNFile("),
+      ("Sources/Providers/Rim/OpenVPNProvider/OpenVPN.swift", "ClientFile("), ("Sources/Providers/Rim/NebulaProvider/Nebula.swift", "NebulaFile("),
+      ("Sources/CommandLine/Pure/PolicyImport/OpenVPN/OpenVPNImport.swift", "OpenVPNFile("),
     ] {
       let text = String(decoding: try TextFile.read("\(PureRingsTests.root)/\(file)"), as: UTF8.self)
       #expect(text.contains(word), "\(file) reads it by \(word)")

@@ -83,7 +83,7 @@ struct SchemaTests {
       dry doctor --json >out/doctor-1 || true
       roamward import "$policies/corp.conf" --name other --dry-run --json >out/import-1
       roamward import "$policies/notes.txt" "$laptop/resolv.conf" --dry-run --json >out/import-2 || true
-      roamward import "$lab_root/Tests/PolicyImportTests/Fixtures/trusted-office.mobileconfig" --dry-run --json >out/import-3 || true
+      roamward import "$lab_root/Tests/CommandLine/PolicyImportTests/Fixtures/trusted-office.mobileconfig" --dry-run --json >out/import-3 || true
       cat >timeline/day.yaml <<'END'
       version: 1
       start: mon 08:00

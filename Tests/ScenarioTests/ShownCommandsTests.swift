@@ -95,7 +95,7 @@ struct ShownCommandsTests {
       export PATH="$PWD/bin:$PATH" NO_COLOR=1 scratch=$PWD
       cp -r '\(Self.root)/policies' '\(Self.root)/examples' copy/
       chmod -R u=rwX,go=rX copy
-      cp '\(Self.root)/Tests/PolicyImportTests/Fixtures/trusted-office.mobileconfig' copy/office.mobileconfig
+      cp '\(Self.root)/Tests/CommandLine/PolicyImportTests/Fixtures/trusted-office.mobileconfig' copy/office.mobileconfig
       cp copy/examples/first/corp.conf copy/work.conf
       cd copy
 

@@ -1,0 +1,60 @@
+/// Keys whose values may stand in a report.
+enum HarmlessKeys {
+  /// Keys of policies, and of what our programs print as JSON. `Tests/CommandLine/BugReportTests` looks at every key of their schemas.
+  static let ofDocuments: Set<String> = [
+    // Policies, networks and timelines.
+    "action", "age", "answer-by-arrival", "any", "bssid", "captive-portal", "captive-portal-api", "class", "config", "days",
+    "decide-within", "dns-domain",
+    "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude", "exit-node", "from", "gateway", "gateway-mac",
+    "gateways",
+    "hosts", "idle", "include", "include-all-networks", "insecure", "installed", "interface", "interface-name", "internet", "kill-switch",
+    "lan", "lan-networks", "match-domains", "metered", "minimum-dwell", "mtu", "name", "names", "network", "on-overlap", "on-unknown",
+    "overhead", "power", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
+    "ssid-file", "ssid-glob", "subnet", "through", "time", "timeout", "to", "type", "unit", "unknown", "unavailable", "version",
+    "when-down", "wifi-security", "primary", "other-probes",
+    // Reports of our programs.
+    "addresses", "answered-at", "asked", "at", "backend", "believed", "blocking", "brought", "chosen", "cipher", "column", "confirmed",
+    "control-group", "count", "counters", "decision", "endpoint", "endpoints", "evaluations", "events", "excluded", "failure-code", "file",
+    "files",
+    "generation", "group", "held-since", "identity", "included", "index", "ipv4", "ipv6", "kind", "last-handshake", "last-link-before",
+    "last-wake",
+    "level", "lifetime", "line", "link", "lookup", "memory-bytes", "name-servers", "next-at", "next-wake", "number", "observations",
+    "outside", "overflows", "override", "override-ends", "override-lifetime", "override-since", "override-until", "peer-silence-ms", "pid",
+    "plans", "polls", "prefix", "processor-ms", "program", "programs", "received-bytes", "refused", "repairs", "route-count", "rule",
+    "sent-bytes", "severity", "since", "situation", "source", "split", "stand-ins", "state", "steps", "table", "timer", "trial-until",
+    "tunnel", "until", "usage", "user", "wanted",
+    // Sentences of our programs, in which a search follows.
+    "code", "failure", "message", "notes", "override-reason", "problems", "reason", "said", "text", "transport", "status",
+  ]
+
+  /// Keys whose values have keys of their own.
+  static let containers: Set<String> = [
+    "allow", "any-of", "candidates", "command", "connections", "dns", "engine", "facts", "firewall", "guards", "history", "last", "links",
+    "match",
+    "networkmanager", "networks", "not", "on-demand", "options", "others", "policy", "probe", "probes", "processes", "provider",
+    "questions", "routes", "rules", "sign-in", "sites", "states", "tailscale", "timers", "timing", "tunnels", "wireguard", "withheld",
+  ]
+
+  /// Keys whose values have keys that a person or a program chose.
+  static let named: Set<String> = ["counters", "facts", "links", "networks", "probes", "remembered-probes", "repairs", "states", "tunnels"]
+
+  /// Keys whose values are left out: addresses with names and words of people in them, what a provider asks for, and what was looked up.
+  static let leftOut: Set<String> = [
+    "address", "answer", "credentials", "definition", "description", "domain", "http", "https", "pac", "pin", "prompt", "query", "stop",
+    "url",
+  ]
+
+  static let commands: Set<String> = ["up", "down", "status", "argv", "exec", "arguments"]
+
+  static let ofSettings: Set<String> = [
+    "address", "allowedips", "autoconnect", "dns", "dnssearch", "endpoint", "fwmark", "interfacename", "ipv", "jc", "jmax", "jmin",
+    "listenport", "method", "mtu", "neverdefault", "persistentkeepalive", "saveconfig", "servicetype", "table", "type",
+  ]
+
+  /// Words of policies.
+  static let words: Set<String> = [
+    "always", "apply", "capture", "connect", "connect-always", "connect-if-needed", "disconnect", "enterprise", "ethernet",
+    "evaluate-connection",
+    "false", "ignore", "never-connect", "none", "off", "on", "personal", "prefer-local", "prefer-tunnel", "refuse", "true", "wifi",
+  ]
+}

@@ -1,0 +1,145 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What one gateway does for those who connect.
+@Suite(.serialized, .forScenes) struct GatewayServeTests {
+  @Test(
+    "from nothing to a connected stock client in eight lines; rules hold; a killed gateway breaks no connection; a lock disconnects",
+    .timeLimit(.minutes(10)))
+  func gateway() throws {
+    try GatewayScene.play("gateway", limit: .seconds(540))
+  }
+
+  @Test(
+    "a newcomer's lines of docs/how-to/gateway-client.md, at most eight, and a policy of six: a laptop with our agent is connected and pings",
+    .timeLimit(.minutes(5)))
+  func first() throws {
+    try GatewayScene.play(
+      "first", with: ["DOCUMENT": GatewayScene.root + "/docs/how-to/gateway-client.md", "EXAMPLES": GatewayScene.root + "/examples"])
+  }
+
+  @Test(
+    "a device is cut off in the middle of connections by masquerade: packets stop, and the connections stay dead when it may connect again",
+    .needs("conntrack", "ss"), .timeLimit(.minutes(5)))
+  func kick() throws {
+    try GatewayScene.play("kick")
+  }
+
+  @Test(
+    "port shadow: no flow of a device takes a port of the gateway, whoever translates it; others reach WireGuard, logins and relays",
+    .needs("conntrack", "python3", "ping"), .timeLimit(.minutes(5)))
+  func shadow() throws { try GatewayScene.play("shadow", with: GatewayScene.packets) }
+
+  @Test(
+    "a device's ICMP errors pass for its own connections alone; a flood of one device leaves others their greetings and questions",
+    .needs("conntrack", "openssl", "python3", "ping", "ss"), .timeLimit(.minutes(5)))
+  func errors() throws { try GatewayScene.play("errors", with: GatewayScene.packets) }
+
+  @Test(
+    "a device is told its settings at its first packet, and the end of its login, but no lock: by another implementation of the port",
+    .needs("python3"), .timeLimit(.minutes(5)))
+  func told() throws { try GatewayScene.play("told", with: GatewayScene.loginClient) }
+
+  @Test(
+    "a login binds a device's key once; what is wrong looks the same; the process that reads clients' bytes has no power",
+    .needs("python3", "ip", "unshare", "pgrep", "setpriv"),
+    .timeLimit(.minutes(5)))
+  func login() throws {
+    try GatewayScene.play(
+      "login", with: GatewayScene.loginClient,
+      ["RELAY": GatewayScene.folder + "/relay.py", "UNIT": GatewayScene.root + "/packaging/systemd/roamward-gateway.service"])
+  }
+
+  @Test(
+    "a user's logins end at the limit of devices, and others log in; in a full pool, the address of a removed device is given at once",
+    .needs("python3", "ip"), .timeLimit(.minutes(5)))
+  func limit() throws { try GatewayScene.play("limit", with: GatewayScene.loginClient) }
+
+  @Test(
+    "a network's refused logins end in a count of the audit log, and hide no other person's", .needs("python3", "ip"),
+    .timeLimit(.minutes(5)))
+  func refused() throws { try GatewayScene.play("refused", with: GatewayScene.loginClient) }
+
+  @Test(
+    "thousands of logins a second end neither the process for logins nor a relay; devices and a right login go on",
+    .enabled(
+      if: ["openssl/ssl.h", "sodium.h"].allSatisfy { access("/usr/include/\($0)", R_OK) == 0 }
+        && (try? shell("command -v cc python3 pgrep ss")) != nil,
+      "needs cc, libssl-dev, libsodium-dev, python3, pgrep and ss"),
+    .timeLimit(.minutes(5)))
+  func flood() throws {
+    try GatewayScene.play(
+      "flood", with: GatewayScene.loginClient,
+      ["FLOOD": GatewayScene.root + "/Benchmarks/gateway-logins.c", "RELAY": GatewayScene.folder + "/relay.py"])
+  }
+
+  @Test(
+    "strangers who hold connections and relays, or make the gateway work, keep nobody from logging in at once", .needs("python3", "pgrep"),
+    .timeLimit(.minutes(5)))
+  func hold() throws {
+    try GatewayScene.play(
+      "hold", with: GatewayScene.loginClient, ["HOLD": GatewayScene.folder + "/hold.py", "RELAY": GatewayScene.folder + "/relay.py"])
+  }
+
+  @Test(
+    "a person signs in at an OpenID provider with a code; the provider decides on groups, and never on who else may log in",
+    .needs("python3", "openssl", "curl", "ip", "unshare", "pgrep"),
+    .timeLimit(.minutes(5)))
+  func openID() throws {
+    try GatewayScene.play(
+      "openid", with: GatewayScene.loginClient, ["PROVIDER": GatewayScene.root + "/Tests/Gateway/OpenIDConnectTests/issuer.py"])
+  }
+
+  @Test(
+    "passwords are checked by PAM in a process without power; a module that hangs, crashes or asks touches one login; pam_unix is refused",
+    .enabled(
+      if: access("/usr/include/security/pam_modules.h", R_OK) == 0 && (try? shell("command -v cc python3 ip pgrep setpriv")) != nil,
+      "needs cc, libpam0g-dev, python3, ip, pgrep and setpriv"),
+    .timeLimit(.minutes(5)))
+  func pam() throws {
+    try GatewayScene.play(
+      "pam", with: GatewayScene.loginClient,
+      ["MODULE": GatewayScene.folder + "/pam_scene.c", "UNIT": GatewayScene.root + "/packaging/systemd/roamward-gateway.service"])
+  }
+
+  @Test(
+    "passwords are those of an LDAP server (slapd, nslcd), and of a RADIUS server (freeradius), also while they are away",
+    .enabled(
+      if: (try? shell("command -v slapd freeradius python3 ip setpriv")) != nil
+        && ["nslcd", "libpam-ldapd", "libpam-radius-auth"].allSatisfy { access("\(GatewayScene.unpacked)/\($0)", X_OK) == 0 },
+      "needs slapd, freeradius, python3, ip and setpriv; scripts/setup --vm unpacks nslcd, libpam-ldapd and libpam-radius-auth"),
+    .timeLimit(.minutes(5)))
+  func directory() throws {
+    try GatewayScene.play("directory", with: GatewayScene.loginClient, ["UNPACKED": GatewayScene.unpacked])
+  }
+
+  @Test(
+    "the page in the tunnel: users change what is theirs, administrators see everything, another site's page gets nothing",
+    .needs("curl", "python3", "pgrep"), .timeLimit(.minutes(5)))
+  func page() throws {
+    try GatewayScene.play("page", with: GatewayScene.loginClient, ["BROWSER": ""])
+  }
+
+  @Test(
+    "the page in a browser: a person adds a device by its QR code, an administrator sees everything, and nothing breaks the page's policy",
+    .needs("chromium", "zbarimg", "curl", "python3", "pgrep"), .timeLimit(.minutes(5)))
+  func browser() throws {
+    try GatewayScene.play(
+      "page", with: GatewayScene.loginClient,
+      ["BROWSER": GatewayScene.folder + "/browser.py", "PICTURES": GatewayScene.variable("PICTURES") ?? ""])
+  }
+
+  @Test("QR codes that a terminal shows are read as the bytes of the file", .needs("zbarimg", "python3", "wg"), .timeLimit(.minutes(5)))
+  func codes() throws {
+    try GatewayScene.play("codes", with: ["TERMINAL": GatewayScene.folder + "/terminal.py"])
+  }
+
+  @Test(
+    "1,012 devices pass traffic again after restarts of a gateway, and no password is hashed", .needs("python3", "pgrep", "od", "ss"),
+    .timeLimit(.minutes(10)))
+  func restarts() throws {
+    try GatewayScene.play(
+      "crowd", "restart", with: GatewayScene.loginClient, ["FILL": GatewayScene.root + "/Benchmarks/gatewaylab.py"], limit: .seconds(540))
+  }
+}

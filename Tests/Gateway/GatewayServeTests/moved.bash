@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# A command never changes a store that the running gateway does not serve, and `store move` loses nothing, from a file to a server and back.
+# What a command enables and the gateway cannot offer is told by the command.
+# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
+# shellcheck source=Tests/Gateway/GatewayServeTests/postgresql.bash
+source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
+
+tell() { cat refused.log || true; }
+
+build one
+mkdir one
+stop() {
+  kill "${serving[one]}"
+  wait "${serving[one]}" || fail 'the gateway ends with an error'
+}
+add() { # NUMBER: twelve users, and the names of those that were added
+  local i
+  for ((i = 0; i < 12; i++)); do
+    if gateway one user add "u$1-$i" 2>>late.log; then echo "u$1-$i" >>"added$1"; fi
+  done
+}
+refuses() { # REASON COMMAND...
+  ! gateway one "${@:2}" >shown.log 2>refused.log || fail "not refused: ${*:2}"
+  grep -q -- "$1" refused.log || fail "another reason for ${*:2}: $(<refused.log)"
+  grep -q '^  help: ' refused.log || fail "no cure for ${*:2}: $(<refused.log)"
+}
+
+gateway one init --endpoint 192.0.2.1 --pool 10.77.0.0/24 >/dev/null
+gateway one user add alice
+gateway one peer add alice/desk >/dev/null
+serve one
+until_so 'the gateway serves' has_peers one 1
+
+# --- no other store while a gateway runs --------------------------------------------------------------------------
+
+refuses 'a gateway runs' store use "$target"
+refuses 'a gateway runs' store move "$target"
+refuses 'a gateway runs' init --site lyon --endpoint 192.0.2.9 --store "$target"
+[[ $(gateway one store show) == *gateway.db* ]] || fail "another store: $(gateway one store show)"
+# An administrator who edits the file has the same effect: commands mean another store than the gateway.
+sql 'CREATE TABLE nothing ()'
+echo "$target" >one/store
+for command in 'user lock alice' 'user add late' 'login enable' 'web enable' 'init --endpoint 192.0.2.9'; do
+  # shellcheck disable=SC2086 # words
+  ! gateway one $command >shown.log 2>refused.log || fail "a change of a store that is not served: $command"
+done
+rm one/store
+gateway one user lock alice
+until_so 'a lock ends the session' has_peers one 0
+gateway one user unlock alice
+until_so 'it may connect again' has_peers one 1
+
+# --- moved as one act ----------------------------------------------------------------------------------------------
+
+stop
+[[ $(at one wg show wg-gateway peers | wc -l) == 1 ]] || fail 'a gateway that stops takes peers away'
+# Changes meanwhile are in the store that is used afterwards, or are refused.
+for number in 1 2 3 4; do
+  add "$number" &
+  adders[number]=$!
+done
+until_so 'users are added' test -s added1
+gateway one store move "$target" >moved.log || fail "it is not moved: $(<moved.log)"
+grep -q 'rows; the store is host=/run/server' moved.log || fail "another word: $(<moved.log)"
+wait "${adders[@]}"
+missing() { cat added? | grep -vxF -f <(gateway one user list | cut -d ' ' -f 1); }
+! missing || fail 'what was added is not in the store'
+echo "moved: $(cat added? | wc -l) of 48 users added meanwhile, $(grep -c 'was moved' late.log || true) refused"
+# The old place refuses changes.
+mv one/store used
+! gateway one user add old 2>refused.log || fail 'a store that was moved takes changes'
+grep -q 'was moved to another place' refused.log || fail "no reason: $(<refused.log)"
+mv used one/store
+refuses 'was moved' store use file
+refuses 'is there already' store move "$target"
+serve one
+until_so 'the gateway serves' grep -q . one.log
+gateway one user lock alice
+until_so 'a lock ends the session' has_peers one 0
+[[ $(gateway one status | head -n 1) == 'gateway  192.0.2.1:51820'*serving ]] || fail "status: $(gateway one status)"
+
+# The running gateway has one store, and commands mean the other one: the first line says so, and so does the doctor.
+mv one/store used
+[[ $(gateway one status | head -n 1) == 'the running gateway uses another store than this command; restart it'* ]] ||
+  fail "status: $(gateway one status)"
+gateway one doctor >shown.log || true
+grep -q 'the running gateway uses another store' shown.log || fail "doctor does not know: $(<shown.log)"
+refuses 'uses another store' user unlock alice
+mv used one/store
+gateway one user unlock alice
+until_so 'it may connect again' has_peers one 1
+
+# And back.
+stop
+gateway one store move file >moved.log || fail "it is not moved back: $(<moved.log)"
+[[ $(gateway one store show) == *gateway.db* ]] || fail "another store: $(gateway one store show)"
+[[ $(gateway one store check) == 'no problems found' ]] || fail "$(gateway one store check)"
+! missing || fail 'what was added is not in the file'
+refuses 'was moved' store use "$target"
+serve one
+until_so 'the gateway serves' has_peers one 1
+
+# --- what a command enables ------------------------------------------------------------------------------------------
+
+# The port of a web server at another address of the machine is free at the gateway's.
+at one ip address add 198.51.100.80/32 dev lo
+at one busybox httpd -f -p 198.51.100.80:80 &
+at one busybox nc -ll -p 443 -e busybox cat &
+is_taken() { at one ss -Hltn "sport = :$1" | found LISTEN; }
+until_so 'the ports are taken' is_taken 80
+until_so 'the ports are taken' is_taken 443
+gateway one web enable >/dev/null || fail "no page beside another address's web server"
+[[ $(at one busybox wget -q -O /dev/null http://198.51.100.80/ 2>&1) != *refused* ]] || fail 'the web server is gone'
+gateway one web disable
+until_so 'the page is gone' eval '! at one ss -Hltn "src 10.77.0.1" | found LISTEN'
+at one busybox httpd -f -p 10.77.0.1:80 &
+until_so 'the port of the address is taken' eval 'at one ss -Hltn "src 10.77.0.1" | found LISTEN'
+refuses 'Address already in use' web enable
+gateway one web show | found 'the page is not shown: .*Address already in use' || fail 'web show does not know'
+gateway one web enable --port 8080 >/dev/null || fail 'a free port is refused'
+gateway one login enable >/dev/null || fail 'logins are refused'
+refuses 'Address already in use' relay enable
+gateway one relay enable --port 8443 || fail 'a free port is refused'
+# Logins move with the endpoint.
+gateway one init --endpoint 192.0.2.1:51821 >/dev/null
+until_so 'logins have the other port' is_taken 51821
+refuses 'nothing came on standard input' user password alice </dev/null
+stop
