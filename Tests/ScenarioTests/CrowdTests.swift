@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// What fifty hostile clients of an ordinary user can do to the agent (docs/security.md, "The local socket").
+/// The effect of fifty hostile clients of an ordinary user on the agent (docs/security-processes.md, "The local socket").
 @Suite("A hostile crowd at the local socket", .needsLab, .enabled(if: geteuid() == 0, "other users are root's to become"))
 struct CrowdTests {
   @Test("keeps root's status, the firewall's repair and roaming from nothing")

@@ -46,7 +46,7 @@ struct FullTunnelTests {
     #expect(during.contains("[203.0.113.80 dev corp]"))
     #expect(during.contains("[8.8.8.8 dev corp]"))
     #expect(during.contains("[10.77.0.1 dev corp]"))
-    // The café's prefixes are public, so they are no local network (docs/security.md).
+    // The café's prefixes are public, so they are no local network (docs/security-kill-switch.md).
     #expect(during.contains("[198.51.100.1 dev corp]"))
     #expect(during.contains("[2001:db8:2::1 none]"))
     #expect(during.contains("[198.18.0.1 dev wlan0]"))

@@ -1,6 +1,6 @@
 import Testing
 
-/// The table of docs/security.md on the real kernel: what a café gets that attaches the laptop to a prefix of the
+/// The table of docs/security-kill-switch.md on the real kernel: what a café gets that attaches the laptop to a prefix of the
 /// company's (TunnelCrack's LocalNet).
 @Suite("A café that hands out the company's numbers", .needsLab)
 struct LocalNetTests {

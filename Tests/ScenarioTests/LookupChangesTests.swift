@@ -6,7 +6,7 @@ import Testing
 /// * A name of a watched tunnel (`connect-always`) is asked outside never. Every other name is asked where `plan` says.
 /// * Each name has its answer within five seconds; a program may repeat the question, and does so after a failure.
 ///
-/// Three things are physically so, and no name server can change them (docs/security.md):
+/// Three things are physically so, and no name server can change them (docs/security-kill-switch.md):
 ///
 /// * Without a network no server answers, and a tunnel that a person keeps down answers no name: the seconds count from the end of that.
 /// * With the agent, `roamward-names` ends. From `kill -9` until the next one runs no name is answered: they count from there. Nothing

@@ -63,7 +63,7 @@ import Testing
     let policy = try text("packaging/polkit/net.roamward.policy")
     let actions = policy.split(separator: "<action id=\"").dropFirst().map { String($0.prefix { $0 != "\"" }) }
     #expect(actions == Right.allCases.compactMap(\.polkitAction))
-    let security = try text("docs/security.md")
+    let security = try text("docs/security-processes.md")
     for action in actions { #expect(security.contains("`\(action)`")) }
     #expect(try text("packaging/dbus/net.roamward.Agent1.conf").contains("<allow own=\"\(AgentInterface.service)\"/>"))
     #expect(try text("packaging/sysusers.d/roamward.conf").contains("\ng \(Caller.groupName) -"))

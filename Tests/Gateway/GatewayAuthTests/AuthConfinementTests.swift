@@ -8,8 +8,7 @@ import Glibc
 import ProcessConfinement
 import Testing
 
-/// What is promised of the login's process where what it reads has taken it over (docs/security.md), tried on a process that has confined
-/// itself by its filter.
+/// The promises about a compromised login process (docs/security-gateway.md), tried on a process that has confined itself by its filter.
 @Suite("Confinement of the login's process")
 struct AuthConfinementTests {
   /// These work nearly everywhere without confinement, so their failure tells something.

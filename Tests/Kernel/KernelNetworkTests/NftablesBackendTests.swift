@@ -73,7 +73,7 @@ struct NftablesBackendTests {
     return try #require(words.drop { $0 != "packets" }.dropFirst().first.flatMap { Int($0) })
   }
 
-  @Test("holds back what is guarded, and lets through what docs/security.md lists")
+  @Test("holds back what is guarded, and lets through what docs/security-kill-switch.md lists")
   func guarding() throws {
     try inNamespaces {
       try makeLinks()

@@ -4,8 +4,8 @@ import NameWorker
 import ProcessConfinement
 import Testing
 
-/// What is promised of the name server's process where what it reads has taken it over (docs/security.md), tried on a process that has
-/// confined itself by its filter.
+/// The promises about a compromised name server's process (docs/security-processes.md), tried on a process that has confined itself by its
+/// filter.
 @Suite("Confinement of the name server's process")
 struct NameConfinementTests {
   /// These work nearly everywhere without confinement, so their failure tells something.

@@ -3,7 +3,7 @@ import RoamwardCore
 import TestKit
 import Testing
 
-/// A network attaches the machine to a prefix of its choice (TunnelCrack's LocalNet). The table of docs/security.md, row by row.
+/// A network attaches the machine to a prefix of its choice (TunnelCrack's LocalNet): the table of docs/security-kill-switch.md by rows.
 @Suite("A prefix that the network attaches the machine to") struct LocalNetTests {
   enum Include: String, CaseIterable, Sendable {
     case named = "[10.77.0.0/16, fd77::/48]"
@@ -44,7 +44,7 @@ import Testing
     DesiredState(of: [setup(tunnel, isUp: isUp)], on: underlay(address)).fate(of: Sample.address(destination))
   }
 
-  /// What docs/security.md promises: outside is only a credible local network under a tunnel for everything, whose policy does not name it.
+  /// Outside is only a credible local network, under a tunnel for everything whose policy does not name it (docs/security-kill-switch.md).
   private func isLAN(_ include: Include, _ address: String) -> Bool {
     include == .everything && ["10.77.5.99/24", "10.77.0.99/16", "fd77::99/64"].contains(address)
   }

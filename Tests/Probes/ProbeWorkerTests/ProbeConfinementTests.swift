@@ -4,8 +4,7 @@ import ProbeWorker
 import ProcessConfinement
 import Testing
 
-/// What is promised of the probes' process where what it reads has taken it over (docs/security.md), tried on a process that has
-/// confined itself by its filter.
+/// The promises about a compromised probe process (docs/security-processes.md), tried on a process that has confined itself by its filter.
 @Suite("Confinement of the probes' process")
 struct ProbeConfinementTests {
   /// These work nearly everywhere without confinement, so their failure tells something. The others take a

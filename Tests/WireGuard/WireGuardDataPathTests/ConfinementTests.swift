@@ -3,8 +3,7 @@ import CWireGuardIO
 import Glibc
 import Testing
 
-/// What is promised of an engine that has been taken over by what it reads (docs/security.md), tried on a process that has
-/// confined itself as the engine does.
+/// The promises about a compromised engine (docs/security-processes.md), tried on a process that has confined itself as the engine does.
 @Suite("Confinement")
 struct ConfinementTests {
   /// These work nearly everywhere without confinement, so their failure tells something. The others take a

@@ -10,8 +10,9 @@ package import SystemdIO
 /// The local socket: one line of JSON for each request and reply; for monitors, one line for each event.
 ///
 /// Each request is authorised by the identity that the kernel recorded when the client connected. Every user may connect and read, so
-/// everything here is limited (docs/security.md, "The local socket"). A turn of the loop reads from one client and answers one request,
-/// after all work of higher priority. The turns of a user are counted (`RequestBudget`), those of root and of the agent's own user are not.
+/// everything here is limited (docs/security-processes.md, "The local socket"). A turn of the loop reads from one client and answers one
+/// request, after all work of higher priority. The turns of a user are counted (`RequestBudget`), those of root and of the agent's own user
+/// are not.
 package final class ControlServer {
   /// Enough for every window on a desktop. One more replaces the oldest of the user with the most.
   private static let maximumClients = 64

@@ -2,7 +2,7 @@ internal import JSON
 package import NetworkTypes
 package import RoamwardCore
 
-/// The state of the kill switch, in the terms of docs/security.md.
+/// The state of the kill switch, in the terms of docs/security-kill-switch.md.
 package struct FirewallStatus: Hashable, Sendable, Codable {
   package enum Situation: String, Equatable, Sendable, JSONEnum {
     /// No kill switch is active.

@@ -190,7 +190,7 @@ extension AgentState {
       set.tunnel(named: name), decisions.decisions[name], override: decisions.overrides[name], isWanted: tunnel.isWanted,
       timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping)
     guard tunnel.lookup.latest != nil else { return (tunnel.machine.trouble ?? reason.code, reason.description) }
-    // Every user may read a reason; the name and its user are a field of their own (docs/security.md, "Rights").
+    // Every user may read a reason; the name and its user are a field of their own (docs/security-processes.md, "Rights").
     return (tunnel.machine.trouble ?? .lookup, "a look-up started it; \(reason)")
   }
 

@@ -3,7 +3,7 @@ internal import NetworkTypes
 import RoamwardCore
 
 /// Applies steps, stage by stage: the only place from which steps are applied. If a step fails, the steps that depend on it are not
-/// applied: no packet may take an incomplete path (docs/security.md, "Order").
+/// applied: no packet may take an incomplete path (docs/security-kill-switch.md, "Order").
 struct StepRunner {
   /// The result of steps.
   struct Outcome {

@@ -1,7 +1,7 @@
 package import NetworkTypes
 
-/// The content of the kill switch's firewall table: the situation that docs/security.md calls guarded (or portal). Without a table the
-/// situation is open.
+/// The content of the kill switch's firewall table: the situation that docs/security-kill-switch.md calls guarded (or portal). Without a
+/// table the situation is open.
 package struct FirewallTable: Hashable, Sendable {
   /// A tunnel whose included addresses may only flow through it.
   package struct Guard: Hashable, Sendable {

@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 extension FirewallTable {
-  /// The nft(8) transaction that replaces any existing table of this name. Numbers in comments are those of docs/security.md.
+  /// The nft(8) transaction that replaces any existing table of this name. Numbers in comments are those of docs/security-kill-switch.md.
   package var transaction: String {
     "table \(Self.name)\ndelete table \(Self.name)\n" + text
   }

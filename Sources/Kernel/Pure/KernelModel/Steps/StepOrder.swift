@@ -1,4 +1,4 @@
-/// The stages of a plan, in order: no route leads to a link before everything that it needs exists (docs/security.md, "Order").
+/// The stages of a plan, in order: no route leads to a link before everything that it needs exists (docs/security-kill-switch.md, "Order").
 package enum StepStage: Int, Equatable, Sendable, Comparable {
   /// The firewall table.
   case firewall

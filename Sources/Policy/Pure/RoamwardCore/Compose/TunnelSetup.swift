@@ -10,7 +10,7 @@ package struct TunnelSetup: Hashable, Sendable {
   /// The tunnel's link; `nil` for a command that names none.
   package var link: String?
   package var device: DesiredLink.Device
-  /// Whether the kill switch blocks the included addresses outside the tunnel, at every level (docs/security.md).
+  /// Whether the kill switch blocks the included addresses outside the tunnel, at every level (docs/security-kill-switch.md).
   package var isGuarding: Bool
   /// Whether an earlier agent's kill switch was active: what its provider had brought is not known.
   package var followsGuards = false

@@ -51,7 +51,7 @@ extension DesiredState {
 }
 
 extension FirewallTable {
-  /// The tunnels that prevent a packet to this address from going outside (docs/security.md, 5 to 7), ignoring the portal window.
+  /// The tunnels that prevent a packet to this address from going outside (docs/security-kill-switch.md, 5 to 7), without a portal window.
   package func holdingBack(_ destination: IPAddress) -> [String] {
     if gateways.contains(destination) { return insides.map(\.link) }
     if destination.isLoopback || excluded.contains(where: { $0.contains(destination) }) { return [] }

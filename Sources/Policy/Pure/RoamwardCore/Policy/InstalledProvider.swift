@@ -62,7 +62,7 @@ package struct ProviderProgram: Hashable, Sendable {
     case ask
   }
 
-  /// A capability of a program that cannot do without it, as in capabilities(7). It is named in `status` and docs/security.md.
+  /// A capability of a program that cannot do without it, as in capabilities(7). It is named in `status` and docs/security-processes.md.
   package enum Capability: String, Equatable, Sendable, CaseIterable {
     /// CAP_NET_ADMIN: it configures links and IPsec itself.
     case netAdmin = "net-admin"
