@@ -38,7 +38,7 @@ release_build = swift build -c release $(hardening) $(small) $(ordered)
 strip = $(if $(filter %/release,$(release)),--strip)
 programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names roamward-provider roamward-gateway roamward-gateway-auth \
   roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web roamward-desktop
-packaged = Makefile packaging/content $(wildcard packaging/debian/* packaging/*/*.conf packaging/polkit/* docs/man/* packaging/systemd/*.service) \
+packaged = Makefile VERSION packaging/content $(wildcard packaging/debian/* packaging/*/*.conf packaging/polkit/* docs/man/* packaging/systemd/*.service) \
   $(addprefix scripts/,package install generate manual)
 # What the programs declare of themselves, as manual pages and completions.
 generated = $(escaped)/share/man/man1/roamward.1

@@ -197,9 +197,9 @@ let house = """
     program roamward-desktop: DesktopService LinuxIO SystemdIO
     program roamward-names: NameWorker ProcessConfinement
     program roamward-probe: ProbeWorker ProcessConfinement
-    program roamward-provider: ClientProvider CWipingHeap NebulaProvider OpenConnectProvider OpenVPNProvider RoamwardProvider
-        StrongSwanProvider
-    program roamward-wireguard: LinuxIO WireGuardControl WireGuardDataPath
+    program roamward-provider: ClientProvider CWipingHeap NebulaProvider NetworkTypes OpenConnectProvider OpenVPNProvider
+        RoamwardProvider StrongSwanProvider
+    program roamward-wireguard: LinuxIO NetworkTypes WireGuardControl WireGuardDataPath
     program roamward-gateway: ArgumentParser CWipingHeap GatewayCore GatewayCredentials GatewayHost GatewayLogin GatewayPage GatewayStore
         JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes
     program roamward-gateway-auth: CWipingHeap GatewayAuth ProcessConfinement

@@ -32,7 +32,7 @@ struct RoamwardGateway: ParsableCommand {
   @Flag(help: "Show the version.") var version = false
 
   func validate() throws {
-    if version { throw CleanExit.message("0.1.0") }
+    if version { throw CleanExit.message(releaseVersion) }
   }
 
   static func main() {

@@ -1,5 +1,6 @@
 import ClientProvider
 import NebulaProvider
+import NetworkTypes
 import OpenConnectProvider
 import OpenVPNProvider
 import RoamwardProvider
@@ -18,7 +19,7 @@ enum ShippedProvider: String, CaseIterable {
   private var program: String { "roamward-\(rawValue)" }
 
   func run() -> Int32 {
-    let name = "\(program) 0.1.0"
+    let name = "\(program) \(releaseVersion)"
     switch self {
     case .openvpn: return ProviderProgram.run(OpenVPN<OpenVPNProcess>.self, program: name)
     case .openconnect: return ProviderProgram.run(OpenConnect<OpenConnectProcess>.self, program: name)

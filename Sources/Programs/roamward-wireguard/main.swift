@@ -1,5 +1,6 @@
 import Glibc
 import LinuxIO
+import NetworkTypes
 import WireGuardControl
 import WireGuardDataPath
 
@@ -94,7 +95,7 @@ private func version(_ cipher: CipherLibrary?) -> String {
   let measured = choice.durations.sorted { $0.value < $1.value }
     .map { "  \($0.key.rawValue): \(microseconds($0.value)) to seal and open 1,424 bytes\n" }
   let rejected = choice.rejections.map { "  not \($0.library.rawValue): \($0.reason)\n" }
-  return "roamward-wireguard 0.1.0\ncipher: \(choice.description)\n" + (measured + rejected).joined()
+  return "roamward-wireguard \(releaseVersion)\ncipher: \(choice.description)\n" + (measured + rejected).joined()
 }
 
 private func run() -> Int32 {

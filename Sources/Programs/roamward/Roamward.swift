@@ -1,5 +1,5 @@
 import ArgumentParser
-import ControlProtocol
+import NetworkTypes
 import PolicySource
 
 @main
