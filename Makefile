@@ -31,7 +31,7 @@ hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z
 # Swift runtime, which `scripts/runtime` links for them (docs/decisions/0016).
 small = -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
   -Xswiftc -use-ld=lld -Xlinker --icf=all -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
-# What the agent runs lies side by side, and what the compiler gave no name to as well (docs/decisions/0033). A program has some of it.
+# What the agent runs lies side by side, and what the compiler gave no name to as well (docs/decisions/0016). A program has some of it.
 ordered = -Xlinker -O2 -Xlinker --symbol-ordering-file='$(CURDIR)/scripts/order/agent' -Xlinker --no-warn-symbol-ordering -Xlinker '$(CURDIR)/scripts/order/unnamed.ld'
 release_build = swift build -c release $(hardening) $(small) $(ordered)
 # Installed programs have no symbols: they are half as large.
