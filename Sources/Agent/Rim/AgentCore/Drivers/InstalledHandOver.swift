@@ -3,7 +3,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-// The restart of the agent (docs/decisions/0050-a-restart-hands-programs-over.md).
+// The restart of the agent (docs/decisions/0049-a-restart-hands-tunnels-and-programs-over.md).
 extension InstalledDriver {
   /// Leaves the program to the next agent. While one side owes an answer it cannot be left.
   func handOver() -> DriverHandOver? {

@@ -4,7 +4,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-/// What the next agent needs to go on with a provider's program, as JSON (docs/decisions/0050-a-restart-hands-programs-over.md).
+/// What the next agent needs to go on with a provider's program, as JSON (docs/decisions/0049).
 struct ProviderHandOver: Codable {
   /// The version of the protocol, and the session's numbers.
   var version: Int64

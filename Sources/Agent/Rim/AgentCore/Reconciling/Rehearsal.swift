@@ -2,7 +2,7 @@ package import KernelModel
 import NetworkTypes
 package import RoamwardCore
 
-/// The computations of a start, made once while there is nothing else to do. docs/decisions/0073
+/// The computations of a start, made once while there is nothing else to do. docs/decisions/0053
 ///
 /// The Swift runtime creates a type at its first use, which takes up to a tenth of a millisecond, and a start uses many. Without a
 /// rehearsal, the first start after that of the agent, usually that of the machine, takes half a millisecond longer than later ones.

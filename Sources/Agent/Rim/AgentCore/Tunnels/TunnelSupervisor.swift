@@ -181,7 +181,7 @@ final class TunnelSupervisor {
     return awaitsOuter && isOpen || machine.isRunning && isOpen != wasOuterOpen
   }
 
-  /// All steps of its start were made: its names can be asked for before the observation that verifies them (docs/decisions/0072).
+  /// All steps of its start were made: its names can be asked for before the observation that verifies them (docs/decisions/0053).
   func releaseLookups() { lookup.release() }
 
   func handle(_ event: TunnelMachine.Event, on underlay: LinkFacts?) {

@@ -45,7 +45,7 @@ func takeRequiredServers(of tunnel: inout ImportedTunnel, _ report: inout Import
 }
 
 /// Gives the tunnel's name servers the domains of `connect-always` alone, so that a look-up of them brings the tunnel up
-/// (docs/decisions/0027-armed-tunnels.md). On Apple's systems they get every name while the tunnel is up. A tunnel that could not be armed
+/// (docs/decisions/0027). On Apple's systems they get every name while the tunnel is up. A tunnel that could not be armed
 /// all the same stays as it is.
 func separateNames(of tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
   guard case .wireGuard(let file) = tunnel.provider, tunnel.dns == nil, tunnel.routes == nil,

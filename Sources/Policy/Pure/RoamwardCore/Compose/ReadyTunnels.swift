@@ -1,7 +1,7 @@
 import KernelModel
 import NetworkTypes
 
-/// The tunnels whose device is made before a look-up starts them (docs/decisions/0069-a-device-before-the-look-up.md).
+/// The tunnels whose device is made before a look-up starts them (docs/decisions/0023).
 extension DesiredTunnels {
   /// The most devices that are ready at a time. Each is a process of the engine where the kernel has no WireGuard.
   package static let mostReady = 4

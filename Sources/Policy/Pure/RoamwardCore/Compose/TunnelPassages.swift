@@ -1,7 +1,7 @@
 import KernelModel
 import NetworkTypes
 
-// Tunnels through other tunnels (docs/decisions/0038-tunnels-through-tunnels.md).
+// Tunnels through other tunnels (docs/decisions/0003-each-tunnel-has-a-routing-table-before-the-main-one.md).
 extension DesiredState {
   /// Adds the ways of the own packets of inner tunnels: into the link of the outer tunnel, or nowhere.
   ///

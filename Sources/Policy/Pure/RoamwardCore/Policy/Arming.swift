@@ -1,7 +1,7 @@
 import KernelModel
 package import NetworkTypes
 
-/// The reason why a rule with `evaluate-connection` does not arm its tunnel (docs/decisions/0027-armed-tunnels.md).
+/// The reason why a rule with `evaluate-connection` does not arm its tunnel (docs/decisions/0027).
 ///
 /// An armed tunnel takes packets and names before its gateway has answered. So it may take only what the network at hand cannot serve: the
 /// private prefixes of another network, and the names that the policy gives to the tunnel alone.

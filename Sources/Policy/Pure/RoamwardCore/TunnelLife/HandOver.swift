@@ -1,7 +1,7 @@
 package import NetworkTypes
 
 /// The tunnels that an agent leaves in place for the next one when it is restarted, by name
-/// (docs/decisions/0049-a-restart-hands-tunnels-over.md).
+/// (docs/decisions/0049-a-restart-hands-tunnels-and-programs-over.md).
 ///
 /// The next agent takes over those that its policies still have; it removes all others, as leftover state.
 package struct HandOver: Equatable, Sendable {
