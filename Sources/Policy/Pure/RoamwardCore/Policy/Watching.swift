@@ -1,7 +1,7 @@
 import NetworkTypes
 
 /// The look-ups that start a tunnel which no packet starts: one that cannot be armed, and names of an armed one that are not its own
-/// (docs/decisions/0034-look-ups-that-start-a-tunnel.md).
+/// (docs/decisions/0034-a-look-up-of-a-watched-name-starts-its-tunnel.md).
 extension TunnelPolicy {
   /// The entries of this rule that the name server has to watch, in order; empty: it watches nothing.
   package func watchedEntries(of rule: Rule) -> [ConnectionRule] {
