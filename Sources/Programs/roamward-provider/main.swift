@@ -1,7 +1,7 @@
 import Glibc
 import RoamwardProvider
 
-// By the name of the link that started it, or by its first argument (docs/decisions/0044).
+// By the name of the link that started it, or by its first argument (docs/decisions/0036).
 private let names = [CommandLine.arguments.first?.split(separator: "/").last.map(String.init), CommandLine.arguments.dropFirst().first]
 private let chosen = names.compactMap { $0 }.lazy.compactMap { ShippedProvider(named: $0) }.first
 private let asksForHelp = CommandLine.arguments.dropFirst().contains { ["-h", "--help"].contains($0) }

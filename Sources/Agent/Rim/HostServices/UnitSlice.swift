@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxIO
 
-/// The slice of systemd in which a unit runs that is a tunnel: its sockets are marked there (docs/decisions/0059).
+/// The slice of systemd in which a unit runs that is a tunnel: its sockets are marked there (docs/decisions/0039).
 package struct UnitSlice {
   /// Its name for systemd, which is also that of its control group.
   package let name: String
