@@ -16,7 +16,7 @@
 #if defined(__linux__) && defined(__LP64__) && defined(MADV_POPULATE_WRITE) && !defined(HAS_OTHER_MMAP)
 
 // A hash has 64 MiB, of which Argon2 reads blocks of 1 KiB in an order that nothing can foresee. With pages of 4 KiB, a third of the time
-// goes into 16,384 new pages, and a part of the rest into their translation (docs/decisions/0070). libsodium has no way to be given memory.
+// goes into 16,384 new pages, and a part of the rest into their translation (docs/decisions/0055). libsodium has no way to be given memory.
 static const size_t smallest = (size_t)32 << 20;
 static const size_t huge = (size_t)2 << 20;
 

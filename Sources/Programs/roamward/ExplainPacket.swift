@@ -7,7 +7,7 @@ import ProviderProtocol
 import RoamwardCore
 
 extension Explain {
-  /// Follows a packet on both sides of its tunnel (docs/decisions/0067-both-ends-explain-a-packet.md).
+  /// Follows a packet on both sides of its tunnel (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).
   func explain(_ destination: PacketDestination) throws {
     var packet = PacketExplanation(destination)
     // The kernel asks its local table before all others.

@@ -3,7 +3,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardProvider
 
-// Settings that the gateway changes while the tunnel is up (docs/decisions/0062-settings-come-through-the-tunnel.md).
+// Settings that the gateway changes while the tunnel is up (docs/decisions/0057).
 extension GatewayClient {
   func listen(_ grant: LoginGrant) {
     guard let address = grant.addresses.first else { return }

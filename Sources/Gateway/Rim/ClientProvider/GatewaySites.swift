@@ -11,7 +11,7 @@ struct SiteRound {
   let until: Moment
 }
 
-// Several gateways with keys of their own (docs/decisions/0065-gateways-with-keys-of-their-own.md).
+// Several gateways with keys of their own (docs/decisions/0065-clients-choose-among-gateways-with-keys-of-their-own.md).
 extension GatewayClient {
   /// After a login, a push or a change of the gateway.
   func updateSites() {

@@ -7,7 +7,7 @@ internal import LoginProtocol
 internal import NetworkTypes
 
 /// Answers devices' questions about their own packets, by the evaluation that `roamward-gateway evaluate` uses
-/// (docs/decisions/0067-both-ends-explain-a-packet.md).
+/// (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).
 struct QuestionDesk {
   private let key: SecretKey
   private let routes = HostRoutes()

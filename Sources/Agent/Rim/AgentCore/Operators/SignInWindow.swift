@@ -5,7 +5,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-// A window in the kill switch for the page at which a person signs in (docs/decisions/0068-a-window-for-a-sign-in.md).
+// A window in the kill switch for the page at which a person signs in (docs/decisions/0061).
 extension Agent {
   /// Opens it once the names are resolved: for one control group, to the web server of the page that the tunnel's provider shows, to those
   /// that the request names, and to those of the policy. Of these last ones, names without an address are left out.
