@@ -17,11 +17,9 @@ import Testing
 
   /// The verbs that abstracts of commands begin with.
   static let verbs: Set<String> = [
-    "Add", "Apply", "Bring", "Create", "Edit", "End", "Evaluate", "Explain", "Export", "Find", "Give", "Import", "Keep", "List", "Remove",
-    "Replay", "Revert", "Run",
-    "Send",
-    "Show",
-    "Stream", "Suspend", "Take", "Validate", "Wait",
+    "Accept", "Add", "Allow", "Apply", "Bring", "Change", "Check", "Copy", "Create", "Deny", "Disconnect", "Edit", "Enable", "End", "Evaluate",
+    "Explain", "Export", "Find", "Give", "Import", "Keep", "Link", "List", "Manage", "Move", "Refuse", "Relay", "Remove", "Rename", "Replay",
+    "Require", "Revert", "Revoke", "Run", "Send", "Set", "Show", "Stop", "Stream", "Suspend", "Take", "Use", "Validate", "Verify", "Wait",
   ]
 
   /// What is wrong with the abstract of a command.
@@ -42,9 +40,8 @@ import Testing
     return faults
   }
 
-  @Test("of each command is one imperative line, and of each option one line")
-  func lines() throws {
-    let program = "roamward"
+  @Test("of each command is one imperative line, and of each option one line", arguments: ["roamward", "roamward-gateway"])
+  func lines(program: String) throws {
     let folder = try TemporaryFolder()
     try shell("'\(LinkedProgramsTests.folder)/\(program)' --experimental-dump-help >'\(folder.path)/help'")
     let help = try JSON(parsing: try TextFile.read("\(folder.path)/help"))

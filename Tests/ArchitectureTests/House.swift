@@ -41,7 +41,7 @@ struct House {
       }
       line = []
     }
-    for text in table.split(separator: "\n") {
+    for text in table.split(separator: "\n") where text.contains(where: { $0 != " " }) {
       let indent = text.prefix { $0 == " " }.count
       if indent < 8 { end() }
       if indent == 2 {

@@ -5,7 +5,7 @@ import NetworkTypes
 struct Access: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "access",
-    abstract: "Manage the rules of access, and ask them.",
+    abstract: "Manage the rules of access.",
     discussion: "The first rule that matches decides. A packet that no rule matches is denied.",
     subcommands: [Allow.self, Deny.self, Remove.self, List.self, Check.self, Explain.self], defaultSubcommand: List.self)
 
@@ -14,7 +14,7 @@ struct Access: ParsableCommand {
     @Option(help: ArgumentHelp("`everybody`, `user:NAME` or `group:NAME`.", valueName: "source")) var from: [Party]
     @Option(
       help: ArgumentHelp(
-        "Prefixes with commas, `group:NAME` (its devices), or `everything`. With prefixes, may be repeated.", valueName: "destination"))
+        "Prefixes, `group:NAME` (its devices), or `everything`.", valueName: "destination"))
     var to: [Goal]
     @Option(help: "any, tcp, udp or icmp.") var `protocol` = Transport.any
     @Option(help: "A destination port or range; may be repeated.") var port: [PortRange] = []
@@ -53,7 +53,11 @@ struct Access: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "allow",
       abstract: "Add a rule that allows.",
-      discussion: "Example: `roamward-gateway access allow web --from group:staff --to 10.0.0.0/8 --protocol tcp --port 443`")
+      discussion: """
+        Destinations have commas between prefixes, and `--to` may be repeated with prefixes.
+
+        Example: `roamward-gateway access allow web --from group:staff --to 10.0.0.0/8 --protocol tcp --port 443`
+        """)
     @OptionGroup var rule: RuleOptions
 
     func run() throws { try rule.add(isAllowing: true) }
@@ -63,7 +67,11 @@ struct Access: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "deny",
       abstract: "Add a rule that denies.",
-      discussion: "Example: `roamward-gateway access deny lab --from everybody --to 10.99.0.0/16`")
+      discussion: """
+        Destinations have commas between prefixes, and `--to` may be repeated with prefixes.
+
+        Example: `roamward-gateway access deny lab --from everybody --to 10.99.0.0/16`
+        """)
     @OptionGroup var rule: RuleOptions
 
     func run() throws { try rule.add(isAllowing: false) }
@@ -96,7 +104,7 @@ struct Access: ParsableCommand {
   struct QuestionOptions: ParsableArguments {
     @Argument(help: "The user.") var user: GatewayName
     @Argument(help: ArgumentHelp("The address, with a port or without.", valueName: "address[:port]")) var destination: DestinationArgument
-    @Option(help: "tcp, udp or icmp; without it, tcp if there is a port, else icmp.") var `protocol`: Transport?
+    @Option(help: "tcp, udp or icmp (tcp where a port is given, else icmp).") var `protocol`: Transport?
     @OptionGroup var state: StateOptions
 
     func decision() throws -> (AccessDecision, Directory) {
@@ -112,7 +120,7 @@ struct Access: ParsableCommand {
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Say whether a user may reach an address.",
+      abstract: "Show whether a user may reach an address.",
       discussion: """
         Exit status: 0 allowed; 1 denied.
 

@@ -29,7 +29,7 @@ struct Status: ParsableCommand {
 struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "evaluate",
-    abstract: "Show what becomes of a device's packet, and where it is stopped.",
+    abstract: "Show the path of a device's packet through the rules.",
     discussion: """
       Exit status: 0 it passes; 1 it is stopped.
 
@@ -37,7 +37,7 @@ struct Evaluate: ParsableCommand {
       """)
   @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
   @Argument(help: ArgumentHelp("The address, with a port or without.", valueName: "address[:port]")) var destination: DestinationArgument
-  @Option(help: "tcp, udp or icmp; without it, tcp if there is a port, else icmp.") var `protocol`: Transport?
+  @Option(help: "tcp, udp or icmp (tcp where a port is given, else icmp).") var `protocol`: Transport?
   @OptionGroup var state: StateOptions
 
   func run() throws {
@@ -94,14 +94,14 @@ struct Doctor: ParsableCommand {
 struct Audit: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "audit",
-    abstract: "Read and verify the audit log.", subcommands: [Tail.self, Verify.self, Export.self], defaultSubcommand: Tail.self)
+    abstract: "Show and verify the audit log.", subcommands: [Tail.self, Verify.self, Export.self], defaultSubcommand: Tail.self)
 
   struct Tail: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "tail",
       abstract: "Show the newest entries.",
       discussion: "Example: `roamward-gateway audit tail --lines 20`")
-    @Option(name: .shortAndLong, help: "How many.") var lines = 20
+    @Option(name: .shortAndLong, help: "The number of entries.") var lines = 20
     @OptionGroup var state: StateOptions
 
     func run() throws { write(try state.folder.store().newestEntries(max(0, lines)).map(\.line)) }
@@ -110,7 +110,7 @@ struct Audit: ParsableCommand {
   struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "verify",
-      abstract: "Follow the chain, and name the first entry that was changed.",
+      abstract: "Verify the chain, and show the first entry that was changed.",
       discussion: """
         Removing the newest entries leaves a valid chain: compare the number and the hash with those that you keep elsewhere. Exit \
         status: 0 intact; 1 broken.
@@ -131,7 +131,7 @@ struct Audit: ParsableCommand {
   struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "export",
-      abstract: "Print all entries, one a line, with their hashes.",
+      abstract: "Export all entries, one a line, with their hashes.",
       discussion: "Example: `roamward-gateway audit export`")
     @OptionGroup var state: StateOptions
 

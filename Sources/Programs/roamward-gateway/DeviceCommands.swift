@@ -52,7 +52,7 @@ struct Peers: ParsableCommand {
   struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "export",
-      abstract: "Print a device's wg-quick file with the present settings.",
+      abstract: "Export a device's wg-quick file with the present settings.",
       discussion: """
         The gateway does not have the device's private key: put it in, or give it with --private-key.
 
@@ -180,7 +180,7 @@ struct SettingsCommand: ParsableCommand {
     @Option(help: "A search domain; may be repeated.") var search: [Parsed<DomainName>] = []
     @Option(help: "The MTU in bytes, 1280 to 9000.") var mtu: UInt32?
     @Option(help: "Seconds between keepalives; 0 is off.") var keepalive: UInt16?
-    @Option(help: "How many devices a user may add; 10 at first.") var devices: Int64?
+    @Option(help: "The number of devices that a user may add; 10 at first.") var devices: Int64?
     @OptionGroup var state: StateOptions
 
     func run() throws {

@@ -9,7 +9,7 @@ import NetworkTypes
 
 struct Initialise: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "init", abstract: "Make a new gateway: key, store, pools.",
+    commandName: "init", abstract: "Create a gateway: key, store, pools.",
     discussion: """
       Run again, it changes the endpoint and the link, and keeps everything else. New gateways get the pools 10.77.0.0/24 and a random \
       /64 of fd00::/8, with masquerade; nobody has access to anything before the first `roamward-gateway access allow`.
@@ -19,7 +19,7 @@ struct Initialise: ParsableCommand {
       Example: `roamward-gateway init --endpoint vpn.example:51820 --pool 10.77.0.0/24`
       """)
 
-  @Option(help: ArgumentHelp("The name or address that clients connect to, and the UDP port.", valueName: "host[:port]"))
+  @Option(help: ArgumentHelp("The name or address for clients, and the UDP port.", valueName: "host[:port]"))
   var endpoint: EndpointArgument
   @Option(help: "The name of the WireGuard link.") var link = "wg-gateway"
   @Option(help: "A pool instead of the usual ones; may be repeated.") var pool: [Parsed<IPPrefix>] = []
@@ -111,7 +111,7 @@ struct Serve: ParsableCommand {
 struct Forward: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "forward",
-    abstract: "Turn on the kernel's forwarding of packets for the pools.",
+    abstract: "Enable the kernel's forwarding of packets for the pools.",
     discussion: """
       The unit does so before the gateway starts. It is never turned off: other programs may rely on it by then.
 
@@ -129,7 +129,7 @@ struct Forward: ParsableCommand {
 struct TakeOver: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "take-over",
-    abstract: "Begin sessions with the devices of the other gateway.",
+    abstract: "Take over the sessions of the other gateway.",
     discussion: """
       For the program that moves the address of a pair (keepalived: `notify_master`), when this machine has got it. Without it devices \
       notice by themselves, within 15 seconds.
@@ -184,7 +184,7 @@ struct Pools: ParsableCommand {
     @Argument(help: "The name.") var name: GatewayName
     @Argument(help: "The prefix: IPv4 /8 to /30, IPv6 /64 to /126.") var prefix: Parsed<IPPrefix>
     @Flag(help: "Masquerade its packets.") var nat = false
-    @Flag(help: "Use the pool at all gateways: a device keeps its address of it everywhere.") var everywhere = false
+    @Flag(help: "Use the pool at all gateways: devices keep their addresses.") var everywhere = false
     @OptionGroup var state: StateOptions
 
     func run() throws {

@@ -11,7 +11,7 @@ import NetworkTypes
 
 struct Logins: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "login", abstract: "Let users add devices by logging in.",
+    commandName: "login", abstract: "Manage logins, by which users add devices.",
     subcommands: [Enable.self, Disable.self, Show.self, OpenID.self, PAM.self],
     defaultSubcommand: Show.self)
 
@@ -43,7 +43,7 @@ struct Logins: ParsableCommand {
   struct Disable: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "disable",
-      abstract: "Accept no logins; devices stay.",
+      abstract: "Refuse logins; devices stay.",
       discussion: """
         A later `login enable` makes another pin.
 
@@ -132,7 +132,7 @@ struct UserPassword: ParsableCommand {
 
 struct UserTOTP: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "totp", abstract: "Ask a user for one-time codes, and show the secret.",
+    commandName: "totp", abstract: "Require one-time codes of a user, and show the secret.",
     discussion: """
       The secret is printed once, for an authenticator app. A new secret replaces the one before, and ends recovery codes.
 
@@ -154,7 +154,7 @@ struct UserTOTP: ParsableCommand {
 
 struct UserRecovery: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "recovery", abstract: "Print recovery codes, for a user who loses the app.",
+    commandName: "recovery", abstract: "Create recovery codes, for a user who loses the app.",
     discussion: """
       Each of the ten stands for the one-time code of one login. They are printed once; the gateway keeps their hashes. New ones replace \
       those before.
@@ -181,14 +181,14 @@ struct Tokens: ParsableCommand {
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "create",
-      abstract: "Print a token that adds devices of a user.",
+      abstract: "Create a token that adds devices of a user.",
       discussion: """
         It is printed once; the gateway keeps its hash.
 
         Example: `roamward-gateway token create alice --uses 1 --days 7`
         """)
     @Argument(help: "The user.") var user: GatewayName
-    @Option(help: "How many devices it adds.") var uses: Int64 = 1
+    @Option(help: "The number of devices that it adds.") var uses: Int64 = 1
     @Option(help: "Days until it ends.") var days: Int64 = 7
     @OptionGroup var state: StateOptions
 
@@ -209,7 +209,7 @@ struct Tokens: ParsableCommand {
       commandName: "revoke",
       abstract: "Revoke a token; devices that it added stay.",
       discussion: "Example: `roamward-gateway token revoke 3`")
-    @Argument(help: "Its number.") var number: Int64
+    @Argument(help: "The token's number.") var number: Int64
     @OptionGroup var state: StateOptions
 
     func run() throws { try state.change { work throws(GatewayError) in try work.removeToken(number) } }

@@ -18,13 +18,13 @@ struct MappingArgument: ExpressibleByArgument {
 
 struct OpenID: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "openid", abstract: "Let users log in at an OpenID provider.", subcommands: [Enable.self, Disable.self, Show.self],
+    commandName: "openid", abstract: "Manage logins at an OpenID provider.", subcommands: [Enable.self, Disable.self, Show.self],
     defaultSubcommand: Show.self)
 
   struct Enable: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "enable",
-      abstract: "Let users log in with a code that they enter at the provider.",
+      abstract: "Accept logins by a code that a user enters at the provider.",
       discussion: """
         The provider needs a client that may use the device authorization grant (RFC 8628). Run again, it replaces all settings. \
         `roamward-gateway doctor` asks the provider whether it accepts them.

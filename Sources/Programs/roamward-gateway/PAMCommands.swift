@@ -6,7 +6,7 @@ import LinuxIO
 
 struct PAM: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "pam", abstract: "Let a PAM service check passwords.", subcommands: [Enable.self, Disable.self, Show.self],
+    commandName: "pam", abstract: "Manage checks of passwords by PAM.", subcommands: [Enable.self, Disable.self, Show.self],
     defaultSubcommand: Show.self)
 
   struct Enable: ParsableCommand {
@@ -38,7 +38,7 @@ struct PAM: ParsableCommand {
   struct Disable: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "disable",
-      abstract: "Check passwords by PAM no longer; devices stay.",
+      abstract: "Stop checks of passwords by PAM; devices stay.",
       discussion: "Example: `roamward-gateway login pam disable`")
     @OptionGroup var state: StateOptions
 

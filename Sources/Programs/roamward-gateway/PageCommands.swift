@@ -23,11 +23,11 @@ struct Page: ParsableCommand {
     @Option(help: ArgumentHelp("The group whose members see everything; none at first.", valueName: "group")) var administrators:
       GatewayName?
     @Flag(help: "Have no administrators.") var noAdministrators = false
-    @Option(help: ArgumentHelp("The group whose members may also end sessions; none at first.", valueName: "group")) var operators:
+    @Option(help: ArgumentHelp("The group whose members may end sessions (none at first).", valueName: "group")) var operators:
       GatewayName?
     @Flag(help: "Have no operators.") var noOperators = false
     @Option(help: "A further name of the page; may be repeated.") var name: [Parsed<DomainName>] = []
-    @Option(help: "As `settings set --devices`: how many devices a user may add.") var devices: Int64?
+    @Option(help: "The number of devices that a user may add.") var devices: Int64?
     @OptionGroup var state: StateOptions
 
     func validate() throws {

@@ -5,7 +5,7 @@ import LinuxIO
 struct Relay: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "relay",
-    abstract: "Let devices connect by TCP where a network lets no UDP pass.", subcommands: [Enable.self, Disable.self, Show.self],
+    abstract: "Manage the relay of UDP by TCP.", subcommands: [Enable.self, Disable.self, Show.self],
     defaultSubcommand: Show.self)
 
   struct Enable: ParsableCommand {
@@ -38,7 +38,7 @@ struct Relay: ParsableCommand {
   struct Disable: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "disable",
-      abstract: "Relay nothing; devices that are connected so are disconnected.",
+      abstract: "Stop the relay, and disconnect its devices.",
       discussion: "Example: `roamward-gateway relay disable`")
     @OptionGroup var state: StateOptions
 

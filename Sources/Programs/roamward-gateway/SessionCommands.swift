@@ -30,7 +30,7 @@ struct Sessions: ParsableCommand {
   struct End: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "end",
-      abstract: "Disconnect a device, or all of a user, until a new login.",
+      abstract: "End the session of a device, or all of a user's.",
       discussion: """
         The key is refused at once, and connections stop. Another login under the same device name connects it again, with the same \
         addresses. `user lock` prevents that. A device that has not logged in (`peer add`) has no session: `device remove` disconnects it.

@@ -8,7 +8,7 @@ import LinuxIO
 struct Store: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",
-    abstract: "Say which store is used, move it, copy it, check it, use another one.",
+    abstract: "Manage the store: show, move, copy, check or replace it.",
     discussion: """
       A store is a file of SQLite, or a database of PostgreSQL, which several gateways may share: 'host=db.example dbname=gateway', as \
       libpq's connection strings are written. `-` reads it from standard input, where no other user sees a password.
@@ -17,7 +17,7 @@ struct Store: ParsableCommand {
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "Say which store is used.",
+      abstract: "Show which store is used.",
       discussion: "Example: `roamward-gateway store show`")
     @OptionGroup var state: StateOptions
 
@@ -112,7 +112,7 @@ extension Store {
   struct Move: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "move",
-      abstract: "Move the store to a database, or to the `file`, and use it there.",
+      abstract: "Move the store to a database, or to the `file`.",
       discussion: """
         Copies everything and uses the copy, as one act: no other command can change the store between. Afterwards the store at its old \
         place refuses changes. The gateway must not run meanwhile; everybody stays connected.

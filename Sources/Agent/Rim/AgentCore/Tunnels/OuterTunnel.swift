@@ -1,5 +1,6 @@
-internal import NetworkTypes
-internal import RoamwardCore
+import KernelModel
+import NetworkTypes
+import RoamwardCore
 
 extension OuterWay {
   /// The way through a tunnel; it is closed where there is no such tunnel.
