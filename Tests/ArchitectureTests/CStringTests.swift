@@ -21,10 +21,12 @@ import Testing
       "words of the C library or of another library about its own failure",
       [
         ("Sources/WireGuard/Rim/WireGuardDataPath/Ciphers/CipherChoice.swift", 1),
-        ("Sources/WireGuard/Rim/WireGuardDataPath/Ciphers/CipherLibrary.swift", 2), ("Sources/Linux/Rim/ClientLibraries/AresSockets.swift", 1),
+        ("Sources/WireGuard/Rim/WireGuardDataPath/Ciphers/CipherLibrary.swift", 2),
+        ("Sources/Linux/Rim/ClientLibraries/AresSockets.swift", 1),
         ("Sources/Linux/Rim/ClientLibraries/CurlRequest.swift", 2), ("Sources/Kernel/Rim/KernelNetwork/NetlinkError.swift", 1),
         ("Sources/Linux/Rim/LinuxIO/SystemError.swift", 1),
-        ("Sources/Agent/Rim/LinuxPlatform/Host/HostExamination.swift", 2), ("Sources/CommandLine/Rim/SignedMessages/SignedMessage.swift", 2),
+        ("Sources/Agent/Rim/LinuxPlatform/Host/HostExamination.swift", 2),
+        ("Sources/CommandLine/Rim/SignedMessages/SignedMessage.swift", 2),
         ("Sources/Policy/Rim/YAMLEvents/YAMLEvents.swift", 2), ("Sources/Programs/roamward/Terminal.swift", 1),
       ]
     ),
@@ -54,7 +56,9 @@ import Testing
       [("Sources/Kernel/Rim/KernelNetwork/NftablesBackend.swift", 3), ("Sources/Kernel/Rim/KernelNetwork/NftablesCommands.swift", 3)]
     ),
     ("expat refuses U+0000, and reports its own words", [("Sources/CommandLine/Rim/XMLEvents/XMLEvents.swift", 2)]),
-    ("jansson refuses U+0000 in the names of members; values are read with their length", [("Sources/Base/Pure/JSON/JSONParsing.swift", 1)]),
+    (
+      "jansson refuses U+0000 in the names of members; values are read with their length", [("Sources/Base/Pure/JSON/JSONParsing.swift", 1)]
+    ),
     (
       "texts of D-Bus, which end at their byte 0 by the specification; what is sent has none (BusArgument)",
       [

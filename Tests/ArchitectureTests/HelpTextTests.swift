@@ -17,8 +17,10 @@ import Testing
 
   /// The verbs that abstracts of commands begin with.
   static let verbs: Set<String> = [
-    "Accept", "Add", "Allow", "Apply", "Bring", "Change", "Check", "Copy", "Create", "Deny", "Disconnect", "Edit", "Enable", "End", "Evaluate",
-    "Explain", "Export", "Find", "Give", "Import", "Keep", "Link", "List", "Manage", "Move", "Refuse", "Relay", "Remove", "Rename", "Replay",
+    "Accept", "Add", "Allow", "Apply", "Bring", "Change", "Check", "Copy", "Create", "Deny", "Disconnect", "Edit", "Enable", "End",
+    "Evaluate",
+    "Explain", "Export", "Find", "Give", "Import", "Keep", "Link", "List", "Manage", "Move", "Refuse", "Relay", "Remove", "Rename",
+    "Replay",
     "Require", "Revert", "Revoke", "Run", "Send", "Set", "Show", "Stop", "Stream", "Suspend", "Take", "Use", "Validate", "Verify", "Wait",
   ]
 

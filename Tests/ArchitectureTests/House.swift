@@ -27,7 +27,8 @@ struct House {
   /// The areas that have a folder in `Sources`, lowest first.
   let areas: [String]
 
-  static let ours: House = House(manifest: (try? TextFile.read("\(PureRingsTests.root)/Package.swift")).map { String(decoding: $0, as: UTF8.self) } ?? "")
+  static let ours: House = House(
+    manifest: (try? TextFile.read("\(PureRingsTests.root)/Package.swift")).map { String(decoding: $0, as: UTF8.self) } ?? "")
 
   init(manifest: String) {
     let table = manifest.split(separator: "\"\"\"", omittingEmptySubsequences: false).dropFirst().first ?? ""

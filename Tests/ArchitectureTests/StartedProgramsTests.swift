@@ -37,15 +37,19 @@ import Testing
       file: "Sources/Agent/Rim/TunnelProviders/CommandProvider.swift", input: "the policy's own program with the policy's own arguments",
       test: "Tests/ScenarioTests/StrangersFileTests.swift: imported"),
     Place(
-      file: "Sources/Agent/Rim/TunnelProviders/ProviderProcess.swift", input: "the program of an installed manifest, which gets messages in JSON"),
+      file: "Sources/Agent/Rim/TunnelProviders/ProviderProcess.swift",
+      input: "the program of an installed manifest, which gets messages in JSON"),
     Place(file: "Sources/Gateway/Rim/ClientProvider/EngineProcess.swift", input: "a folder for the socket of our own engine"),
-    Place(file: "Sources/Linux/Rim/ConfinedProcess/ConfinedProcess.swift", input: "our own programs, which get messages with their lengths"),
+    Place(
+      file: "Sources/Linux/Rim/ConfinedProcess/ConfinedProcess.swift", input: "our own programs, which get messages with their lengths"),
     Place(file: "Sources/Agent/Rim/HostProbes/ProbeHelper.swift", input: "our own program with an option of ours"),
     Place(file: "Sources/Linux/Rim/LinuxIO/CapturedProgram.swift", input: "the rest of SpawnedProgram, for its callers here"),
     Place(file: "Sources/Linux/Rim/SystemdIO/ChildProcess.swift", input: "the rest of SpawnedProgram, for its callers here"),
     Place(file: "Sources/Linux/Rim/LinuxIO/SpawnedProgram.swift", input: "the one place that starts programs, for its callers here"),
     Place(file: "Sources/Programs/roamward/BugReportCommand.swift", input: "tar(1) with paths of the command"),
-    Place(file: "Sources/Programs/roamward/BugReportSources.swift", input: "programs that print the machine's state, with arguments of the command"),
+    Place(
+      file: "Sources/Programs/roamward/BugReportSources.swift",
+      input: "programs that print the machine's state, with arguments of the command"),
     Place(file: "Sources/Programs/roamward/GuardedProgram.swift", input: "the program that the person typed"),
     Place(
       file: "Sources/Gateway/Rim/GatewayHost/StoreProcess.swift", input: "our own program, which gets messages with their lengths"),
@@ -75,7 +79,8 @@ import Testing
   @Test("what openvpn, nebula and charon read is never the bytes that came") func writers() throws {
     // The names of values that hold a stranger's bytes, where they would be handed on.
     for (file, word) in [
-      ("Sources/Providers/Rim/OpenVPNProvider/OpenVPN.swift", "ClientFile("), ("Sources/Providers/Rim/NebulaProvider/Nebula.swift", "NebulaFile("),
+      ("Sources/Providers/Rim/OpenVPNProvider/OpenVPN.swift", "ClientFile("),
+      ("Sources/Providers/Rim/NebulaProvider/Nebula.swift", "NebulaFile("),
       ("Sources/CommandLine/Pure/PolicyImport/OpenVPN/OpenVPNImport.swift", "OpenVPNFile("),
     ] {
       let text = String(decoding: try TextFile.read("\(PureRingsTests.root)/\(file)"), as: UTF8.self)

@@ -23,8 +23,7 @@ struct Page: ParsableCommand {
     @Option(help: ArgumentHelp("The group whose members see everything; none at first.", valueName: "group")) var administrators:
       GatewayName?
     @Flag(help: "Have no administrators.") var noAdministrators = false
-    @Option(help: ArgumentHelp("The group whose members may end sessions (none at first).", valueName: "group")) var operators:
-      GatewayName?
+    @Option(help: ArgumentHelp("The group whose members may end sessions (none at first).", valueName: "group")) var operators: GatewayName?
     @Flag(help: "Have no operators.") var noOperators = false
     @Option(help: "A further name of the page; may be repeated.") var name: [Parsed<DomainName>] = []
     @Option(help: "The number of devices that a user may add.") var devices: Int64?

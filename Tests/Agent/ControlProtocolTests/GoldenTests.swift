@@ -64,7 +64,8 @@ import Testing
       default: [schema.rawValue]
       }
     return try names.flatMap { name -> [JSON] in
-      let text = String(decoding: try TextFile.read("\(GoldenTests.root)/Tests/Agent/ControlProtocolTests/Golden/\(name).json"), as: UTF8.self)
+      let text = String(
+        decoding: try TextFile.read("\(GoldenTests.root)/Tests/Agent/ControlProtocolTests/Golden/\(name).json"), as: UTF8.self)
       let texts = schema == .monitor || schema == .simulate ? text.split(separator: "\n").map(String.init) : [text]
       return try texts.map { try JSON(parsing: $0.utf8) }
     }
