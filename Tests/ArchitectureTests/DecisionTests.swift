@@ -8,7 +8,8 @@ import Testing
 
   /// Files and folders that mention decisions.
   static let places = [
-    "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "Package.swift", "README.md", "Sources", "docs", "examples", "packaging", "scripts",
+    "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "Package.swift", "README.md", "Sources", "Tests", "docs", "examples", "packaging",
+    "scripts",
   ]
 
   @Test("a document has the headings of a decision, and the name of its number and title", arguments: documents)
@@ -44,7 +45,8 @@ import Testing
   }
 
   @Test("each mention of a decision leads to a document", arguments: places) func mentions(place: String) {
-    for file in files(at: place) {
+    // This file mentions decisions that are not there.
+    for file in files(at: place) where !file.hasSuffix("/DecisionTests.swift") {
       guard let bytes = try? TextFile.read("\(PureRingsTests.root)/\(file)") else { continue }
       let text = String(decoding: bytes, as: UTF8.self)
       guard text.contains("ecision") else { continue }

@@ -16,7 +16,7 @@ import Testing
   /// The types larger than the limits, with their sizes and the reason. Lower a number with the type.
   static let exceptions: [String: (lines: Int, properties: Int, reason: String)] = [
     "AgentCore.Agent": (909, 0, "the entry of each event and request, in files by subject"),
-    "AgentCore.AgentState": (533, 19, "all that the agent knows between passes, changed in place for speed (decision 73)"),
+    "AgentCore.AgentState": (533, 19, "all that the agent knows between passes, changed in place for speed (decision 53)"),
     "AgentCore.CommandDriver": (0, 13, "the life of a program in properties; a phase would hold most of them"),
     "AgentCore.InstalledDriver": (605, 15, "the life of a provider in properties; phases would hold most of them"),
     "AgentCore.ServiceDriver": (0, 15, "the life of a unit in properties; a phase would hold most of them"),
