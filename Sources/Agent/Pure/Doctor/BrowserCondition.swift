@@ -7,8 +7,11 @@ package import NetworkTypes
 /// Settings of a person, in a profile, are not read.
 package struct BrowserCondition: Equatable, Sendable {
   package enum Program: String, Equatable, Sendable, CaseIterable {
+    /// Debian's Chromium.
     case chromium = "Chromium"
+    /// Google's Chrome.
     case chrome = "Google Chrome"
+    /// Firefox, of Mozilla or of a distribution.
     case firefox = "Firefox"
   }
 

@@ -134,7 +134,10 @@ package struct OtherTunnel: Equatable, Sendable {
 /// The name servers in the resolv.conf that one program's containers got at their start.
 package struct ContainerResolvers: Equatable, Sendable {
   package enum Program: String, Equatable, Sendable, CaseIterable {
-    case docker, podman
+    /// Docker's daemon.
+    case docker
+    /// Podman, which has no daemon.
+    case podman
   }
 
   package var program: Program

@@ -15,7 +15,12 @@ package import SystemdIO
 /// runs outside of it: its questions are to go through the tunnel. Where there are no control groups, programs run all the same.
 package final class CommandProvider {
   package enum Action: String, Equatable, Sendable {
-    case up, down, status
+    /// The start of the tunnel.
+    case up
+    /// The end of the tunnel.
+    case down
+    /// A look at whether it is up.
+    case status
   }
 
   private let loop: EventLoop

@@ -18,7 +18,12 @@ package enum Fact<Value: Hashable & Sendable>: Hashable, Sendable {
 
 /// Kleene's three values: the verdict on a condition.
 package enum Truth: String, Hashable, Sendable {
-  case yes, no, unknown
+  /// It holds.
+  case yes
+  /// It does not hold.
+  case no
+  /// No source has said yet.
+  case unknown
 
   package init(_ value: Bool) { self = value ? .yes : .no }
 

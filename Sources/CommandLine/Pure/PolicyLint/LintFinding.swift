@@ -60,6 +60,7 @@ package struct LintFinding: Equatable, Sendable {
   }
 
   package enum Severity: String, Equatable, Sendable {
+    /// Likely a mistake.
     case warning
   }
 

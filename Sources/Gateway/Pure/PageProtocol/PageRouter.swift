@@ -38,8 +38,11 @@ package struct PageHead: Hashable, Sendable {
 
 /// A file of the page.
 package enum PageFile: String, Hashable, Sendable, CaseIterable {
+  /// The page.
   case document = "/"
+  /// Its script.
   case script = "/page.js"
+  /// Its style.
   case style = "/page.css"
 
   package var type: String {

@@ -5,7 +5,12 @@ package import NetworkTypes
 package struct WayMachine: Sendable {
   /// What the policy wants: `transport` of the provider's options.
   package enum Preference: String, Sendable, CaseIterable {
-    case auto, udp, tcp
+    /// UDP, and TCP where UDP does not pass.
+    case auto
+    /// UDP alone.
+    case udp
+    /// TCP alone.
+    case tcp
   }
 
   package enum Order: Equatable, Sendable {

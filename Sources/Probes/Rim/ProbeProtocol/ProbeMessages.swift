@@ -96,7 +96,10 @@ package enum ErrandAnswer: Equatable, Sendable {
 /// A request of the helper for a socket: connected, or connecting, to a destination of its task.
 package struct SocketWish: Equatable, Sendable {
   package enum Transport: String, Hashable, Sendable {
-    case udp, tcp
+    /// Datagrams, truncated where an answer is long.
+    case udp
+    /// A stream, for answers that were truncated.
+    case tcp
   }
 
   package var errand: UInt32

@@ -4,7 +4,33 @@ import RoamwardCore
 /// The JSON Schemas of the documents for users' programs: docs/schema/NAME.schema.json. They are made from the declarations that encode and
 /// decode the documents.
 package enum PublishedSchema: String, CaseIterable, Sendable {
-  case status, monitor, evaluate, plan, state, list, doctor, check, diff, dns, explain, network, simulate
+  /// `roamward status --json`.
+  case status
+  /// A line of `roamward monitor --json`.
+  case monitor
+  /// `roamward evaluate --json`.
+  case evaluate
+  /// `roamward plan --json`.
+  case plan
+  /// `roamward state --json`.
+  case state
+  /// `roamward list --json`.
+  case list
+  /// `roamward doctor --json`.
+  case doctor
+  /// `roamward check --json`.
+  case check
+  /// `roamward diff --json`.
+  case diff
+  /// `roamward dns --json`.
+  case dns
+  /// `roamward explain --json`.
+  case explain
+  /// `roamward network --json`.
+  case network
+  /// `roamward simulate --json`.
+  case simulate
+  /// `roamward import --json`.
   case imports = "import"
 
   package func json() throws -> JSON {

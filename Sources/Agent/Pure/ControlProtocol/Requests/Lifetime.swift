@@ -17,7 +17,12 @@ package enum Lifetime: Hashable, Sendable {
 
   /// The kind of lifetime, as reports name it too.
   package enum Word: String, Equatable, Sendable, JSONEnum {
-    case network, time, resume
+    /// Until the network changes.
+    case network
+    /// Until a time.
+    case time
+    /// Until it is ended by hand.
+    case resume
   }
 
   package var word: Word {

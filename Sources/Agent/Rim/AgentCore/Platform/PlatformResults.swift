@@ -88,7 +88,12 @@ package enum Resolution: Equatable, Sendable {
 
 /// The purpose for which a tunnel's program is run.
 package enum CommandAction: String, Equatable, Sendable {
-  case up, down, status
+  /// The start of the tunnel.
+  case up
+  /// The end of the tunnel.
+  case down
+  /// A look at whether it is up.
+  case status
 }
 
 /// What the programs of a tunnel use.

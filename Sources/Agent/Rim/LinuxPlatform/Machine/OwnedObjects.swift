@@ -13,7 +13,23 @@ internal import TunnelProviders
 /// One object on this machine that is ours, by its mark.
 package struct OwnedObject: Equatable, Sendable {
   package enum Kind: String, Hashable, Sendable {
-    case link, address, route, rule, firewall, resolver, file, process
+    /// A network link.
+    case link
+    /// An address of a link.
+    case address
+    /// A route.
+    case route
+    /// A routing rule.
+    case rule
+    /// A table of nftables.
+    case firewall
+    /// Settings of a resolver.
+    case resolver
+    /// A file on disk.
+    case file
+    /// A running program.
+    case process
+    /// A control group of programs.
     case controlGroup = "control-group"
   }
 

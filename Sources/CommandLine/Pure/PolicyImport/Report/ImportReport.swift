@@ -12,6 +12,7 @@ package struct ImportReport: Equatable, Sendable {
   }
 
   package enum Weight: String, Equatable, Sendable {
+    /// The tunnel is the same without it.
     case plain
     /// Probably not the author's intention, or less than the file says.
     case warning

@@ -19,9 +19,13 @@ package struct AccessQuestion: Hashable, Sendable {
 package struct AccessDecision: Hashable, Sendable {
   /// Why a rule does not match.
   package enum Mismatch: String, Hashable, Sendable {
+    /// The rule is for other users.
     case source = "for other users"
+    /// The rule is for other destinations.
     case destination = "for other destinations"
+    /// The rule is for another protocol.
     case transport = "for another protocol"
+    /// The rule is for other ports.
     case port = "for other ports"
   }
 

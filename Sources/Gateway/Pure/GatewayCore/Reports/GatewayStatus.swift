@@ -98,9 +98,11 @@ package struct GatewayStatus: Hashable, Sendable {
     case refused
     /// An administrator has ended the session: the device has to log in again.
     case ended = "session ended"
+    /// No handshake since it was added.
     case neverSeen = "never seen"
     /// The last handshake is younger than a session can be.
     case connected
+    /// No handshake lately.
     case away
 
     var isKnown: Bool { self == .connected || self == .away }

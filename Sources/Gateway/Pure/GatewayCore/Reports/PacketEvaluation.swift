@@ -5,11 +5,20 @@ package struct PacketEvaluation: Hashable, Sendable {
   package enum Place: String, Hashable, Sendable {
     /// The routes of the client.
     case client
-    case lease, user, session, access
+    /// The lease of the sender's address.
+    case lease
+    /// The user of the device.
+    case user
+    /// The session of the device.
+    case session
+    /// The rules of access.
+    case access
     /// The device that has the destination's address.
     case device
-    /// The gateway's machine.
-    case forwarding, route
+    /// The kernel's forwarding on the gateway's machine.
+    case forwarding
+    /// The routes of the gateway's machine.
+    case route
   }
 
   package struct Step: Hashable, Sendable {

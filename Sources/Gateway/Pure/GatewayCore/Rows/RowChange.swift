@@ -1,8 +1,29 @@
 /// A kind of rows, one for each followed table.
 package enum RowKind: String, Hashable, Sendable, CaseIterable {
-  case site, users, groups, members, devices, pools, leases, settings
+  /// The gateways of the store.
+  case site
+  /// People.
+  case users
+  /// Groups of users.
+  case groups
+  /// Users in groups.
+  case members
+  /// Devices of users.
+  case devices
+  /// Ranges of addresses.
+  case pools
+  /// Addresses of devices.
+  case leases
+  /// Settings in clients' files.
+  case settings
+  /// Rules of access.
   case rules = "access_rules"
-  case credentials, tokens, logins
+  /// Passwords and one-time codes, as hashes.
+  case credentials
+  /// One-time tokens for logins.
+  case tokens
+  /// The services by which users log in.
+  case logins
 
   package var table: TableDeclaration {
     switch self {

@@ -2,7 +2,10 @@
 package enum Transport: String, Hashable, Sendable, CaseIterable {
   /// Every protocol.
   case any
-  case tcp, udp
+  /// TCP, with ports.
+  case tcp
+  /// UDP, with ports.
+  case udp
   /// ICMP and ICMPv6.
   case icmp
 

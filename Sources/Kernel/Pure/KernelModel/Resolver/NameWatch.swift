@@ -30,6 +30,7 @@ package struct NameWatch: Hashable, Sendable {
   package enum Progress: String, Equatable, Sendable, CaseIterable {
     /// A look-up starts it.
     case down
+    /// The tunnel starts.
     case starting
     /// Its routes are in place: its name servers can be asked.
     case connected

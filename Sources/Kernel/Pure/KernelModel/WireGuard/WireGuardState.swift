@@ -3,6 +3,7 @@ package import NetworkTypes
 
 /// The implementation that runs a WireGuard device.
 package enum WireGuardEngine: String, Equatable, Sendable {
+  /// The kernel's module.
   case kernel
   /// Our own implementation, `roamward-wireguard`.
   case userspace = "roamward-wireguard"

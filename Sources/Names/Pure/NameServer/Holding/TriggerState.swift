@@ -4,6 +4,7 @@ internal import NetworkTypes
 package enum TriggerState: String, Equatable, Sendable, Codable, CaseIterable {
   /// It may be started.
   case down
+  /// The tunnel starts, and questions are held.
   case starting
   /// Its routes are in place: its name servers can be asked.
   case connected

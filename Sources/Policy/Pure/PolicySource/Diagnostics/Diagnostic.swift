@@ -6,6 +6,7 @@ package struct Diagnostic: Hashable, Sendable, Error {
   package enum Severity: String, Equatable, Sendable {
     /// The file cannot be used.
     case error
+    /// The policy is used, and may not mean what it says.
     case warning
   }
 

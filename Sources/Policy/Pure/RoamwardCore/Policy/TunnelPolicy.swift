@@ -60,7 +60,10 @@ package struct OuterTunnel: Hashable, Sendable {
 /// The precedence of a tunnel: routes and name servers of an enterprise tunnel win over those of a personal one. Only one enterprise tunnel
 /// runs at a time (`Exclusion`).
 package enum TunnelClass: String, Equatable, Sendable, CaseIterable, Comparable {
-  case enterprise, personal
+  /// One at a time, before personal ones.
+  case enterprise
+  /// Beside others.
+  case personal
 
   /// Orders enterprise before personal.
   package static func < (a: Self, b: Self) -> Bool { a == .enterprise && b == .personal }

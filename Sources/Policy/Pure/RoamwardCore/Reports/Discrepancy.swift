@@ -4,7 +4,12 @@ import NetworkTypes
 /// One item of drift: a wanted object that is missing, an object that is not wanted, or one object in place of another.
 package struct Discrepancy: Equatable, Sendable {
   package enum Area: String, Equatable, Sendable, CaseIterable {
-    case kernel, resolver, firewall
+    /// Links, addresses, routes and rules.
+    case kernel
+    /// Settings of the resolver.
+    case resolver
+    /// Tables of nftables.
+    case firewall
     /// What providers run.
     case provider
   }

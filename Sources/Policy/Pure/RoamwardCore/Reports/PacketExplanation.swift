@@ -26,7 +26,10 @@ package struct PacketDestination: Hashable, Sendable, LosslessStringConvertible 
 /// What becomes of a packet on its whole way: of this machine's rules and routes, of the tunnel, and of the other end.
 package struct PacketExplanation: Sendable {
   package enum Verdict: String, Sendable, CaseIterable {
-    case pass, stop
+    /// The packet goes on.
+    case pass
+    /// The packet goes no further.
+    case stop
     /// It cannot be said.
     case unknown
     /// A remark that stops nothing.

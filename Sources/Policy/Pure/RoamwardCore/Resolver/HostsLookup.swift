@@ -4,7 +4,14 @@
 package struct HostsLookup: Equatable, Sendable {
   /// A status of a service, after which the look-up ends or goes on.
   package enum Status: String, Hashable, Sendable, CaseIterable {
-    case success, notfound, unavail, tryagain
+    /// The service found the name.
+    case success
+    /// The service knows that there is no such name.
+    case notfound
+    /// The service is not there.
+    case unavail
+    /// The service is busy.
+    case tryagain
   }
 
   package struct Service: Hashable, Sendable {

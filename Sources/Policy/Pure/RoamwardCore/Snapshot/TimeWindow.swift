@@ -104,7 +104,10 @@ package struct TimeWindow: Hashable, Sendable {
 
 /// The machine's power source.
 package enum PowerSource: String, Equatable, Sendable, CaseIterable {
-  case ac, battery
+  /// Mains, or no battery.
+  case ac
+  /// A battery that discharges.
+  case battery
 }
 
 extension TimeWindow: CustomStringConvertible {
