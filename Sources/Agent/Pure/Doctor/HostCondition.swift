@@ -25,7 +25,7 @@ package struct HostCondition: Equatable, Sendable {
   package var missingPrograms: [String: [String]] = [:]
   /// Users that providers run as and that do not exist, by tunnel.
   package var missingUsers: [String: String] = [:]
-  /// Why another service cannot bring up its tunnel, by tunnel.
+  /// The reason why another service cannot bring up its tunnel, by tunnel.
   package var missingServices: [String: String] = [:]
   package var policyErrors = 0
   package var agent = AgentCondition.absent(reason: "")

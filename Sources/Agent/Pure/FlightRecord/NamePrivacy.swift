@@ -2,12 +2,12 @@ package import KeyMemory
 package import NetworkTypes
 package import RoamwardCore
 
-/// What the record has of the names of networks: a function from a network to the network that is recorded.
+/// The treatment of network names in the record: a function from a network to the network that is recorded.
 package struct NamePrivacy: Sendable {
   package let names: HistorySettings.Names
   private let digest: KeyedDigest
 
-  /// Why a fact that is left out is unknown.
+  /// The reason of a fact that is unknown because the record leaves it out.
   package static let reason = "the record leaves it out (history: names)"
 
   /// `digest`: under the record's own key.

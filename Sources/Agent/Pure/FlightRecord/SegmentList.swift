@@ -9,7 +9,7 @@ package struct SegmentList: Equatable, Sendable {
   package struct Segment: Equatable, Sendable {
     package var number: Int
     package var begins: Timestamp
-    /// What it has of the names of networks.
+    /// The form in which it has the names of networks.
     package var names: HistorySettings.Names
     package var size: Int
 

@@ -304,7 +304,7 @@ package final class Agent {
     reconciler.pass()
   }
 
-  /// What the devices of awaited peers show. A handshake produces no event.
+  /// The result of reading the devices of awaited peers. A handshake produces no event.
   private enum NewsOfPeers {
     case none, answer
     /// A device does not answer itself, or needs new sessions.

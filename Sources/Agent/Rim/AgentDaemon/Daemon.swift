@@ -256,7 +256,7 @@ package final class Daemon {
   }
 }
 
-/// What is done at the end of a turn of the loop, or once after the start.
+/// The sources of work at the end of a turn of the event loop, or once after the start.
 private struct Turns {
   /// After tunnels have changed: files to watch, and the service manager's status.
   var status: EventSource?

@@ -137,7 +137,7 @@ package final class HostResolver {
   }
 }
 
-/// What the files about name servers say at one moment. Each is read at its first use, and at most once.
+/// The content of the files about name servers at one moment. Each is read at its first use, and at most once.
 package final class ResolverReading {
   package let file: ResolvConfReading
   /// The records of resolvconf.

@@ -74,7 +74,7 @@ final class NameServerBackend {
 
   var isRunning: Bool { process != nil }
 
-  /// Why it has fewer sockets for questions than it should have, for people; `nil`: it has all.
+  /// The reason, for people, why it has fewer sockets for questions than it should; `nil`: it has all.
   var shortage: String? { sockets.shortage }
 
   func set(_ settings: NameServerSettings, then done: @escaping (String?) -> Void) {

@@ -1,7 +1,7 @@
 internal import ConfinedProcess
 internal import NetworkTypes
 
-/// What the ends of our name server's processes mean for the next start. A pure value.
+/// The failures of our name server's processes, and the pause before the next start that follows from them. A pure value.
 struct NameServerHistory {
   /// A process that has run for so long does not fail at its start.
   private static let settled = Duration.seconds(10)
@@ -31,7 +31,7 @@ struct NameServerHistory {
   /// When the next start may be tried; `nil`: at any time.
   var mayStart: Moment? { pause.end }
 
-  /// Why it does not run, while the next start has to wait.
+  /// The reason why it does not run; `nil` unless the next start has to wait.
   func obstacle(at now: Moment) -> String? { pause.end.flatMap { now < $0 ? trouble : nil } }
 
   /// Whether it is expected again.

@@ -101,7 +101,7 @@ extension PortOwner: CustomStringConvertible {
     }
   }
 
-  /// What makes the port free.
+  /// The cure, for people: a command that frees the port.
   func cure(port: UInt16) -> String {
     let end =
       if let unit, unit.hasSuffix(".service") {

@@ -20,7 +20,7 @@ struct QuestionSockets {
   private var next: UInt16 = 0
   /// The network that they were made on, and whether none of them passes tunnels by.
   private var made: (network: String, isInside: Bool)?
-  /// Why there are fewer than there should be, for people; `nil`: there are all.
+  /// The reason, for people, why there are fewer sockets than `count`; `nil`: there are all.
   private(set) var shortage: String?
   private let make: (IPAddress.Family, QuestionPool) throws(SystemError) -> FileDescriptor
 

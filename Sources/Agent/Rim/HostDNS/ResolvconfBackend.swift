@@ -61,7 +61,7 @@ package final class ResolvconfBackend {
     return found
   }
 
-  /// Why a record is not in force, though the program has taken it, with the remedy.
+  /// The reason, with the cure, why a record has no effect although the program has taken it.
   private func reasonWithoutEffect(_ program: ResolvconfProgram) -> String {
     let taken = "\(program.rawValue) took the record, but \(path) does not name its servers"
     // It leaves out what follows an address of this machine.

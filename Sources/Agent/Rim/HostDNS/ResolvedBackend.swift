@@ -41,7 +41,7 @@ package final class ResolvedBackend {
 
   /// The present change; at most one at a time.
   private struct PendingChange {
-    /// How many there were: an answer to an earlier one is recognised by it.
+    /// The number of changes so far: it identifies an answer to an earlier one.
     var number = 0
     var completion: ((String?) -> Void)?
     var limit: EventSource?
@@ -49,13 +49,13 @@ package final class ResolvedBackend {
 
   /// The present query of all links; at most one at a time.
   private struct Query {
-    /// How many there were: an answer to an earlier one is recognised by it.
+    /// The number of queries so far: it identifies an answer to an earlier one.
     var number = 0
     var isOpen = false
     /// Whether the state may have changed since it was sent.
     var isStale = false
     var limit: EventSource?
-    /// How many in a row had no answer.
+    /// The number of queries in a row without an answer.
     var unanswered = 0
     /// Called when it has ended.
     var completions: [() -> Void] = []

@@ -41,7 +41,7 @@ final class ServiceCalls {
 
   let bus: SystemBus
   private let service: String
-  /// What to do with an error that nothing expects.
+  /// Called with an error that no caller handles.
   var failed: (String) -> Void = { _ in }
 
   init(_ service: String, on loop: EventLoop, busAddress: String?) {

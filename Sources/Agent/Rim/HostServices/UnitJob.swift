@@ -14,10 +14,10 @@ package final class UnitJob {
   private var done: ((Answer) -> Void)?
   /// The answer at the time limit.
   private var answer = Answer.unanswered
-  /// How many descriptors systemd keeps over the restart, beside those that it has already; 0 unless the answer is a restart.
+  /// The number of further descriptors that systemd can keep over the restart; 0 unless the answer is a restart.
   package private(set) var descriptorRoom = 0
 
-  /// What systemd says of the unit.
+  /// The answer of systemd about the unit's job.
   package enum Answer: Hashable, Sendable {
     /// The type of the pending job.
     case job(String)

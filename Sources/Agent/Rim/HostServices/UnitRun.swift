@@ -181,7 +181,7 @@ final class UnitRun: ServiceRun {
     news(.running)
   }
 
-  /// Why it has failed.
+  /// Reports the failure, with the unit's result as the reason.
   private func tell(orElse words: String) {
     calls.get(unit, ".Service", "Result") { [weak self] value in
       guard let self else { return }

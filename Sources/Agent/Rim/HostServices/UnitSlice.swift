@@ -61,7 +61,7 @@ package struct UnitDropIn {
   func remove(_ slice: String) -> Bool {
     let present = self.slice
     guard present == nil || present == slice else { return false }
-    // What an agent has left that was killed while it wrote.
+    // The temporary file of an agent that was killed while it wrote.
     unlink(path + TextFile.temporarySuffix)
     if present != nil { try? TextFile.remove(path) }
     // A folder with other files stays.

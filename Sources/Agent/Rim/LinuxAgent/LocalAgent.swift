@@ -74,7 +74,7 @@ package final class LocalAgent {
       MarkedProcess.end { $0.isLeftOver(by: links, commands, known) }
     }
     _ = machine.providerGroups.find()
-    // What a `down` is still due for ends with it.
+    // A tunnel whose `down` command is due keeps its programs: that command ends them.
     for tunnel in machine.providerGroups.tunnels where commands[tunnel] == nil && !kept.contains(tunnel) {
       machine.providerGroups.end(tunnel)
     }

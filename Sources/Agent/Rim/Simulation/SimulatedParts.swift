@@ -4,12 +4,12 @@ package import NetworkTypes
 package import PolicySource
 package import RoamwardCore
 
-/// What agents have done.
+/// A log of the agents' actions.
 package struct SimulatedLog {
   package internal(set) var applied: [Step] = []
   package internal(set) var renewals = 0
   package internal(set) var observations = 0
-  /// What the last of them asked for.
+  /// The request of the last observation.
   package internal(set) var request: ObservationRequest?
   /// The number of attempts to write notes that are not on disk.
   package internal(set) var noteWrites = 0
@@ -38,7 +38,7 @@ package struct SimulatedDNS {
 /// The obstacles that packets to endpoints meet, in the kernel and in the network.
 package struct SimulatedSending {
   package var obstacles: [IPAddress: SendObstacle] = [:]
-  /// What comes back of the first of them.
+  /// The errors that ICMP reports after the first packet to an address.
   package var echoes: [IPAddress: SendObstacle] = [:]
   /// The programs that have UDP ports.
   package var portHolders: [UInt16: String] = [:]
@@ -59,7 +59,7 @@ package struct SimulatedProbing {
   package var time = Duration.milliseconds(100)
   /// Each request: URL and link.
   package var requests: [String] = []
-  /// How often the agent has ended the process that speaks to strangers, because it left their network.
+  /// The number of times that the agent ended the probe process because it left the process's network.
   package var departures = 0
 }
 
@@ -100,7 +100,7 @@ package struct SimulatedResolver {
 package struct SimulatedDisk {
   /// The staged policies, whatever files are given; `nil`: this machine has no trials.
   package var stagedPolicies: PolicySet?
-  /// What is wrong with the policy files.
+  /// The errors and warnings of the policy files.
   package var problems: [Diagnostic] = []
   package var unfinishedLinks = Set<String>()
   /// Whether notes cannot be written.

@@ -12,9 +12,9 @@ package struct SimulatedProviders {
   package var settings: [String: TunnelSettings] = [:]
   /// The failure of a tunnel's provider, instead of `ready`.
   package var failures: [String: ProviderProtocol.TunnelFailure] = [:]
-  /// What a tunnel's provider asks a person before it connects.
+  /// The questions of tunnels' providers to a person, asked before they connect.
   package var questions: [String: Question] = [:]
-  /// What a tunnel's provider says of the way of its packets.
+  /// The transports of packets, in the words of tunnels' providers.
   package var transports: [String: String] = [:]
   /// Tunnels whose programs end at once with this code; `nil`: they run, and say nothing.
   package var speechless: [String: Int32?] = [:]
@@ -30,7 +30,7 @@ package struct SimulatedProviders {
   package var wantDevice: Set<String> = []
   /// The devices that providers were given.
   package internal(set) var devices: [String] = []
-  /// What became of questions: tunnel and outcome.
+  /// The outcomes of questions: tunnel and outcome.
   package internal(set) var answers: [String] = []
   /// The reasons of stops: tunnel and reason.
   package internal(set) var stops: [String] = []

@@ -1,10 +1,10 @@
 internal import NetworkTypes
 
-/// What will happen on a simulated machine.
+/// The coming events of a simulated machine.
 struct SimulatedSchedule {
   /// The agent's own timer.
   var alarm: (at: Moment, handler: () -> Void)?
-  /// What happens before the clock moves.
+  /// The callbacks that run before the clock moves.
   var soon: [() -> Void] = []
   private var arrivals: [(at: Moment, arrival: Arrival)] = []
 

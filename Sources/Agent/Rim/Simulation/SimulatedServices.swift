@@ -12,7 +12,7 @@ package struct SimulatedServices {
   package var markObstacle: String?
   /// The services that run.
   package internal(set) var running: Set<ServiceProviderConfiguration.Service> = []
-  /// What was asked for: `start work.service`.
+  /// The requests to service managers, such as `start work.service`.
   package internal(set) var orders: [String] = []
   /// The marks of slices, and the units of drop-ins, by tunnels.
   package internal(set) var slices: [String: UInt32] = [:]

@@ -3,8 +3,8 @@ internal import LinuxIO
 internal import ProviderProtocol
 internal import RoamwardCore
 
-/// What the agent keeps for providers, a file for each tunnel that root alone can read. Its first line is the provider's program: another
-/// provider under the same tunnel's name gets nothing.
+/// The bytes that the agent keeps for providers: a file for each tunnel that only root can read. Its first line is the provider's program:
+/// another provider under the same tunnel's name gets nothing.
 struct KeptForProviders {
   let folder: String
 

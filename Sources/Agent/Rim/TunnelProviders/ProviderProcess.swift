@@ -93,7 +93,7 @@ final class ProviderProcess {
 
   /// Leaves the program and its channel to the next agent; `nil`: that cannot be, now or at all.
   func leave(_ store: DescriptorStore) -> ProgramIdentity? {
-    // What is kept for a later run, the next agent reads from its file.
+    // The next agent reads bytes that are kept for a later run from their file, so this one does not send them.
     let kept = ProviderSession.Attachment.credential(ProtocolLimits.keptCredential)
     guard let channel, unsent.isEmpty, connecting.isEmpty, attachments.keys.allSatisfy({ $0 == kept }), killAt == nil, !hasExited,
       let identity = ProgramIdentity(process), store.keep(channel.descriptor, as: identity.channelName)
@@ -233,7 +233,7 @@ final class ProviderProcess {
     (hasExited, exitCode) = (true, code)
     exit = nil
     close()
-    // Whoever is left in its group has no channel any more.
+    // The processes that are left in its group have no channel any more.
     end()
   }
 

@@ -8,7 +8,7 @@ extension ProviderError {
     let folders = getenv("PATH").map { String(cString: $0).split(separator: ":").map(String.init) } ?? PolicyFileSystem.standardPath
     guard geteuid() == 0, let path = PolicyFileSystem.linux.program(named: name, on: folders) else { return }
     let refusal: FileFailure?
-    // What is not there fails by itself, with its reason.
+    // A missing program is no refusal: its start fails, with the reason.
     do throws(FileFailure) { refusal = try PolicyFileSystem.linux.refusal(ofPath: path) } catch { return }
     if let refusal { throw ProviderError("\(use): \(path) is refused: \(refusal.reason)", help: refusal.cure) }
   }

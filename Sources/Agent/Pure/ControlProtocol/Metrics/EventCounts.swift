@@ -2,11 +2,11 @@ internal import JSON
 internal import NetworkTypes
 package import RoamwardCore
 
-/// How often each kind of event has occurred since the agent started: states, failures and decisions by tunnel, the rest by reason.
+/// The number of events of each kind since the agent started: states, failures and decisions by tunnel, the rest by reason.
 ///
 /// The number of counts is bounded: tunnels have policies, and all other words are of fixed sets.
 package struct EventCounts: Equatable, Sendable {
-  /// What is counted; each is a metric.
+  /// The kinds of events that are counted. Each is a metric.
   package enum Subject: String, Hashable, Sendable, CaseIterable, JSONEnum {
     /// A tunnel entered a state; `detail` is the state.
     case state

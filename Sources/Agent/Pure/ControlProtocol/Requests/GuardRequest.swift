@@ -32,7 +32,7 @@ package struct GuardRequest: Equatable, Sendable, Codable {
 
 /// The reply to `guard`: the kill switch is in force, and the caller is in the control group.
 package struct GuardReply: Equatable, Sendable, Codable {
-  /// Where the program's own packets may go outside; empty: to every address.
+  /// The endpoints outside that the program's own packets may reach; empty: every address.
   package var endpoints: [String]
   /// The links that are the program's already.
   package var links: [String]

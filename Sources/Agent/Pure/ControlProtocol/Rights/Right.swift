@@ -23,7 +23,7 @@ package enum Right: String, Equatable, Sendable, CaseIterable {
     }
   }
 
-  /// What a person does with it.
+  /// The actions that the right permits, for people.
   var words: String {
     switch self {
     case .read: "reading"
@@ -54,7 +54,7 @@ extension Request {
     case .resume, .answer: .override
     case .release(let request): request.isPortal ? .portal : .suspend
     case .apply, .confirm, .revert, .reload: .apply
-    // What becomes of a packet of this machine: it changes nothing.
+    // A simulation of one of this machine's packets: it changes nothing.
     case .message(_, let content) where content["type"] == "explain": .override
     case .guard, .message: .administer
     }

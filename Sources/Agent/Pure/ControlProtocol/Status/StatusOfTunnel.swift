@@ -68,15 +68,15 @@ extension StatusReport {
     package var peerSilenceMilliseconds: Int64?
     /// The look-up that started it, and keeps it up until it is idle.
     package var lookup: Lookup?
-    /// What its programs use.
+    /// The memory and processor time that its programs use; `nil`: none runs, or it is not known.
     package var usage: Usage?
     /// Its provider, while it is anything but down.
     package var provider: Provider?
     /// The settings that its provider has brought.
     package var brought: Brought?
-    /// What its provider asks a person, the first first.
+    /// The open questions of its provider to a person, the oldest first.
     package var questions: [Question] = []
-    /// How its packets go, in the words of its provider.
+    /// The transport of its packets, in the words of its provider.
     package var transport: String?
 
     /// The longest list of routes or domains in a report, which every user may ask for.
@@ -253,7 +253,7 @@ extension StatusReport {
     }
   }
 
-  /// What a tunnel's provider asks a person.
+  /// A question of a tunnel's provider to a person.
   package struct Question: Hashable, Sendable, Codable {
     package var number: Int
     /// `password`, `code`, `text`, `url` or `confirm`.
@@ -297,7 +297,7 @@ extension StatusReport {
     }
   }
 
-  /// What the programs of a tunnel use.
+  /// The resources that the programs of a tunnel use.
   package struct Usage: Hashable, Sendable, Codable {
     package var processes: Int
     package var memoryBytes: Int64

@@ -1,7 +1,7 @@
 import NetworkTypes
 import RoamwardCore
 
-/// What a driver has of the agent besides the platform.
+/// The functions of the agent that a driver uses, besides the platform.
 struct DriverOutlets {
   /// Reports an event to the tunnel's machine.
   let report: (TunnelMachine.Event) -> Void
@@ -9,7 +9,7 @@ struct DriverOutlets {
   let changed: () -> Void
   /// Publishes what the tunnel's provider tells people and programs.
   let publish: (ProviderNews) -> Void
-  /// Why the tunnel is in its state, or leaves it.
+  /// Returns the reason why the tunnel is in its state, or leaves it.
   let cause: () -> ReasonCode
   /// The way of the tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.
   let outerWay: () -> OuterWay?

@@ -8,7 +8,7 @@ struct FailedStart {
 
   init(_ failure: ProviderProtocol.TunnelFailure) { self.failure = failure }
 
-  /// What happened, for people. `code`: the program's exit code, as a shell gives it.
+  /// A text for people that says what happened. `code`: the program's exit code, as a shell gives it.
   func text(code: Int32?, _ program: ProviderProgram) -> String {
     let path = program.path
     guard failure.code == "provider-ended", let code else {

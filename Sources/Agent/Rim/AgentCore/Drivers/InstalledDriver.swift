@@ -21,14 +21,14 @@ final class InstalledDriver: TunnelDriver {
   var isStartDue = false
   var underlay: LinkFacts?
   var messages = ProviderMessages()
-  /// What no person has answered yet, the first first.
+  /// The questions that no person has answered yet, the oldest first.
   var questions: [OpenQuestion] = [] {
     didSet { if !(oldValue.isEmpty && questions.isEmpty) { tellWhoIsAsked() } }
   }
 
   /// The last start whose program never said `hello`.
   var failedStart: (at: Moment, refusal: Refusal)?
-  /// How often nothing came back through its link, in a row.
+  /// The number of losses in a row: nothing came back through its link (`ProviderWatch`).
   var losses = 0
 
   /// The program that runs.
@@ -42,7 +42,7 @@ final class InstalledDriver: TunnelDriver {
     var hasKept = false
     /// The firewall mark of its sockets.
     var mark = Ownership.mark
-    /// Why it never said `hello`, until everything of it has ended.
+    /// The reason why it never said `hello`, until all its processes have ended.
     var start: FailedStart?
   }
 
@@ -61,7 +61,7 @@ final class InstalledDriver: TunnelDriver {
     var refused: [RefusedSetting] = []
     /// Whether it was taken over, and has not been asked since: it has slept as little as it has moved.
     var isTakenOver = false
-    /// How its packets go, in the provider's words.
+    /// The transport of its packets, in the provider's words.
     var transport: String?
     var validities = ProviderValidities()
     var watch = ProviderWatch()

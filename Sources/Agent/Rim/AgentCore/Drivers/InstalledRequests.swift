@@ -3,7 +3,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-// What the provider asks for, and tells.
+// The requests and reports of a provider, and their effects.
 extension InstalledDriver {
   func carryOut(_ action: ProviderSession.Action) {
     switch action {

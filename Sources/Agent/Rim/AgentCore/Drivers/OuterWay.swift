@@ -12,7 +12,7 @@ struct OuterWay: Equatable {
   let link: String?
   let dns: DNSPolicy
 
-  /// Whose servers resolve the inner tunnel's endpoint: those of the outer tunnel, if the name is one of theirs.
+  /// The servers that resolve the inner tunnel's endpoint: those of the outer tunnel, if the name is in one of its domains.
   fileprivate func lookup(of name: DomainName) -> LookupScope {
     let isTheirs = !dns.servers.isEmpty && (!dns.isSplit || dns.ownDomains.contains { name.isWithin($0) })
     return isTheirs ? .servers(dns.servers, link: link) : .routed

@@ -4,7 +4,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-/// What the next agent needs to go on with a provider's program, as JSON (docs/decisions/0049).
+/// The state that the next agent needs to continue with a provider's program, as JSON (docs/decisions/0049).
 struct ProviderHandOver: Codable {
   /// The version of the protocol, and the session's numbers.
   var version: Int64
@@ -21,7 +21,7 @@ struct ProviderHandOver: Codable {
   var gateways: [String]
   /// The firewall mark of its sockets.
   var mark: Int64
-  /// How the tunnel's packets go, in the provider's words.
+  /// The transport of the tunnel's packets, in the provider's words.
   var transport: String?
   /// From when to when certificates are valid, in seconds since 1970.
   var validities: [NotedValidity]?

@@ -3,7 +3,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-/// What a provider tells people and programs.
+/// A provider's report to people and programs.
 enum ProviderNews {
   case log(level: String, origin: String, text: String)
   case event(name: String, JSON)

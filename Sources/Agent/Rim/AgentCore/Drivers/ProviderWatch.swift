@@ -2,7 +2,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-/// What the agent itself sees of a connected provider that says nothing: whether packets come back through its link, and whether it has
+/// The agent's own observation of a connected provider that says nothing: whether packets come back through its link, and whether it has
 /// connected again on another network. A provider that opens sockets itself is not judged.
 struct ProviderWatch {
   static let interval = Duration.seconds(5)

@@ -3,7 +3,7 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardCore
 
-/// What becomes of the settings that a provider asks for: those that the tunnel's policy allows, and the others with a reason.
+/// The split of a provider's settings: those that the tunnel's policy allows, and the refused ones with a reason.
 ///
 /// The policy's own `routes`, `dns` and `mtu` come before the provider's. Nothing that a server sends can lead traffic past a kill switch.
 struct SettingsJudgement: Equatable {

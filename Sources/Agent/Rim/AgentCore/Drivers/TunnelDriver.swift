@@ -70,13 +70,13 @@ protocol TunnelDriver: AnyObject {
   func cutShort()
 }
 
-/// What a driver leaves to the driver of the next agent.
+/// The state that a driver leaves to the driver of the next agent.
 struct DriverHandOver {
   /// The provider's program and its channel, as JSON; `nil`: it has none.
   var provider: String?
 }
 
-/// What the last agent has left of a tunnel.
+/// The parts of a tunnel that the last agent has left in place.
 struct LeftTunnel {
   /// Whether its slot, its link and its outer tunnel are those that this agent would give it.
   var isFitting = true

@@ -33,10 +33,10 @@ struct WantedEndpoint {
   }
 }
 
-/// What names have come to.
+/// The result of resolving all names.
 struct ResolvedNames {
   var endpoints: [GuardedEndpoint] = []
-  /// Why names that are not needed have no address.
+  /// The reasons why optional names have no address.
   var leftOut: [String] = []
 }
 

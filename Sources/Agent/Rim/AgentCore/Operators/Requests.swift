@@ -87,7 +87,7 @@ extension Agent {
       throw RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could ask")
     }
     do throws(Refusal) { try provider.answer(question, with: answer) } catch {
-      // Who answers nothing wants to be asked again: the rules, which want the tunnel, stay in charge.
+      // An answer without a question asks to be asked again: the rules, which want the tunnel, stay in charge.
       if error.code == "no-question", question == nil, answer == nil, let waiting = state.tunnels[tunnel],
         waiting.machine.failure?.code == .actionNeeded
       {

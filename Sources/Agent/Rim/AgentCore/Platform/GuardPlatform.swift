@@ -34,7 +34,7 @@ package struct GuardPlatform {
   package var forget: (ProgramGuard) -> Void
   /// The file that `roamward guard` creates before its program starts, and removes before an end that is wanted; `nil`: none can be.
   package var presence: (ProgramGuard) -> String?
-  /// What the processes of the group use now; `nil`: none runs, or it is not known.
+  /// Returns the memory and processor time that the group's processes use; `nil`: none runs, or it is not known.
   package var usage: (ProgramGuard) -> ProgramUsage?
 
   package init(

@@ -2,7 +2,7 @@ package import NetworkTypes
 package import ProviderProtocol
 package import RoamwardCore
 
-/// What comes from a provider's program.
+/// An event on the channel of a provider's program.
 package enum ProviderChannelEvent: Equatable, Sendable {
   case message([UInt8], hasDescriptor: Bool)
   /// The program has closed its end of the channel, or ended.

@@ -16,7 +16,7 @@ package struct LookupWay: Equatable, Sendable {
   }
 }
 
-/// Whose name servers a look-up asks.
+/// The name servers that a look-up asks.
 enum LookupScope {
   /// The network's, past every tunnel.
   case outside

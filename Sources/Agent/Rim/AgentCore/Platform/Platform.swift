@@ -173,7 +173,7 @@ package struct CommandPlatform {
   package var cut: (String) -> Void
   /// Keeps the control group ready in which programs are started, or removes it; called at each change of the policies.
   package var keepGroup: (Bool) -> Void
-  /// What a tunnel's programs use now; `nil`: none runs, or it is not known.
+  /// Returns the memory and processor time that a tunnel's programs use; `nil`: none runs, or it is not known.
   package var usage: (String) -> ProgramUsage?
 
   package init(

@@ -96,7 +96,7 @@ package enum CommandAction: String, Equatable, Sendable {
   case status
 }
 
-/// What the programs of a tunnel use.
+/// The resources that the programs of a tunnel use.
 package struct ProgramUsage: Equatable, Sendable {
   package var processes: Int
   /// Bytes.

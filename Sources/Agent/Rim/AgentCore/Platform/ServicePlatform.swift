@@ -11,7 +11,7 @@ package struct ServicePlatform {
     case ended(reason: String)
   }
 
-  /// How the sockets of a tunnel's service are marked.
+  /// The firewall mark for the sockets of a tunnel's service.
   package struct Marking: Equatable, Sendable {
     package var tunnel: String
     /// The firewall mark of its underlay.

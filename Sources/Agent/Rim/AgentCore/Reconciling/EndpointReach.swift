@@ -4,8 +4,8 @@ import RoamwardCore
 
 // Causes behind a peer's silence that this machine knows.
 extension AgentState {
-  /// Why no peer of the tunnel can answer on this network; `nil`: at least one may, or there is no network, or another tunnel carries the
-  /// packets. `isOver`: none has answered in time.
+  /// The reason why no peer of the tunnel can answer on this network; `nil`: at least one may, or there is no network, or another tunnel
+  /// carries the packets. `isOver`: none has answered in time.
   func obstacle(of tunnel: TunnelSupervisor, isOver: Bool = false) -> TunnelFailure? {
     guard tunnel.policy.provider.isWireGuard else { return nil }
     let leavesHere = seen.snapshot.primary != nil && tunnel.policy.through == nil

@@ -85,7 +85,7 @@ extension DesiredTunnels {
   ) {
     var policies = policies
     policies.tunnels = policies.tunnels.map { policy in
-      // What another definition has brought is not the tunnel's.
+      // Settings that another definition has brought do not belong to the tunnel.
       guard orders.running.map({ $0[policy.name]?.definition == policy.definition }) ?? true else { return policy }
       return orders.brought[policy.name].map(policy.with) ?? policy
     }

@@ -26,8 +26,8 @@ struct EndpointTrials {
     return now >= begun + Self.patience && trials.contains { !$0.isSent && $0.obstacle == nil }
   }
 
-  /// Why no endpoint can be reached; `nil`: at least one may. `deadline`: the end of the wait, of which each has its own trials.
-  /// `isOver`: it has come, so what came back meanwhile counts.
+  /// The reason why no endpoint can be reached; `nil`: at least one may. `deadline`: the end of the wait; each wait has trials of its own.
+  /// `isOver`: the deadline has passed, so ICMP errors that came back meanwhile count.
   mutating func obstacle(
     to endpoints: [(address: IPAddress, port: UInt16)], until deadline: Moment, isOver: Bool, at now: Moment,
     by tryEndpoint: (IPAddress, UInt16) -> EndpointTrial?

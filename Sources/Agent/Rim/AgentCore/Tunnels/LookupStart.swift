@@ -2,7 +2,7 @@ import KernelModel
 import NetworkTypes
 import RoamwardCore
 
-/// Why a tunnel whose look-ups are watched is up, and when that ends.
+/// The reason why a tunnel with watched look-ups is up, and the end of that reason.
 ///
 /// A look-up wants the tunnel up while the rules only watch for one. This ends when the tunnel is idle, when its start has failed for a
 /// while, and when rules or a person want something else.

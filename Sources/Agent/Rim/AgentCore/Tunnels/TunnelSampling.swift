@@ -2,7 +2,7 @@ internal import KernelModel
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// What samples of a tunnel show: whether the peer answers, and since when it has carried no data.
+/// The samples of a tunnel: whether the peer answers, and since when it has carried no data.
 struct TunnelSampling {
   /// Present while it is connected and its device shows whether the peer answers.
   private var liveness: TunnelLiveness?

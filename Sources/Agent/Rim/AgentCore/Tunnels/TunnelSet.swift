@@ -73,7 +73,7 @@ final class TunnelSet {
   }
 }
 
-/// What the set and its reconciler ask of a tunnel.
+/// Properties of a tunnel that the set and its reconciler ask for.
 extension TunnelSupervisor {
   /// Whether a step is one of its own: of its link, or of its table.
   func owns(_ step: Step) -> Bool {

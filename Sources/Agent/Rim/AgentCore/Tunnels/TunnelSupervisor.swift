@@ -19,9 +19,9 @@ final class TunnelSupervisor {
   private var trials = EndpointTrials()
   /// The watch for the first packet while it is armed.
   private(set) var packets = PacketWatch()
-  /// What brought it up, and keeps it up until it is idle: a look-up, or whatever came before a rule that watches look-ups.
+  /// The reason that keeps it up until it is idle: a look-up, or the start before a rule watched look-ups.
   private(set) var lookup = LookupStart()
-  /// What is wanted of it while it is down: nothing, or its device ready for a look-up.
+  /// The wish while it is down: nothing, or its device ready for a look-up.
   private var rest = TunnelMachine.Wish.down
   /// A changed policy with another provider: it takes over when the tunnel is down.
   private var successor: TunnelPolicy?
@@ -413,7 +413,7 @@ final class TunnelSupervisor {
       of: { [weak self, policy] in self?.policy ?? policy }, named: policy.name, platform: platform, outlets: outlets)
   }
 
-  /// Why it leaves its state: what failed, or the reason of rules and people.
+  /// The reason why it leaves its state: the failure, or the reason of rules and people.
   private var cause: ReasonCode {
     if case .backingOff = machine.state, let failure = machine.failure { return failure.code }
     return successor == nil ? surroundings.cause(self) : .policyLoaded

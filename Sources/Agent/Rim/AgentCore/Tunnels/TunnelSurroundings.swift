@@ -1,7 +1,7 @@
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// What all tunnels have of the agent.
+/// The functions of the agent that all tunnels use.
 struct TunnelSurroundings {
   /// A source outside the agent has moved a tunnel: a pass is due.
   var changed: () -> Void = {}
@@ -11,7 +11,7 @@ struct TunnelSurroundings {
   var outerWay: (TunnelPolicy) -> OuterWay? = { _ in nil }
   /// The addresses that this machine and its networks use.
   var places: () -> PlacesInUse = { PlacesInUse() }
-  /// Why no peer of a tunnel can answer on this network, as far as this machine knows; with `true`, after the wait for one.
+  /// Returns the reason why no peer of a tunnel can answer on this network, if this machine knows one. `true`: the wait for a peer is over.
   var obstacle: (TunnelSupervisor, Bool) -> TunnelFailure? = { _, _ in nil }
   /// The addresses of this machine.
   var ownAddresses: () -> Set<IPAddress> = { [] }

@@ -71,7 +71,7 @@ package final class MachineFirewall {
 
   func removeCapture() throws(NftablesError) { try required.removeCapture() }
 
-  /// What a replaced table looks like is read when the packets that wait for it have gone.
+  /// Reads the listing of a replaced table later, so that packets that waited for the replacement go first.
   private func storeListingsLater() {
     guard let backend, backend.isUnlisted else { return }
     listingTimer = try? loop.at(.now + .milliseconds(100)) { [weak self] in

@@ -3,7 +3,7 @@ import HostDNS
 import KernelModel
 import RoamwardCore
 
-/// What an observation reads of the kernel, the resolver's files and the network.
+/// The parts that an observation reads of the kernel, the resolver's files and the network.
 struct ObservationParts {
   let request: ObservationRequest
   let kernel: KernelState
@@ -15,7 +15,7 @@ struct ObservationParts {
 struct ObservationAhead {
   /// The request of the last observation: the next one usually has the same.
   private var lastRequest: ObservationRequest?
-  /// What was read while an engine took its configuration.
+  /// The parts that were read while an engine took its configuration.
   var parts: ObservationParts?
   /// The devices that the last steps have made call their peers.
   var calling = CallingDevices()

@@ -95,7 +95,7 @@ package final class FlightRecorder {
     guard !lines.isEmpty else { return }
     do throws(SystemError) {
       if failure != nil {
-        // What these lines build on is lost: the next ones repeat it.
+        // These lines refer to lost ones, so the new segment repeats the lost state first.
         writer.begin(.resumed, at: now)
         try write(writer.take() + lines, toNew: true, settings, now)
       } else {
