@@ -52,7 +52,7 @@ extension PolicyFileSystem {
     }
   }
 
-  /// Where the agent's unit looks for programs (systemd.exec(5)).
+  /// The folders in which the agent's unit looks for programs (systemd.exec(5)).
   package static let standardPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 }
 

@@ -95,7 +95,7 @@ struct Surroundings: Sendable {
     }
   }
 
-  /// What is wrong with a file that has a secret; `nil`: nothing. Its content is not read: no copy of it is kept.
+  /// Returns the problem of a file that has a secret; `nil`: none. Its content is not read: no copy of it is kept.
   mutating func troubleOfSecret(_ path: String, at place: SourceLocation) -> FileFailure? {
     named.append(NamedFile(path: path, kind: .secret, location: place))
     guard let trouble = troubleOfSecret(path) else { return nil }
@@ -149,6 +149,6 @@ package struct NamedFile: Hashable, Sendable {
   /// Absolute; the name of a program that is searched on PATH.
   package let path: String
   package let kind: Kind
-  /// Where the policy names it.
+  /// The place in the policy that names it.
   package let location: SourceLocation
 }

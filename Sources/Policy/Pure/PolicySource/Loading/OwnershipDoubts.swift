@@ -32,7 +32,7 @@ extension LoadedPolicies {
           ? Diagnostic(.warning, "\(path) is not executable", help: "chmod +x \(shellWord(path))", at: named.location)
           : Diagnostic(.warning, "\(path) is not a program", help: "correct its path", at: named.location)
       } catch {
-        // What may not be looked at is not wrong.
+        // A program that this user may not look at is no mistake of the policy.
         guard error.isMissing else { return nil }
         return Diagnostic(.warning, "there is no program \(path)", help: "install it, or correct its path", at: named.location)
       }

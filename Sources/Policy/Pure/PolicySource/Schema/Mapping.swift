@@ -11,7 +11,7 @@ struct Mapping<Draft: Sendable>: Sendable {
   /// Reserved keys that this version does not support yet.
   let planned: [String]
   let keys: [Key<Draft>]
-  /// What the schema says beside the keys: which of them go together.
+  /// The members of the schema beside those of the keys: which keys go together.
   let constraints: [JSON.Member]
   /// Of the keys. What needs no draft is compiled once for all mappings.
   let declarations: [KeyDeclaration]

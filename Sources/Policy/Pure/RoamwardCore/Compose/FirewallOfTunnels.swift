@@ -82,7 +82,8 @@ extension FirewallTable.Inside {
 }
 
 extension TunnelSetup {
-  /// What is included, or was when the provider last said so. If only an earlier agent knew that: everything that the provider may include.
+  /// The included prefixes; without routes, those that the provider reported last. If only an earlier agent knew those: every prefix that
+  /// the provider may include.
   fileprivate var guardedPrefixes: [IPPrefix] {
     guard case .installed(var provider) = policy.provider, !level.hasRoutes, provider.settings.included.isEmpty else {
       return includedPrefixes

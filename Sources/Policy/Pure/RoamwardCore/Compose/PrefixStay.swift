@@ -81,7 +81,7 @@ extension TunnelSetup {
     }
   }
 
-  /// What becomes of attached prefixes that overlap with named ones, unless the routes say so already (`tunnelRoutes`).
+  /// The fate of attached prefixes that overlap with named ones, unless the remarks on routes say it already (`tunnelRoutes`).
   func overlapRemarks(on underlay: UnderlayFit) -> [Remark] {
     let included = includedPrefixes
     return underlay.attachedPrefixes.compactMap { prefix in

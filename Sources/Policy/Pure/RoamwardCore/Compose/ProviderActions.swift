@@ -15,7 +15,7 @@ package struct ProviderAction: Hashable, Sendable, CustomStringConvertible {
 package struct RunningProvider: Hashable, Sendable {
   /// The definition that it runs (``TunnelPolicy/definition``).
   package var definition: String
-  /// What its end asks for; `nil`: only steps.
+  /// The action that ends it, for people; `nil`: its end consists of steps alone.
   package var stop: String?
 
   package init(definition: String, stop: String?) {
@@ -77,7 +77,7 @@ extension DesiredTunnels {
     return Dictionary(up.map { ($0.name, $0.asRunning) }) { first, _ in first }
   }
 
-  /// What providers are asked for until all is at rest: first the ends, then the starts, each in the order of the policies. A tunnel with
+  /// The actions of providers until all is at rest: first the ends, then the starts, each in the order of the policies. A tunnel with
   /// another definition ends and starts again.
   package var providerActions: [ProviderAction] {
     let now = runningProviders

@@ -21,7 +21,7 @@ extension DesiredTunnels {
   }
 }
 
-/// What the device of a tunnel that is down is for.
+/// A remark on the device of a tunnel that is down.
 func readyRemark(of tunnel: TunnelSetup) -> String? {
   guard tunnel.level == .device, let link = tunnel.link else { return nil }
   return "its link \(link) is ready, without a peer, an address and a route"

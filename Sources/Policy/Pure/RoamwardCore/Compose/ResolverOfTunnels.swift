@@ -168,7 +168,7 @@ extension DesiredState {
 }
 
 extension ResolverChoice {
-  /// What makes split DNS possible here: what our own name server needs, or another one.
+  /// The cure that makes split DNS possible here: a change for our own name server, or a resolver service.
   var cureForNames: String {
     let another = "apt install systemd-resolved"
     guard let reason = reasonOfNameServer, let seam = reason.firstRange(of: Self.seam) else { return another }

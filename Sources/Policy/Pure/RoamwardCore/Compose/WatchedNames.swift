@@ -63,7 +63,7 @@ extension TunnelSetup {
   package var needsNameServer: Bool { watch != nil || refusesNames || level.hasRoutes && dns.isSplit && !dns.servers.isEmpty }
 }
 
-/// What brings the tunnel up, for people.
+/// A remark on the names whose look-ups start the tunnel, for people.
 private func watchRemark(of tunnel: TunnelSetup) -> Remark? {
   guard let watch = tunnel.watch, watch.progress == .down else { return nil }
   func names(_ entries: [NameWatch.Entry]) -> String {

@@ -2,7 +2,7 @@
 ///
 /// A completion gives every unknown fact a value. The decision is the most protective of those that some completion gives.
 struct Candidates {
-  /// How the list ends.
+  /// The end of the list.
   enum End: Equatable {
     /// With a rule that holds, or after the last rule.
     case decided

@@ -117,7 +117,7 @@ package struct Evaluator: Sendable {
     return candidates.isReached(candidates.rules.count - 1)
   }
 
-  /// What a condition still asks for, of facts that are unknown.
+  /// The part of a condition that facts still decide, while these are unknown.
   private func residue(of condition: Condition, on context: EvaluationContext) -> Condition {
     switch condition {
     case .all(let parts): .all(parts.map { residue(of: $0, on: context) })

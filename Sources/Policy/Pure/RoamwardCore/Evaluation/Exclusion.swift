@@ -44,7 +44,7 @@ package enum Exclusion {
     guard let winner else { return [:] }
     let others = rivals.filter { $0.tunnel.name != winner.tunnel.name }
     if !winner.isReserving { return Dictionary(others.map { ($0.tunnel.name, winner.tunnel.name) }) { first, _ in first } }
-    // What runs stays until the fact is known; among those that run, precedence is as without the one that waits.
+    // Running tunnels stay until the fact is known; among them, precedence is as without the one that waits.
     let running = losers(among: others.filter { $0.isRunning && !$0.isReserving })
     let waiting = others.filter { !$0.isRunning && !$0.isReserving }.map { ($0.tunnel.name, winner.tunnel.name) }
     return running.merging(waiting) { first, _ in first }

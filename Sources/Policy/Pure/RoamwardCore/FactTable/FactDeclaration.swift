@@ -76,7 +76,7 @@ package struct FactAccess<Holder>: Sendable {
   let gather: @Sendable (inout FactGathering, GatheredLink?, inout Holder) -> Void
 }
 
-/// How well a match on a fact proves where the machine is.
+/// The strength of the proof, by a match on a fact, that the machine is at a location.
 package enum FactProof: Equatable, Sendable {
   /// It proves nothing about the location.
   case none

@@ -20,7 +20,7 @@ package struct Marks: Hashable, Sendable {
 
   static func | (a: Marks, b: Marks) -> Marks { Marks(bits: a.bits | b.bits) }
 
-  /// How many bits are set, 0 to 64. Fewer exclude more.
+  /// The number of bits that are set, 0 to 64. Fewer exclude more.
   var count: Int { bits.nonzeroBitCount }
 }
 

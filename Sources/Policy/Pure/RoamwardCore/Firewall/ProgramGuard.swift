@@ -9,7 +9,7 @@ package struct ProgramGuard: Hashable, Sendable {
   /// The program's name, without a folder.
   package var program: String
   package var since: Timestamp
-  /// Where its group may send outside; empty: to every address.
+  /// The endpoints outside that its group may reach; empty: every address.
   package var endpoints: [GuardedEndpoint]
   /// The name of its link; `nil`: each link that programs carry, and that appears during the guard.
   package var link: String?
@@ -49,6 +49,6 @@ extension ProgramGuard: CustomStringConvertible {
   /// `openvpn (guard 4711)`.
   package var description: String { "\(escaped(program)) (guard \(process))" }
 
-  /// Where its own packets may go outside, for people.
+  /// The endpoints that its own packets may reach outside, for people.
   package var reach: String { endpoints.isEmpty ? "every address" : endpoints.map(\.description).joined(separator: ", ") }
 }

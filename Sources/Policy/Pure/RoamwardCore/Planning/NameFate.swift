@@ -37,7 +37,7 @@ package struct NameFate: Equatable, Sendable {
   package var starts: String?
   /// The address of our own name server, which gets the question and asks the servers; `nil`: the question does not pass it.
   package var ownServer: IPAddress?
-  /// What our own name server does with answers whose addresses are inside tunnels; `nil`: it does not look at them.
+  /// The treatment, by our own name server, of answers whose addresses are inside tunnels; `nil`: it does not look at them.
   package var rebinding: Rebinding?
 
   package init(name: DomainName, askees: [Askee] = [], refusal: String? = nil, starts: String? = nil) {

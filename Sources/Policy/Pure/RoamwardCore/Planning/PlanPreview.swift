@@ -9,7 +9,7 @@ package final class PlanPreview: Sendable {
   /// Routes and rules that would lead past a tunnel, with their effect.
   package let claims: [RouteClaim]
   package let others: OtherVPNs
-  /// What providers are asked for.
+  /// The actions of providers, in their order.
   package let actions: [ProviderAction]
   /// The steps that follow once the providers have made their links, as far as they are known.
   package let later: [Step]

@@ -1,6 +1,6 @@
 /// The agent's record of networks, decisions and states (`history:`): whether there is one, how much of it, and how private it is.
 package struct HistorySettings: Hashable, Sendable {
-  /// What the record has of the names of networks.
+  /// The form in which the record has the names of networks.
   package enum Names: String, Equatable, Sendable, CaseIterable {
     /// SSIDs, hardware addresses and domains as they are.
     case full

@@ -26,7 +26,7 @@ package struct InstalledProviderConfiguration: Hashable, Sendable {
     self.signInHosts = signInHosts
   }
 
-  /// What a run of its program depends on: all but the settings that it has brought, and the hosts of a sign-in, which are for the agent.
+  /// The configuration that a run of its program depends on: without the settings that it has brought and the hosts of a sign-in.
   package var asStarted: InstalledProviderConfiguration {
     var same = self
     (same.settings, same.signInHosts) = (BroughtSettings(), [])
@@ -132,7 +132,7 @@ package struct BroughtSettings: Hashable, Sendable {
   package var dns: DNSPolicy?
   /// The addresses outside to which the agent has connected sockets for it.
   package var gateways: [IPAddress] = []
-  /// What was included last, also by an earlier run: the kill switch blocks it until the next one has brought its own. `nil`: not known.
+  /// The prefixes included last, also by an earlier run: the kill switch blocks them until the next run brings its own. `nil`: not known.
   package var lastIncluded: [IPPrefix]?
 
   package init() {}

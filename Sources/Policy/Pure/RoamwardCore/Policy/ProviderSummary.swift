@@ -1,4 +1,4 @@
-/// Who sets a tunnel's addresses, routes, name servers and kill switch.
+/// The program that sets a tunnel's addresses, routes, name servers and kill switch.
 package enum ProviderClass: String, Hashable, Sendable, CaseIterable {
   /// The agent: the provider brings packets alone.
   case owned
@@ -29,7 +29,7 @@ extension ProviderConfiguration {
     }
   }
 
-  /// What sets the tunnel's network settings, for people.
+  /// A sentence part that says which program sets the tunnel's network settings, for people.
   package var responsibility: String {
     switch self {
     case .wireGuard, .installed: "Roamward sets its addresses, routes, name servers and kill switch"
@@ -40,7 +40,7 @@ extension ProviderConfiguration {
     }
   }
 
-  /// What is done when the tunnel starts and stops, besides the steps of a plan; `nil`: nothing.
+  /// The action when the tunnel starts or stops, besides the steps of a plan, for people; `nil`: none.
   package func action(starts: Bool) -> String? {
     switch self {
     case .wireGuard: return nil

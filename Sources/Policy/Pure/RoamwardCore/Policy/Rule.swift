@@ -34,7 +34,7 @@ package enum Action: String, Equatable, Sendable, CaseIterable {
   case evaluateConnection = "evaluate-connection"
 }
 
-/// How a match counts that stays unknown.
+/// The effect of a match that stays unknown.
 package enum UnknownPolicy: String, Equatable, Sendable, CaseIterable {
   /// It counts as a match.
   case match

@@ -58,7 +58,7 @@ package struct ServiceProviderConfiguration: Hashable, Sendable {
     return CommandProviderConfiguration(up: ["/bin/true"], down: program)
   }
 
-  /// What the service sets by itself, so that the policy cannot; `nil`: nothing.
+  /// The settings that the service makes by itself, so that the policy cannot, for people; `nil`: none.
   package var limitation: String? {
     switch service {
     case .unit(let name) where !hasGroup: "\(name) is no service: the packets of the tunnel have no mark"

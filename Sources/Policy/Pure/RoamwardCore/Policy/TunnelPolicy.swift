@@ -89,13 +89,13 @@ package struct OnDemand: Hashable, Sendable {
 
 /// The delays between a decision and its effect: connect at once, disconnect late.
 package struct Timing: Hashable, Sendable {
-  /// How long a changed network has to stay the same before it is used; `nil`: the agent's own setting.
+  /// The time for which a changed network has to stay the same before it is used; `nil`: the agent's own setting.
   package var settle: Duration?
   /// The time for which the rules have to want the tunnel down before it disconnects. Connecting does not wait for it.
   package var releaseDelay: Duration
   /// The minimum time that a tunnel stays up after its start, whatever the rules decide.
   package var minimumDwell: Duration
-  /// How long an unknown fact may keep the decision pending.
+  /// The longest time that an unknown fact may keep the decision pending.
   package var decideWithin: Duration
   /// The time without data after which a tunnel that a rule armed discards its session and is armed again; `nil`: `standardIdle`.
   package var idle: Duration?
@@ -207,7 +207,7 @@ package struct DNSPolicy: Hashable, Sendable {
   package var names: NameSource
   /// Domains whose names may have addresses inside tunnels, also by the network's own servers.
   package var rebindAllowed: [DomainName] = []
-  /// How systemd-resolved validates answers of these servers; `nil`: as it suits the names (`DNSPolicy.validation`).
+  /// The mode in which systemd-resolved validates answers of these servers; `nil`: as it suits the names (`DNSPolicy.validation`).
   package var dnssec: DNSSECMode?
 
   package init(
@@ -224,8 +224,8 @@ package struct DNSPolicy: Hashable, Sendable {
   /// Whether these servers resolve only some names.
   package var isSplit: Bool { !matchDomains.isEmpty && !matchDomains.contains(.any) }
 
-  /// How systemd-resolved validates answers of these servers; `nil`: by the setting of this machine. Private zones have no signatures that
-  /// a public parent knows of; servers of some names alone answer for such zones, and the tunnel protects the way to them.
+  /// The mode in which systemd-resolved validates answers of these servers; `nil`: by the setting of this machine. With split DNS, the
+  /// default is no validation: public parents sign nothing for private zones, and the tunnel protects the way to the servers.
   package var validation: DNSSECMode? { dnssec ?? (isSplit ? .no : nil) }
 
   /// Whether it says nothing of servers and names, and is not `dns: none`.

@@ -18,7 +18,7 @@ package struct ProbeMachine: Hashable, Sendable {
 
   /// The limit of concurrent requests; the others wait for one of these to end.
   static let mostAtOnce = 8
-  /// How long an unneeded answer stays valid: an older one is requested again when a decision depends on it.
+  /// The time for which an unneeded answer stays valid: an older one is requested again when a decision depends on it.
   static let fresh = Duration.seconds(60)
 
   struct Record: Hashable, Sendable {

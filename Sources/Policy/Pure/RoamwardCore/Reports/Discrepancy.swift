@@ -10,7 +10,7 @@ package struct Discrepancy: Equatable, Sendable {
     case resolver
     /// Tables of nftables.
     case firewall
-    /// What providers run.
+    /// Providers that run or do not run, against the policies.
     case provider
   }
 

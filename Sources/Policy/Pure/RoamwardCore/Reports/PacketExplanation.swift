@@ -23,7 +23,7 @@ package struct PacketDestination: Hashable, Sendable, LosslessStringConvertible 
   package var description: String { "\(address) \(transport)" + (port.map { " port \($0)" } ?? "") }
 }
 
-/// What becomes of a packet on its whole way: of this machine's rules and routes, of the tunnel, and of the other end.
+/// The fate of a packet on its whole way: by this machine's rules and routes, in the tunnel, and at the other end.
 package struct PacketExplanation: Sendable {
   package enum Verdict: String, Sendable, CaseIterable {
     /// The packet goes on.

@@ -25,7 +25,7 @@ package struct HostsLookup: Equatable, Sendable {
     }
   }
 
-  /// Who is asked first for the name of a host on the network.
+  /// The resolver that glibc asks first for the name of a host on the network.
   package enum Way: Equatable, Sendable {
     /// systemd-resolved, by the module nss-resolve(8), whatever resolv.conf names.
     case resolved
@@ -39,7 +39,7 @@ package struct HostsLookup: Equatable, Sendable {
 
   package init(_ services: [Service]) { self.services = services }
 
-  /// What glibc does without the line.
+  /// The services that glibc asks without the line.
   package static let usual = HostsLookup([Service("files"), Service("dns")])
 
   /// Parses the file as glibc does: the last line counts, a service is a word, the bracket after it changes what its statuses do. A bracket

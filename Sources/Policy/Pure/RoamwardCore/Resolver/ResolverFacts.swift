@@ -55,7 +55,7 @@ package struct ObservedResolver: Equatable, Sendable {
   /// The servers that resolv.conf names, whichever program wrote it.
   package var effectiveServers: [IPAddress]
   package var nameServer = ObservedNameServer.absent
-  /// What our own name server lacks, for people; `nil`: nothing.
+  /// The deficiency of our own name server, for people; `nil`: none.
   package var shortage: String?
 
   package init(

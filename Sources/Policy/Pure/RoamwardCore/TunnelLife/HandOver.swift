@@ -5,7 +5,7 @@ package import NetworkTypes
 ///
 /// The next agent takes over those that its policies still have; it removes all others, as leftover state.
 package struct HandOver: Equatable, Sendable {
-  /// What the next agent needs beside the policy and the system's state.
+  /// The state of a tunnel that the next agent needs beside the policy and the system's state.
   package struct Tunnel: Hashable, Sendable {
     /// The number of its rule and its table among those of tunnels.
     package var slot: UInt32

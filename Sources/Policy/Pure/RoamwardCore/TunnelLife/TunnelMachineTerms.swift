@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-// What a tunnel's machine takes and returns: its states, events, effects, levels, wishes and time limits.
+// The values that a tunnel's machine takes and returns: states, events, effects, levels, wishes and time limits.
 extension TunnelMachine {
   package enum State: Equatable, Sendable {
     /// The tunnel is down.
@@ -112,7 +112,7 @@ extension TunnelMachine {
     package var hasRoutes: Bool { self >= .armed }
   }
 
-  /// What rules or a person want of the tunnel.
+  /// The wish of rules or a person for the tunnel.
   package enum Wish: Equatable, Sendable {
     case down
     /// Its device made in advance, for a look-up that may start it; the tunnel itself is down.
