@@ -22,7 +22,7 @@ final class MemoryBackend: HostBackend {
   func end(reason: String?) { endReason = endReason ?? reason ?? "the program ended" }
 }
 
-/// What a readable descriptor contains.
+/// The content of a readable descriptor.
 final class MemorySecret {
   let bytes: [UInt8]
 

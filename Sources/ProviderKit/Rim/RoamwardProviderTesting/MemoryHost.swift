@@ -29,13 +29,13 @@ public final class MemoryHost<Provider: TunnelProvider> {
   public private(set) var reassertion: Word?
   /// Answers to `sleep`: whether each came in time.
   public private(set) var sleeps: [Bool] = []
-  /// How the tunnel's packets go, as the provider said last.
+  /// The transport of the tunnel's packets, as the provider said last.
   public private(set) var transport = ""
   /// The validity of certificates, as the provider has told it.
   public private(set) var validities: [Validity] = []
   /// Breaches of the protocol by the provider.
   public private(set) var violations: [ProtocolViolation] = []
-  /// What the provider has the agent keep: the next start brings it as the credential `kept`.
+  /// The bytes that the provider has the agent keep: the next start brings them as the credential `kept`.
   public var kept: [UInt8] = []
   /// Questions without an answer, if `answers` has none.
   public private(set) var questions: [(id: UInt32, question: Question)] = []
@@ -48,7 +48,7 @@ public final class MemoryHost<Provider: TunnelProvider> {
   public var unreachablePorts: Set<UInt16> = []
   /// The refusal of all settings; `nil`: they are applied.
   public var settingsRefusal: Refusal?
-  /// What the policy does not allow of settings.
+  /// Returns the settings that the policy refuses.
   public var refusedSettings: (TunnelSettings) -> [RefusedSetting] = { _ in [] }
   /// The answer to a question; `nil`: it stays open, for `answer`.
   public var answers: (Question) -> Answer? = { _ in nil }

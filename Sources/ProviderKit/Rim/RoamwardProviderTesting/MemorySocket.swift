@@ -6,7 +6,7 @@ public import RoamwardProvider
 public final class MemorySocket: OutsideSocket {
   public let transport: Transport
   public let remote: Endpoint
-  /// What the provider sent, the first first.
+  /// The messages or bytes that the provider sent, the oldest first.
   public private(set) var sent: [[UInt8]] = []
   public private(set) var isClosed = false
   /// Whether the server takes nothing: bytes of a stream stay in `unsentBytes`.

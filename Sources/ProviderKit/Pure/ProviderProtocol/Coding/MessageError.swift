@@ -1,4 +1,4 @@
-/// Why bytes are no message of this protocol, or a value has no message.
+/// The reason why bytes are no message of this protocol, or why a value has no message.
 public enum MessageError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Longer than `ProtocolLimits.message`: its bytes.
   case tooLong(Int)

@@ -26,7 +26,7 @@ public struct ProviderEndpoint: Sendable {
     case settings, device, xfrm, socket, addresses, secret, consent
   }
 
-  /// What the agent's message means. A descriptor belongs to the event of its message.
+  /// The meaning of a message of the agent. A descriptor belongs to the event of its message.
   public enum Event: Hashable, Sendable {
     /// The channel is open: the tunnel's name.
     case greeted(tunnel: String)

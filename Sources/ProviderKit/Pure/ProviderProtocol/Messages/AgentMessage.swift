@@ -29,7 +29,7 @@ public enum AgentMessage: Hashable, Sendable {
   case socket(id: UInt32)
   /// The addresses of a name, outside of the tunnel.
   case addresses(id: UInt32, [IPAddress])
-  /// What became of a question. A secret is attached as a readable descriptor.
+  /// The outcome of a question. A secret is attached as a readable descriptor.
   case answer(id: UInt32, AnswerOutcome)
   /// An application's message. Answered by `reply`.
   case message(id: UInt32, MessageContent)
@@ -67,7 +67,7 @@ public enum ProviderMessage: Hashable, Sendable {
   case reply(id: UInt32, MessageReply)
   /// Keeps these bytes for later starts of this tunnel, which bring them as the credential `kept`. None: what was kept is forgotten.
   case keep([UInt8])
-  /// How the tunnel's packets go now, for people; empty: nothing to say. It belongs to the run.
+  /// The present transport of the tunnel's packets, for people; empty: nothing to say. It belongs to the run.
   case transport(text: String)
   /// From when to when something of the person's is valid that the server wants, such as a certificate. It belongs to the run.
   case validity(Validity)

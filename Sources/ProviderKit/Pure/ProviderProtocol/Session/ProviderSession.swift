@@ -8,8 +8,8 @@ public import NetworkTypes
 /// `nextDeadline`; call `advance` when it fires. A message that cannot be sent at once waits at the rim. If the other end has closed, call
 /// `channelClosed`. Descriptors of requests that ended with their run (`late` answers return no actions) are closed at the rim.
 ///
-/// Whatever a provider sends, each start ends in exactly one `runEnded`, and a breach of the protocol in `violated` and `close`. A provider
-/// that never says `hello` ends in `neverGreeted` and `close`. Texts in actions are safe to print.
+/// Each start ends in exactly one `runEnded`, and a breach of the protocol in `violated` and `close`, with any behaviour of the provider. A
+/// provider that never says `hello` ends in `neverGreeted` and `close`. Texts in actions are safe to print.
 public struct ProviderSession: Sendable {
   /// A request of the provider without an answer.
   enum Request: Hashable, Sendable {
@@ -163,7 +163,7 @@ public struct ProviderSession: Sendable {
     return [sent(.addresses(id: id, Array(addresses.prefix(64))))]
   }
 
-  /// What became of a question. For a secret or a text that was given, `secret(id)` is its descriptor.
+  /// Sends the outcome of a question. For a secret or a text that was given, `secret(id)` is its descriptor.
   public mutating func answer(id: UInt32, _ outcome: AnswerOutcome, at now: Moment) throws(Unsendable) -> [Action] {
     guard case .question(let kind) = requests[id] else { return try late(id) }
     requests[id] = nil

@@ -20,7 +20,7 @@ extension ProviderSession {
   func sending(_ message: AgentMessage, attaching attachment: Attachment? = nil) throws(Unsendable) -> Action {
     do throws(MessageError) {
       let bytes = try message.encoded()
-      // What the provider would refuse is the agent's mistake, and is seen here.
+      // A message that the provider would refuse is the agent's mistake, and is found here.
       _ = try AgentMessage(decoding: bytes)
       return .send(bytes, attaching: attachment)
     } catch {

@@ -1,7 +1,7 @@
 public import NetworkTypes
 
 extension ProviderSession {
-  /// What another agent needs to go on with a connected provider, as values that it can store.
+  /// The state that another agent needs to continue with a connected provider, as values that it can store.
   public struct Resumption: Hashable, Sendable {
     /// The version of the protocol that the sides have agreed on.
     public var version: Int
@@ -22,7 +22,7 @@ extension ProviderSession {
     }
   }
 
-  /// What another agent needs to go on; `nil` unless the tunnel is connected and neither side owes an answer.
+  /// The state that another agent needs to continue; `nil` unless the tunnel is connected and neither side owes an answer.
   public var resumption: Resumption? {
     guard state == .connected, requests.isEmpty, messages.isEmpty, sleeps == 0 else { return nil }
     return Resumption(

@@ -20,7 +20,7 @@ extension ProviderSession {
     case closed
   }
 
-  /// How long the agent waits. All are positive.
+  /// The time limits of the agent's waits. All are positive.
   public struct Limits: Hashable, Sendable {
     /// From the start of the process to its `hello`.
     public var hello: Duration
@@ -41,7 +41,7 @@ extension ProviderSession {
     }
   }
 
-  /// How a run of the tunnel ended. Each `start` that was accepted ends exactly once.
+  /// The end of a run of the tunnel. Each `start` that was accepted ends exactly once.
   public enum RunEnd: Hashable, Sendable {
     /// The provider stopped it as asked. `inTime`: it did so itself; otherwise the channel was closed.
     case stopped(inTime: Bool)
@@ -49,7 +49,7 @@ extension ProviderSession {
     case failed(TunnelFailure)
   }
 
-  /// What the agent attaches to a message: a descriptor that it has under this name.
+  /// An attachment of the agent to a message: a descriptor that it has under this name.
   public enum Attachment: Hashable, Sendable {
     /// The credential of the start, as a readable descriptor.
     case credential(Word)
@@ -59,7 +59,7 @@ extension ProviderSession {
     case granted(id: UInt32)
   }
 
-  /// What the agent has to do. Actions are in their order.
+  /// An action for the agent to perform. Actions are in their order.
   public enum Action: Hashable, Sendable {
     /// Send these bytes, with the descriptor.
     case send([UInt8], attaching: Attachment?)
@@ -89,7 +89,7 @@ extension ProviderSession {
     case event(name: Word, JSON)
     /// Keep these bytes for the tunnel's later starts, in place of those before; none: forget those.
     case keep([UInt8])
-    /// How the tunnel's packets go now, for people; empty: the provider says nothing.
+    /// The present transport of the tunnel's packets, for people; empty: the provider says nothing.
     case transport(String)
     /// From when to when something of the person's is valid.
     case validity(Validity)
@@ -107,7 +107,7 @@ extension ProviderSession {
     case close
   }
 
-  /// Why the agent cannot send now.
+  /// The reason why the agent cannot send now.
   public enum Unsendable: Error, Hashable, Sendable {
     /// Not in this state.
     case state(State)

@@ -13,11 +13,11 @@ public typealias MessageReply = Result<MessageContent?, Refusal>
 
 /// A line of a provider's log.
 public struct LogLine: Hashable, Sendable {
-  /// How important a line is, as in the journal.
+  /// The importance of a line, as in the journal.
   public enum Level: String, Hashable, Sendable, CaseIterable {
     /// For developers.
     case debug
-    /// What happens normally.
+    /// Normal operation.
     case info
     /// Unusual, and worth knowing.
     case notice
@@ -40,7 +40,7 @@ public struct LogLine: Hashable, Sendable {
   }
 }
 
-/// How a socket to the outside sends.
+/// The kind of a socket to the outside.
 public enum Transport: String, Hashable, Sendable, CaseIterable {
   /// Datagrams.
   case udp

@@ -1,6 +1,6 @@
-/// Why a tunnel failed, and who can help.
+/// The failure of a tunnel: its reason, and who can help.
 public struct TunnelFailure: Hashable, Sendable, Error {
-  /// Who can remedy a failure.
+  /// The remedy of a failure: time, a person, or none.
   public enum Help: String, Hashable, Sendable, CaseIterable {
     /// Waiting: the agent tries again.
     case time
@@ -12,7 +12,7 @@ public struct TunnelFailure: Hashable, Sendable, Error {
 
   /// A stable code: `peer-timeout`, `auth-failed`.
   public var code: Word
-  /// What happened, where, and what to do next, for people: 4,096 bytes at most.
+  /// A message for people: what happened, where, and what to do next; 4,096 bytes at most.
   public var text: String
   public var help: Help
   /// The earliest next attempt, in whole milliseconds, at most a day. `nil`: the agent's own backoff.
@@ -29,7 +29,7 @@ public struct TunnelFailure: Hashable, Sendable, Error {
   public static let longestRetry = Duration.seconds(86_400)
 }
 
-/// Why a request was refused: by the agent, or by a provider that got a message.
+/// The refusal of a request: by the agent, or by a provider that got a message.
 public struct Refusal: Hashable, Sendable, Error, CustomStringConvertible {
   /// A stable code: `policy`, `unreachable`, `unknown-type`, `timeout`.
   public var code: Word

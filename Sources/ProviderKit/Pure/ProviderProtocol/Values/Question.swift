@@ -18,7 +18,7 @@ public struct Question: Hashable, Sendable {
   }
 
   public var kind: Kind
-  /// What to ask, 4,096 bytes at most.
+  /// The question for a person, 4,096 bytes at most.
   public var prompt: String
   /// The page, `https` or `http`, for `url`; `nil` otherwise.
   public var url: String?
@@ -30,7 +30,7 @@ public struct Question: Hashable, Sendable {
   }
 }
 
-/// What became of a question.
+/// The outcome of a question.
 public enum AnswerOutcome: String, Hashable, Sendable, CaseIterable {
   /// A secret or a text was given, the page was opened, or the person agreed.
   case answered

@@ -47,7 +47,7 @@ public struct NetworkPath: Hashable, Sendable {
   }
 }
 
-/// Why the agent stops a tunnel: Network Extension's `NEProviderStopReason`, and the agent's own.
+/// The reason why the agent stops a tunnel: Network Extension's `NEProviderStopReason`, and the agent's own.
 public enum StopReason: String, Hashable, Sendable, CaseIterable {
   /// No particular reason.
   case none

@@ -1,6 +1,6 @@
 public import NetworkTypes
 
-/// What the agent shall set up for a tunnel: Network Extension's `NEPacketTunnelNetworkSettings`.
+/// The settings that the agent shall make for a tunnel: Network Extension's `NEPacketTunnelNetworkSettings`.
 ///
 /// The agent applies what the tunnel's policy allows, and reports the rest (`RefusedSetting`).
 public struct TunnelSettings: Hashable, Sendable {
@@ -82,7 +82,7 @@ public struct RefusedSetting: Hashable, Sendable {
   public var setting: Word
   /// The refused value; empty: the whole setting.
   public var value: String
-  /// Why: a stable code, such as `policy`.
+  /// The reason: a stable code, such as `policy`.
   public var code: Word
 
   public init(setting: Word, value: String, code: Word) {

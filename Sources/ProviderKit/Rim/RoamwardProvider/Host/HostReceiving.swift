@@ -1,7 +1,7 @@
 internal import NetworkTypes
 internal import ProviderProtocol
 
-/// What comes from the agent, for the backends.
+/// The functions that backends call: to begin, and to pass on what comes from the agent.
 extension ProviderHost {
   /// Makes the provider and sends the first message. The host does not retain it.
   package func begin<Provider: TunnelProvider>(_ type: Provider.Type, program: String) -> Provider {

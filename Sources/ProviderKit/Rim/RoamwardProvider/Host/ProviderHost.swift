@@ -25,7 +25,7 @@ public final class ProviderHost {
   /// The last line of the log.
   private var lastLine: (line: LogLine, at: Moment)?
 
-  /// What to do with the answer to a request.
+  /// The callback for the answer to a request.
   enum Completion {
     case settings(TunnelSettings, (Result<[RefusedSetting], Refusal>) -> Void)
     case device((Result<any PacketFlow, Refusal>) -> Void)
@@ -35,7 +35,7 @@ public final class ProviderHost {
     case answer((Answer) -> Void)
   }
 
-  /// What became of a question.
+  /// The outcome of a question.
   public enum Answer: Hashable, Sendable {
     /// The person gave a secret, or the text of a question of the kind `text`. Forget a secret soon.
     case secret([UInt8])

@@ -74,7 +74,7 @@ struct Batch {
     lengths = [UInt32](repeating: 0, count: count)
   }
 
-  /// What `receive` put into the buffer; `nil` if it returned -1.
+  /// Returns the packets that `receive` put into the buffer; `nil` if it returned -1.
   mutating func fill(
     _ receive: (UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<UInt32>?, UInt32) -> Int32
   ) -> [[UInt8]]? {

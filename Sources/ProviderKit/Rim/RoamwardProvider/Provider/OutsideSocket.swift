@@ -28,7 +28,7 @@ public protocol OutsideSocket: AnyObject {
   func close()
 }
 
-/// What a socket received.
+/// The input of a socket: data, or its end.
 public enum SocketInput: Hashable, Sendable {
   /// Datagrams, or bytes of the stream.
   case data([[UInt8]])
