@@ -18,7 +18,7 @@ final class NetlinkSocket: Sendable {
 
   struct State {
     let socket: OpaquePointer
-    /// Where datagrams are received. One for all: memory that is freed is wiped, and this is much more than most datagrams have.
+    /// The buffer for received datagrams. One for all: memory that is freed is wiped, and this is much more than most datagrams have.
     let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: NetlinkSocket.messageBuffer)
     var sequence: UInt32 = 0
     var families: [String: UInt16] = [:]

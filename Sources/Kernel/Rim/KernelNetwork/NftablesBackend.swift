@@ -9,7 +9,7 @@ import Wire
 /// The input of nftables cannot be compared with its listing. So the listing after a replacement is stored, and compared with later ones.
 /// The kernel numbers its rulesets. While the number is the same, nothing is listed.
 package final class NftablesBackend {
-  /// What is known of a table of ours.
+  /// The known state of a table of ours.
   private struct Known {
     /// Its name, and that of its companion.
     let names: [String]
@@ -36,7 +36,7 @@ package final class NftablesBackend {
   private var firewall = Known(names: [FirewallTable.name, FirewallTable.neighbourName])
   private var capture = Known(names: [NameCapture.name])
 
-  /// How many texts libnftables has been given.
+  /// The number of texts that libnftables has been given.
   package private(set) var commandCount = 0
   /// Added to the companion's transaction, for tests of a kernel that refuses it.
   package var companionSuffix = ""

@@ -3,7 +3,7 @@ internal import KernelModel
 package import NetworkTypes
 import Wire
 
-/// What the kernel does with a packet, by its own look-up of rules and routes.
+/// The kernel's treatment of a packet, by its own look-up of rules and routes.
 package enum RouteAnswer: Hashable, Sendable {
   /// It is for this machine.
   case local
@@ -33,7 +33,7 @@ extension KernelReader {
         found = found ?? RouteLookup($0)
       }
     } catch {
-      // What routes, rules and the check of the way back (rp_filter) make of a look-up.
+      // The errors of a look-up that routes, rules and the check of the way back (rp_filter) cause.
       guard [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EXDEV].contains(error.code) else { throw error }
       return .none(error.reason)
     }

@@ -5,7 +5,7 @@ extension IPAddress {
   fileprivate var isUnspecified: Bool { high == 0 && low == 0 }
 }
 
-/// Who has the sockets of this network namespace.
+/// The owners of the sockets in this network namespace.
 package struct SocketOwners: Sendable {
   private let socket: NetlinkSocket
 

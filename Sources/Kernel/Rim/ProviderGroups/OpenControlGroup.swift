@@ -147,7 +147,7 @@ package final class OpenControlGroup {
   }
 }
 
-/// What the processes of a group use.
+/// The resources that the processes of a group use.
 package struct GroupUsage: Equatable, Sendable {
   /// Bytes: `memory.current`, or without the memory controller the sum of the resident sizes, where shared pages count for each process.
   package var memory: Int64

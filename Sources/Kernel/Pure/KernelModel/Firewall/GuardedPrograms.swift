@@ -4,7 +4,7 @@ package import NetworkTypes
 /// switch lets such packets pass to the guard's endpoints alone.
 package struct GuardedPrograms: Hashable, Sendable {
   package var group: ProviderGroup
-  /// Where its own packets may go outside; empty: to every address.
+  /// The endpoints outside that its own packets may reach; empty: every address.
   package var endpoints: [GuardedEndpoint]
 
   package init(group: ProviderGroup, endpoints: [GuardedEndpoint] = []) {

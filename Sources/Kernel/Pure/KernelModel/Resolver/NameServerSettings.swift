@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-/// What our own name server, `roamward-names`, does for this host: which servers resolve which names.
+/// The settings of our own name server, `roamward-names`, for this host: which servers resolve which names.
 package struct NameServerSettings: Hashable, Sendable {
   /// Names that the servers of a tunnel resolve.
   package struct Share: Hashable, Sendable {
@@ -41,7 +41,7 @@ package struct NameServerSettings: Hashable, Sendable {
   package var rebindAllowed: [DomainName] = []
   /// The domains that programs append to names (`search` in resolv.conf).
   package var searchDomains: [DomainName]
-  /// What `names: capture` leads to it, besides the questions of programs that resolv.conf leads here.
+  /// The questions that `names: capture` leads to it, besides those of programs that resolv.conf leads here.
   package var capture: NameCapture?
 
   package init(

@@ -2,7 +2,7 @@ package import NetworkTypes
 
 /// Names whose look-ups start a tunnel (`evaluate-connection`).
 package struct NameWatch: Hashable, Sendable {
-  /// What becomes of a look-up while the tunnel is down.
+  /// The treatment of a look-up while the tunnel is down.
   package enum Fate: Hashable, Sendable {
     /// It waits until the tunnel is connected. No server outside gets it.
     case always

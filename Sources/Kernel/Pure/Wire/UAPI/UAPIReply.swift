@@ -24,7 +24,7 @@ package struct UAPIReply: Sendable {
   }
 
   private let bytes: [UInt8]
-  /// Where the lines before `errno=` end; -1: there are none.
+  /// The offset of the end of the lines before `errno=`; -1: there are none.
   private let end: Int
   /// 0, or the engine's reason for a refusal, as in errno(3).
   package let errno: Int32
@@ -109,9 +109,9 @@ private enum UAPIKey: String {
 private struct UAPILines {
   private let bytes: [UInt8]
   private let end: Int
-  /// Where the next line begins.
+  /// The offset of the next line.
   private var next = 0
-  /// Where the present line begins, and where its `=` is.
+  /// The offset of the present line; `sign` is that of its `=`.
   private(set) var start = 0
   private var sign = 0
   /// The present line's key; `nil`: none that is read.
