@@ -3,7 +3,7 @@ internal import NetworkTypes
 
 /// A TCP connection with messages in both directions, each with its length in two bytes before it (RFC 1035 section 4.2.2).
 ///
-/// What is read and what waits to be written is bounded; what makes no progress is to be closed by `isStuck`.
+/// Both buffers, of input and of output, are bounded. A connection that makes no progress is to be closed (`isStuck`).
 final class MessageStream {
   /// Without progress for this time the other end counts as gone. Clients keep connections open between questions (RFC 7766 section 6.2.3).
   private static let patience = Duration.seconds(5)

@@ -143,8 +143,8 @@ struct ForwardMachine: Sendable {
     return (.sent, nil)
   }
 
-  /// Where no place is left for a question: gives up one of who has most of them open, of these one of the oldest. So a program that asks
-  /// for names whose servers are silent takes no places from others. `nil`: a place is left, or none of those looked at may go.
+  /// Ends an open question if no place is left for another: one of the oldest of the asker or domain with most open questions. So questions
+  /// to silent servers take no places from others. `nil`: a place is left, or none of those looked at may go.
   mutating func makeRoom(for purpose: ForwardedQuery.Purpose, at now: Moment, _ out: inout Outbox) -> Finished? {
     let isGroupFull = open[purpose.group] >= limits.each
     guard count >= limits.all || isGroupFull else { return nil }

@@ -1,9 +1,9 @@
 internal import NetworkTypes
 
-/// How many questions are open of each asker, and for names of each domain. Who has many gives way to others. They are counted by hashes,
-/// so a question costs no search; a collision makes two of them count as one.
+/// The numbers of open questions by asker and by domain. An asker or a domain with many gives way to others. They are counted by hashes, so
+/// a question costs no search; a collision makes two of them count as one.
 struct QuestionShares: Sendable {
-  /// Where a question is counted.
+  /// The two counters of a question.
   struct Place: Equatable, Sendable {
     fileprivate var domain: UInt16 = 0
     fileprivate var asker: UInt16 = 0

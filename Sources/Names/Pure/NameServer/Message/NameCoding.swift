@@ -34,7 +34,7 @@ enum NameCoding {
   /// Whether a name can be expanded. A pointer has to lead backwards, before everything that was read of the name so far. So each pointer
   /// is followed once, and none leads round.
   static func isValid(in message: Span<UInt8>, at start: Int) -> Bool {
-    // What most records have: a pointer to the question's name, which was checked.
+    // The name of most records: a pointer to the question's name, which was checked.
     if start + 1 < message.count, message[start] == 0xc0, message[start + 1] == UInt8(MessageFormat.header) { return true }
     return walk(message, at: start) { _ in }
   }

@@ -58,7 +58,7 @@ package struct Question: Hashable, Sendable {
   }
 }
 
-/// What two questions have in common that one answer serves.
+/// The key of a question: questions with equal keys share one answer.
 struct QuestionKey: Equatable, Sendable {
   /// Of the name without regard to case, the type, the class and `variant`; with the machine's seed.
   let hash: UInt64

@@ -69,7 +69,7 @@ package struct Passing: Hashable, Sendable, Codable {
   }
 }
 
-/// What the name server does, as the agent determines it.
+/// The configuration of the name server, as the agent determines it.
 package struct NameServerConfiguration: Sendable {
   /// Identifies the network: answers of another one are forgotten.
   package var network: UInt64
@@ -83,7 +83,7 @@ package struct NameServerConfiguration: Sendable {
   package var rest: Disposition
   /// Whether use-application-dns.net does not exist, so that browsers leave names to the system (Mozilla's canary domain).
   package var answersCanary: Bool
-  /// What becomes of captured questions that the network's servers would resolve; `nil`: these do.
+  /// The passing of captured questions to the server that was asked; `nil`: the network's servers resolve them.
   package var passing: Passing?
   /// The domains that programs append to names of several labels too, once these were not resolved (`search` in resolv.conf).
   package var searchDomains: [DomainName]
