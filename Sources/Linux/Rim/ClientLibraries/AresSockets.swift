@@ -13,7 +13,7 @@ package final class AresSockets {
 
   package init(on loop: DescriptorLoop) { self.loop = loop }
 
-  /// What c-ares wants to know of a socket (`ares_sock_state_cb`).
+  /// Watches a socket for the events that c-ares waits for (`ares_sock_state_cb`); for none, the watch ends.
   package func watch(_ socket: ares_socket_t, _ readable: Bool, _ writable: Bool) {
     // The source ends at once, possibly during its callback: c-ares closes the socket next, or wants other events of it.
     sockets.removeValue(forKey: socket)?.cancel()

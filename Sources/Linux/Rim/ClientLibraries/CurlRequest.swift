@@ -30,7 +30,7 @@ package final class CurlRequest {
 
   package struct Outcome {
     package let code: CURLcode
-    /// Why there is no response, in libcurl's words.
+    /// The reason, in libcurl's words, why there is no response.
     package let reason: String
     /// 0: there was none.
     package let status: Int

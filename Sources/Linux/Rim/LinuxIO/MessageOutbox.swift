@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Messages for the other end of a channel, in their order, also where that end leaves some unread for a while.
 package struct MessageOutbox {
-  /// How many may wait.
+  /// The largest number of messages that may wait.
   private let limit: Int
   private let channel: MessageChannel
   private var waiting: [(message: [UInt8], passed: FileDescriptor?)] = []

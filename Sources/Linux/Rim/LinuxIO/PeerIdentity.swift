@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// What identifies the peer of a unix socket besides its credentials, without a race: its number may become another process's.
+/// The identity of a unix socket's peer, without a race. A process number alone may become another process's.
 package struct PeerIdentity: Hashable, Sendable {
   package let credentials: PeerCredentials
   /// Field 22 of /proc/PID/stat, in clock ticks since the boot; `nil`: the process has ended, or is not visible from here.

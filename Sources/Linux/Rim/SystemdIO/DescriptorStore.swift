@@ -5,7 +5,7 @@ package import LinuxIO
 /// The service manager's store of descriptors, which lasts over a restart of this process (FileDescriptorStoreMax= of the unit,
 /// sd_notify(3)).
 package final class DescriptorStore {
-  /// How many more the manager keeps. Of one for which it has no room it says nothing.
+  /// The number of further descriptors that the manager keeps. It reports none that it refuses for want of room.
   package var room: Int
 
   package init(room: Int = 0) { self.room = room }
