@@ -3,7 +3,7 @@ package struct DurationCounts: Hashable, Sendable {
   /// The upper ends of the buckets, in milliseconds. Longer durations are in one more bucket.
   package static let limits: [Int64] = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000]
 
-  /// How many there were in each bucket alone.
+  /// The number of durations in each bucket alone.
   package private(set) var counts: [Int64]
   /// The sum of all.
   package private(set) var milliseconds: Int64

@@ -1,6 +1,6 @@
 // The standard library's `sorted` is compiled anew, 3 kB each time, for every element type and order: a hundred times in one program.
-// These come before it wherever this module is imported, and share one copy. They order places instead of elements, which takes longer.
-// Where that matters (very many routes), sort in place: `sort` is the standard library's.
+// These come before it in every file that imports this module, and share one copy. They order places instead of elements, which takes
+// longer. If that matters (very many routes), sort in place: `sort` is the standard library's.
 
 extension Sequence {
   /// The elements in the order of `areInIncreasingOrder`; equal ones keep their order.
