@@ -8,7 +8,7 @@ package import LinuxIO
 /// its socket's file if the system lets it watch that. The link is deleted when the process ends, for any reason.
 package struct InterfaceProcess {
   package static let program = "roamward-wireguard"
-  /// Whom it becomes.
+  /// The user that it runs as.
   package static let user = "roamward-wireguard"
   /// Descriptor numbers in the new process.
   package static let tun: Int32 = 3

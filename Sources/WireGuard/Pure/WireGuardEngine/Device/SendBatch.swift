@@ -7,7 +7,7 @@ package struct BatchOutcome: Hashable, Sendable {
   package var needsControl = false
 }
 
-/// What becomes of a peer's packet now.
+/// The treatment of a peer's packet now.
 package enum SendVerdict {
   /// Seal it with this ticket, in this batch.
   case ready(SendTicket)

@@ -112,7 +112,7 @@ final class Duties: Sendable {
   }
 }
 
-/// How busy a thread is: it measures windows of 50 ms.
+/// A meter of a thread's load, in windows of 50 ms.
 struct LoadMeter {
   private static let window: UInt64 = 50_000_000
 

@@ -5,7 +5,7 @@ internal import LinuxIO
 /// Threads that have started and wait for their work. A process that waits for an interface starts them in advance: that takes a third of a
 /// millisecond, and is forbidden once it is confined. A thread that is not waiting yet is started when it is asked for.
 final class ReadyThreads {
-  /// What a thread waits for. The thread and this value's owner share it.
+  /// The work that a thread waits for. The thread and this value's owner share it.
   // Sound: `body` is set before the semaphore is raised, and read after that.
   private final class Place: @unchecked Sendable {
     let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
