@@ -38,7 +38,7 @@ void *mmap(void *address, size_t size, int protection, int flags, int file, off_
   if (before > 0) munmap(block, before);
   if (end < size + huge) munmap(block + end, size + huge - end);
   block += before;
-  // Where the kernel has no huge pages, or none free, it gives small ones.
+  // A kernel that has no huge pages, or none free, gives small ones.
   madvise(block, size, MADV_HUGEPAGE);
   if (flags & MAP_POPULATE) madvise(block, size, MADV_POPULATE_WRITE);
   return block;

@@ -1,4 +1,4 @@
-// What libmicrohttpd has as functions with a variable number of arguments.
+// Wrappers of libmicrohttpd's functions with a variable number of arguments.
 #include <microhttpd.h>
 
 /// A server without a socket of its own: connections are added, and `MHD_run` is called when its descriptor is readable. `timeout`: seconds
@@ -16,7 +16,7 @@ static inline int roamward_http_descriptor(struct MHD_Daemon *server) {
   return info ? info->epoll_fd : -1;
 }
 
-/// What `notify` has noted of the connection.
+/// The context that `notify` has noted of the connection; NULL: none.
 static inline void *roamward_http_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info ? info->socket_context : NULL;

@@ -1,4 +1,4 @@
-// What libpam has as items of a type of their own.
+// Wrappers of libpam's items that have types of their own.
 #include <security/pam_appl.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-// What OpenSSL has as macros.
+// Wrappers of OpenSSL's macros.
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/sha.h>

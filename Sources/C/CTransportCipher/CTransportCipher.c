@@ -12,7 +12,7 @@ void ctc_choose(const ctc_library *library) { atomic_store(&chosen, library); }
 struct own {
   const ctc_library *library;
   void *state;
-  // How many small messages it has left to the caller.
+  // The number of small messages that it has left to the caller.
   unsigned int left;
 };
 

@@ -13,7 +13,7 @@ void cnft_free(struct nft_ctx *context);
 /// Runs commands of nft(8). 0: they have succeeded.
 int cnft_run(struct nft_ctx *context, const char *commands);
 
-/// What the last commands have written. Reading it also empties it. May be NULL.
+/// The output of the last commands. Reading it also empties it. May be NULL.
 const char *cnft_output(struct nft_ctx *context);
 const char *cnft_error(struct nft_ctx *context);
 
