@@ -6,7 +6,7 @@ import Simulation
 import TestKit
 import Testing
 
-/// What `metrics` counts is what the agent published.
+/// The counts of `metrics` against the events that the agent published.
 @Suite struct CountingTests {
   @Test("each state, decision and wake-up is counted where it is published; a question counts nothing") func life() throws {
     let home = Sample.network(Sample.wifi("Home"))

@@ -13,7 +13,7 @@ import Testing
 private final class ConnectedLife {
   let agent: WatchedAgent
   let model: WireGuardModel
-  /// What the tunnel came to, and when.
+  /// The states that the tunnel entered and its failures, with their moments.
   private(set) var changes: [(at: Moment, what: String)] = []
   static let cafe = Sample.network(Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24"))
 

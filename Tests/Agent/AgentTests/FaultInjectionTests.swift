@@ -8,7 +8,7 @@ import Simulation
 import TestKit
 import Testing
 
-/// What a tunnel of each kind does in a day: connecting, roaming, another policy, home, and the end.
+/// The day of a tunnel of each kind: connecting, roaming, another policy, home, and the end.
 struct DayOut: CustomTestStringConvertible, Sendable {
   let testDescription: String
   let policies: [TunnelPolicy]
@@ -119,7 +119,7 @@ struct DayOut: CustomTestStringConvertible, Sendable {
   static let withoutLookups = all.filter { !$0.looksUp }
 }
 
-/// What is wanted in each place of a day, worked out once.
+/// The wanted state at each place of a day, computed once.
 final class Expectations {
   private var known: [String: ObservedState] = [:]
 
@@ -190,7 +190,7 @@ final class DayOutRun {
     machine.run(for: .seconds(1))
   }
 
-  /// What a fresh agent makes of a fresh machine in the same place.
+  /// The state that a fresh agent makes of a fresh machine in the same place.
   func expected() -> ObservedState {
     let other = DayOutRun(day)
     other.machine.policies = machine.policies

@@ -168,7 +168,7 @@ import Testing
 }
 
 extension ObservedState {
-  /// Where packets go. Which of several slots a tunnel has depends on the order in which they came up.
+  /// Links and routes, without the numbers of tables: the slot of a tunnel depends on the order in which tunnels came up.
   fileprivate var routed: [String] {
     kernel.links.map(\.name).sorted() + kernel.routes.map { "\($0)".replacing(#/table \d+/#, with: "") }.sorted()
   }

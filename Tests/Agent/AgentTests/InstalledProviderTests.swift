@@ -26,7 +26,7 @@ import Testing
       onDemand: OnDemand(rules: rules), routes: routes, dns: dns, killSwitch: killSwitch, location: Sample.place())
   }
 
-  /// What a company's server sends.
+  /// The settings that a company's server sends.
   static let pushed = TunnelSettings(
     addresses: [InterfaceAddress("10.9.0.2/24")].compactMap(\.self),
     includedRoutes: [Sample.prefix("10.0.0.0/8"), Sample.prefix("0.0.0.0/0")],

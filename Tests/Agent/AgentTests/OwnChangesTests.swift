@@ -78,7 +78,7 @@ extension WatchedAgent {
   var contests: [String] { status.notes.map(\.text).filter { $0.contains("by another program") } }
 }
 
-/// What the agent does itself is no damage; what others do is, and is put right at once unless they keep doing it.
+/// Changes by the agent are no damage. Changes by others are, and are repaired at once unless they keep coming.
 @Suite struct OwnChangesTests {
   /// `LIVES` in the environment takes more of them.
   private static let lives = getenv("LIVES").flatMap { UInt64(String(cString: $0)) } ?? 8

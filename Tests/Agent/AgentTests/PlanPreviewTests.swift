@@ -121,7 +121,7 @@ import Testing
 }
 
 extension WatchedAgent {
-  /// What `roamward plan` would say beside this agent: made from its status as JSON, and from the machine.
+  /// The preview of `roamward plan` beside this agent: made from its status as JSON, and from the machine.
   var preview: PlanPreview { get throws { preview(StandingOrders(try status.coded, isSameNetwork: true)) } }
 
   func preview(_ orders: StandingOrders) -> PlanPreview {

@@ -45,14 +45,14 @@ extension PlanPreview {
 
 /// One change of policies, with what the plan said before and what was done after.
 private struct Change: CustomStringConvertible {
-  /// What simulated providers bring.
+  /// The settings that simulated providers bring.
   static let brought = TunnelSettings(addresses: ["198.18.0.2/32", "2001:db8:ffff::2/128"].map(Sample.own))
   let old: PolicySet
   let new: PolicySet
   let before: PlanPreview
-  /// What the plan said, as the tool prints it for programs.
+  /// The report of the plan, as the tool prints it for programs.
   let report: PlanReport
-  /// What was asked of providers.
+  /// The requests that providers got.
   let done: [String]
   /// The steps that were applied.
   let made: Set<String>

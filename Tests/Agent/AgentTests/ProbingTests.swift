@@ -147,7 +147,7 @@ import Testing
     machine.run(for: .seconds(25))
     #expect(agent.status(at: 0, process: 0).tunnels.map(\.state) == ["connected"])
     #expect(agent.isAtRest)
-    // What the host says outranks the check.
+    // A report of the host outranks the check.
     machine.network.captivePortal = .known(true)
     agent.networkChanged()
     machine.run(for: .seconds(1))

@@ -12,9 +12,9 @@ private final class Groups {
   var log: [String] = []
   var found: [ProgramGuard] = []
   var failure: String?
-  /// What waits for the end of `roamward guard`.
+  /// The handlers that wait for the end of `roamward guard`, by process.
   var ended: [Int32: (GuardEnd) -> Void] = [:]
-  /// What waits for the end of the processes in a group.
+  /// The handlers that wait for the end of the processes in a group.
   var emptied: [(Bool) -> Void] = []
 
   var platform: GuardPlatform {

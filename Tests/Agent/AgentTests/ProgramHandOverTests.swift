@@ -136,7 +136,7 @@ import Testing
     #expect(life.machine.disk.handOver.tunnels.isEmpty)
   }
 
-  /// What a kill switch has to hold back at each moment: what the server has sent, or more.
+  /// The steps after which the kill switch blocks less than the server has sent.
   private func holes(in steps: ArraySlice<Step>) -> [Step] {
     let pushed = InstalledProviderTests.pushed.includedRoutes
     return steps.filter { step in
@@ -285,7 +285,7 @@ import Testing
     }
   }
 
-  /// What happens between two agents.
+  /// A random event between two agents.
   private func happen(between life: WatchedAgent, _ random: inout SplitMix64) {
     switch Int.random(in: 0..<10, using: &random) {
     case 0, 1: life.machine.endLeftProgram(of: "plain")

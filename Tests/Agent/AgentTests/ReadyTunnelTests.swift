@@ -92,7 +92,7 @@ private final class ReadyLife {
       #expect(life.machine.state.observed.kernel.addresses.contains { $0.link == "corp" } && life.leads(into: "corp"))
       life.machine.run(for: .seconds(100))
       #expect(life.state == "disconnected" && life.isReady() && life.machine.state.observed.kernel.rules.isEmpty)
-      // What the gateway still sends finds nobody.
+      // Packets that the gateway still sends start nothing.
       let launched = life.launched
       life.machine.run(for: .seconds(600))
       #expect(life.launched == launched && life.violations.isEmpty)

@@ -18,7 +18,7 @@ struct RightsTests {
     var cancelled: Int
   }
 
-  /// What one `resume` of an ordinary user gives. `behaviour`: `nil`: no polkit on the bus.
+  /// The outcome of one `resume` of an ordinary user. `behaviour`: `nil`: no polkit on the bus.
   private func resume(
     _ behaviour: PolkitDouble.Behaviour?, isMember: Bool = false, hasBus: Bool = true, disconnects: Bool = false
   ) throws -> Outcome {

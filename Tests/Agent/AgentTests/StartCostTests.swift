@@ -8,7 +8,7 @@ import Simulation
 import TestKit
 import Testing
 
-/// What a start reads of the machine: programs wait for it.
+/// The reads of the machine by a start: programs wait for it.
 @Suite("The cost of a start") struct StartCostTests {
   private func agent(_ tunnel: TunnelPolicy, keeper: ObservedResolver? = nil) -> WatchedAgent {
     var cafe = DayOut.cafe

@@ -7,7 +7,7 @@ import Simulation
 import TestKit
 import Testing
 
-/// What makes a start shorter.
+/// Preparations that make a start shorter.
 @Suite("Starts") struct StartsTests {
   @Test(
     "an agent with nothing to do plans the start of a tunnel and its end, and changes nothing",

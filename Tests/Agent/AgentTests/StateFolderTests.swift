@@ -186,7 +186,7 @@ import Testing
     #expect(kept.since == 8 && kept.files["/a.yaml"]?.since == 9 && kept.files["/a.yaml"]?.file.bytes == Array("x".utf8))
     #expect(kept.files["/b"]?.file.bytes == [0xff])
 
-    // What this version writes, it reads to the same.
+    // Notes that this version writes are read back unchanged.
     journal.saveOverrides(overrides)
     journal.noteCommand("vpn", command)
     state.put(kept)

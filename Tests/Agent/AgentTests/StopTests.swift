@@ -9,7 +9,7 @@ import Simulation
 import TestKit
 import Testing
 
-/// How the agent ends, and what it leaves: nothing on a stop, the kill switch on a restart.
+/// The end of the agent, and the state that it leaves: none on a stop, the kill switch on a restart.
 @Suite("The end of the agent") struct StopTests {
   /// The type of systemd's job for the unit when the signal comes.
   enum End: String, CaseIterable, Sendable {
@@ -43,7 +43,7 @@ import Testing
     return tunnel
   }()
 
-  /// What the firewall holds back.
+  /// Whether the kill switch of the firewall blocks.
   func guards(_ machine: SimulatedMachine) -> Bool {
     if case .table(_, _, let isGuarding) = machine.state.observed.firewall { isGuarding } else { false }
   }

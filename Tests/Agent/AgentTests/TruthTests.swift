@@ -7,7 +7,7 @@ import Simulation
 import TestKit
 import Testing
 
-/// What `status` and `monitor` say is what the agent does.
+/// The reports of `status` and `monitor` against the agent's actions.
 @Suite struct TruthTests {
   let home = Sample.network(Sample.wifi("Home"))
   let cafe = Sample.network(Sample.wifi("Cafe", gateway: "198.51.100.1", address: "198.51.100.23/24"))

@@ -27,7 +27,7 @@ final class WireGuardModel: SimulatedPeers {
   var loss = (to: 0.0, from: 0.0)
   /// One way.
   var latency = Duration.milliseconds(20)
-  /// What the gateway's side sends back for a packet of so many bytes; `nil`: nothing.
+  /// The size of the packet that the gateway's side sends back for a packet of so many bytes; `nil`: none.
   var reply: (Int) -> Int? = { $0 }
   private(set) var laptop: WireGuardEnd
   private(set) var gateway: WireGuardEnd
@@ -120,7 +120,7 @@ final class WireGuardModel: SimulatedPeers {
   func sleep(for time: Duration, from now: Moment) {
     advance(to: now)
     laptop.delayTimers(by: time)
-    // What comes meanwhile comes to nobody, and nobody sends.
+    // Packets that arrive meanwhile are lost, and nobody sends.
     let wake = now + time
     traffic.removeAll { $0.at <= wake }
     let before = laptop

@@ -50,7 +50,7 @@ import Testing
       #expect(question.decision(after: .allowed) == .allowed)
       #expect(question.decision(after: .needsAuthentication) == .askPolkit(interactively: true))
       #expect(question.decision(after: .allowed, wasInteractive: true) == .allowed)
-      // What a person does, and then the name that rules of polkit have.
+      // The actions for people, and then the name that rules of polkit have.
       let words = [
         Right.override: "connecting and disconnecting tunnels", .portal: "opening the portal window",
         .suspend: "suspending the kill switch", .apply: "changing policies",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HostDNS
 
-/// Who holds a port of this machine, and what glibc's configuration says.
+/// The owner of a port of this machine, and the resolver order of glibc's configuration.
 @Suite("The owner of a port", .serialized) struct PortOwnerTests {
   /// A dnsmasq that listens at an address, for as long as the body runs.
   private func withDnsmasq(_ options: String, port: UInt16, _ body: (Int32) throws -> Void) throws {

@@ -30,7 +30,7 @@ struct ResolvConfHost {
     return "\(String(file.mode, radix: 8)) \(file.user):\(file.group) \(String(decoding: bytes, as: UTF8.self))"
   }
 
-  /// What there is beside resolv.conf itself.
+  /// The files beside resolv.conf itself.
   var leftovers: [String] { names(in: state) + names(in: folder.path + "/etc").filter { $0 != "resolv.conf" } }
 }
 

@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  /// What an agent that has just started sees.
+  /// The observation of an agent that has just started.
   static func observe(_ state: String, isNeeded: Bool = true) throws -> (resolver: ObservedResolver, choice: ResolverChoice) {
     let resolver = HostResolver(path: "/etc/resolv.conf", stateDirectory: state, on: try EventLoop())
     let seen = resolver.observe(isNeeded ? [:] : nil)

@@ -7,14 +7,14 @@ import TestSupport
 
 @testable import SystemdIO
 
-/// What stands for systemd-resolved on a private bus where it has to misbehave on demand: keeps what it is told of one link,
-/// answers not at all, or refuses.
+/// A double of systemd-resolved on a private bus that misbehaves on demand: it keeps the settings of one link, answers not at all, or
+/// refuses.
 final class ResolverDouble {
   private var double: BusDouble?
   /// Of org.freedesktop.resolve1.Manager, in the order in which they came.
   private(set) var calls: [String] = []
   var isDeaf = false
-  /// How long it takes for its next change; it answers nothing meanwhile.
+  /// The time that its next change takes; it answers nothing meanwhile.
   var pause: Duration?
   /// The error's name; `nil`: it obeys.
   var refusal: String?

@@ -18,7 +18,7 @@ struct AddressOrderTests {
     (["198.51.100.121", "2001:db8:1::1"], ["-", "2001:db8:1::2"], ["2001:db8:1::1", "198.51.100.121"]),
     // A network of its own addresses (ULA) towards the world: the label differs, so IPv4 it is.
     (["2001:db8:1::1", "198.51.100.121"], ["fd00::2", "192.168.1.2"], ["198.51.100.121", "2001:db8:1::1"]),
-    // What nothing sets apart keeps the server's order.
+    // Addresses that no rule distinguishes keep the server's order.
     (["192.0.2.9", "192.0.2.1", "192.0.2.5"], ["192.0.2.7", "192.0.2.7", "192.0.2.7"], ["192.0.2.9", "192.0.2.1", "192.0.2.5"]),
   ]
 

@@ -7,7 +7,7 @@ import SystemdTestSupport
 import TestSupport
 import Testing
 
-/// Where a test's probes are sent from: loopback of a network namespace of its own, with a DNS server.
+/// The place that a test's probes are sent from: loopback of a network namespace of its own, with a DNS server.
 struct ProbeBench {
   let loop: EventLoop
   let dns: TinyDNSServer

@@ -24,7 +24,7 @@ struct ProbeHelperTests {
     return runner.run(request, by: ProbePassage(link: "lo", nameServers: .known([])), then: then)
   }
 
-  /// What a probe comes to with this program in the helper's place, which is told its errands on descriptor 3.
+  /// The result of a probe with this program in the helper's place, which gets its errands on descriptor 3.
   private func reply(of script: String, patience: ProbeHelper.Patience = ProbeHelper.Patience()) throws -> ProbeReply {
     let folder = try TemporaryFolder()
     let path = "\(folder.path)/helper"
@@ -251,8 +251,8 @@ struct ProbeHelperTests {
     #expect(reason.hasPrefix("roamward-probe does not come up within"))
   }
 
-  /// What a program in its place says, and what comes of it. `hello` greets and waits for the first errand, whose
-  /// number is 1; `say` sends a message.
+  /// The messages of a program in its place, and the reason of the failure. `hello` greets and waits for the first errand, whose number is
+  /// 1; `say` sends a message.
   private static let rogues: [(script: String, reason: String)] = [
     (#"hello; say '{"version":1,"message":"hello","trouble":null}'"#, "an answer without a request"),
     ("hello; say garbage", "it is no JSON"), (#"hello; say '{"version":2,"message":"hello"}'"#, "version: it is not 1"),

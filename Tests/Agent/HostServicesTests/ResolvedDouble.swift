@@ -6,7 +6,7 @@ import SystemdIO
 import SystemdTestSupport
 import TestSupport
 
-/// What stands for systemd-resolved on a private bus: answers every call of its name with `DNS` and `Domains` for one link, or not at all.
+/// A double of systemd-resolved on a private bus: answers every call of its name with `DNS` and `Domains` for one link, or not at all.
 final class ResolvedDouble {
   private var double: BusDouble?
   private var bus: OpaquePointer? { double?.bus }

@@ -16,7 +16,7 @@ private final class TailscaledDouble {
   /// Method, path and body of each request.
   private(set) var requests: [String] = []
   var refusal: String?
-  /// What a watch begins with.
+  /// The notices at the start of a watch.
   var notices = ["{\"Version\":\"1.58.2\"}", "{\"State\":5}", "{\"State\":6}"]
   private var watches: [FileDescriptor] = []
 

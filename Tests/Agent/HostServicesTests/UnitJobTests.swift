@@ -70,7 +70,7 @@ struct UnitJobTests {
   }
 }
 
-/// What stands for systemd on a private bus: one unit, with a job or without one.
+/// A double of systemd on a private bus: one unit, with a job or without one.
 private final class SystemdDouble: MessageWriting {
   private var double: BusDouble?
   private let job: String?

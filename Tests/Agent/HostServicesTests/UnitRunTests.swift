@@ -131,7 +131,7 @@ struct BusTimeoutTests {
   }
 }
 
-/// What stands for systemd on a private bus: a service and its slice, whose jobs end at once.
+/// A double of systemd on a private bus: a service and its slice, whose jobs end at once.
 private final class ManagerDouble: MessageWriting {
   private static let unit = "/org/freedesktop/systemd1/unit/work_2eservice"
 

@@ -60,7 +60,7 @@ struct LeftProgramTests {
       func goOn() {
         guard let left = first.handOver("work") else { return done("not left") }
         scene.first = nil
-        // What is said between the agents waits in the channel; here nothing is.
+        // Messages between the agents wait in the channel; here there are none.
         guard case .message(let bytes, let file?) = try? scene.manager.receive(takesDescriptors: true) else { return done("not kept") }
         guard String(decoding: bytes, as: UTF8.self) == "FDSTORE=1\nFDNAME=provider-\(left.process)" else { return done("\(bytes)") }
         let second = InstalledProviders(on: loop, channels: ["provider-\(left.process)": file])

@@ -130,7 +130,7 @@ func peer(_ endpoint: String?, _ allowed: [String], _ keepalive: UInt16 = 0) -> 
     allowedIPs: allowed.compactMap(IPPrefix.init), persistentKeepalive: keepalive)
 }
 
-/// What `wg show LINK dump` ought to print, as sets of words: the order of peers and of their prefixes is the engine's.
+/// The expected output of `wg show LINK dump`, as sets of words: the order of peers and of their prefixes is the engine's.
 func expectedDump(_ device: WireGuardDevice) -> Set<[String]> {
   let mark = "0x" + String(device.firewallMark, radix: 16)
   let own = [base64(device.privateKey), base64(device.publicKey), "\(device.listenPort ?? 0)", mark]
