@@ -3,7 +3,7 @@ import Testing
 
 @testable import PolicySource
 
-/// What is wrong, and the first line of what is said about it. `@` in the policy marks the place; it is taken out.
+/// Policies with an error, and the first line of its message. `@` in the policy marks the place; it is taken out.
 private let cases: [(policy: String, said: String)] =
   languageCases + [
     ("@tunnels: {}", "`version` is missing in a policy|`version` is missing"),

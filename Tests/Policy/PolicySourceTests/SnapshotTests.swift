@@ -237,7 +237,7 @@ import Testing
 
   @Test("answers of probes can be assumed")
   func assumptions() {
-    // What is said of a URL is said of every probe of it, whatever an agent has found out about one of them.
+    // An assumption about a URL holds for every probe of it, whatever an agent has found out about one of them.
     var snapshot = NetworkSnapshot(probes: ["https://a.example/ status=204": .known(false)])
     for text in ["https://a.example=ok", "https://b.example/?q=1=fail", "http://c.example/=unknown"] {
       #expect(applyProbeAssumption(text, to: &snapshot) == nil)

@@ -150,7 +150,7 @@ enum Samples {
 
     """
 
-  /// What the other one does not say.
+  /// The keys and values that the other policy does not use.
   static let wholeLanguage = """
     version: 1
     networks:

@@ -73,7 +73,7 @@ import Testing
       #expect(judge(said) == [expected], "\(key)")
       #expect(judge(unsaid) == [expected == .no ? .no : .unknown], "\(key)")
     }
-    // What has an SSID is Wi-Fi.
+    // An interface with an SSID is Wi-Fi.
     if type.value == nil {
       let tunnel = Sample.tunnel(rules: [Sample.rule(Self.wifi, .connect)])
       #expect(Evaluator(networks: []).trace(tunnel, on: Sample.network(said)).map(\.holds) == [.yes])

@@ -76,7 +76,7 @@ import Testing
     #expect(snapshot.answer(to: pinned) == .known(true), "what is said of a URL is said of every probe of it")
   }
 
-  /// What is remembered may connect, and never disconnects.
+  /// A remembered fact may connect, and never disconnects.
   @Test(
     "what was found here before brings a tunnel up before its time, and never takes one down",
     arguments: [(Action.connect, Decision.Outcome.connect), (.disconnect, .pending), (.ignore, .pending)])

@@ -188,7 +188,7 @@ import Testing
     #expect(open.filter { $0.contains("8443") || $0.contains("198.51.100.1 meta") }.count == 5)
     #expect([own + names, own + page, page, names].allSatisfy(open.contains))
     #expect(!open.contains(dns) && !open.contains(own + dns) && !open.contains { $0.contains("80, 443") })
-    // Where the servers of a local resolver are not known, it may ask all.
+    // A local resolver with unknown servers may ask every server.
     fit.nameServers = [Sample.address("127.0.0.53")]
     let local = try lines()
     #expect(!local.contains(own + dns) && local.contains { $0.contains("systemd-resolved") && $0.hasSuffix(dns) })

@@ -13,7 +13,7 @@ import Testing
 
   enum Guarding: String, CaseIterable, Sendable { case off, on, always, enforce }
 
-  /// What the network says, and somebody in that prefix.
+  /// Addresses that the network gives this machine, and a host in the same prefix.
   static let attached = [
     ("10.77.5.99/24", "10.77.5.2"), ("10.77.0.99/16", "10.77.0.2"), ("10.1.2.3/8", "10.77.0.2"), ("fd77::99/64", "fd77::2"),
     ("198.51.100.9/24", "198.51.100.2"),

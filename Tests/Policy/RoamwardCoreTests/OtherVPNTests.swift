@@ -4,7 +4,7 @@ import RoamwardCore
 import TestKit
 import Testing
 
-/// What other VPNs leave in the kernel, from their sources, manuals and dumps; the rules as `ip rule` shows them.
+/// The state that other VPNs leave in the kernel, from their sources, manuals and dumps; the rules as `ip rule` shows them.
 @Suite struct OtherVPNTests {
   func rule(_ priority: UInt32, table: UInt32, mark: UInt32 = 0, mask: UInt32 = .max, not: Bool = false, suppress: UInt8? = nil)
     -> RoutingRule
@@ -111,7 +111,7 @@ import Testing
       links: [link("wg0")], routes: [route("10.5.0.0/16", dev: "wg0"), route("64.0.0.0/2", dev: "wg0")], rules: base)
     let others = OtherVPNs(in: kernel)
     #expect(others.all.map(\.description) == ["another VPN (wg0) routes 10.5.0.0/16, 64.0.0.0/2 in the main table; not touched"])
-    // What is so wide is a piece of everything.
+    // A prefix that is so wide is a piece of everything.
     #expect(others.mainPrefixes == [Sample.prefix("10.5.0.0/16")])
     func thrown(_ policy: RoutePolicy, isGuarding: Bool = false) -> Bool {
       var setup = RoutePolicyTests().setup(policy, isGuarding: isGuarding)

@@ -51,7 +51,7 @@ import Testing
     #expect(locked.fate(of: Sample.address("198.18.0.1")) == .outside)
     #expect(locked.fate(of: Sample.address("192.168.7.1")) == .outside && locked.fate(of: Sample.address("fe80::1")) == .outside)
     #expect(locked.fate(of: Sample.address("127.0.0.1")) == .outside)
-    // Where neighbours are looked for; addresses of RFC 3927 are neighbours only where the machine has one.
+    // Multicast and broadcast for discovery stay outside; addresses of RFC 3927 only if the machine has one.
     #expect(
       ["224.0.0.251", "239.255.255.250", "255.255.255.255", "ff02::fb"].allSatisfy { locked.fate(of: Sample.address($0)) == .outside })
     #expect(locked.fate(of: Sample.address("239.1.2.3")) == .blocked(by: ["corp"]))

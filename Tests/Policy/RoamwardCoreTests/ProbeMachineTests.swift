@@ -149,7 +149,7 @@ private final class Prober {
     #expect(!machine.take(.response(status: 200), for: again, at: at(11)))
     #expect(machine.take(.impostor(reason: "another key"), for: third, at: at(12)))
     #expect(answer(machine, home) == .known(false))
-    // What changes beside it is no event.
+    // Changes of other facts are no event.
     var warmer = home
     warmer.power = .known(.battery)
     warmer.links.append(LinkFacts(name: "veth1"))
@@ -182,7 +182,7 @@ private final class Prober {
         times.append(now)
         #expect(machine.take(answering(inquiry, now), for: token, at: at(now + 0.1)))
       }
-      // What was learnt may make others due at once; otherwise the machine says when.
+      // An answer may make other probes due at once; otherwise the machine says when.
       if case let more = machine.want(evidence, at: at(now + 0.1)), !more.isEmpty {
         for case .send(let token, let inquiry) in more {
           times.append(now + 0.1)

@@ -55,7 +55,7 @@ import Testing
 
   private let setup = RoutePolicyTests().setup(RoutePolicy(include: [Sample.prefix("10.0.0.0/8")]))
 
-  /// What a plan makes of a machine.
+  /// The state of a machine after the steps of a plan.
   private func machine(after steps: [Step]) -> ObservedState {
     var state = SimulatedState()
     state.apply(steps)

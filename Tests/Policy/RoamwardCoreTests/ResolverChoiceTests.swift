@@ -4,7 +4,7 @@ import RoamwardCore
 import TestKit
 import Testing
 
-/// Who keeps the resolver in, back end out, with the reasons as `status` shows them.
+/// The resolver services of a host, and the DNS backend for them, with the reasons as `status` shows them.
 @Suite struct ResolverChoiceTests {
   struct Host: CustomTestStringConvertible, Sendable {
     var testDescription: String

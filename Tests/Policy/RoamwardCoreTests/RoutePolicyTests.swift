@@ -4,7 +4,7 @@ import RoamwardCore
 import TestKit
 import Testing
 
-/// What goes inside and what stays outside, as the table of one tunnel has it.
+/// The destinations inside and outside, in the table of one tunnel.
 @Suite struct RoutePolicyTests {
   func setup(_ routes: RoutePolicy, addresses: [String] = ["10.77.0.2/32"], allowed: [String] = ["10.0.0.0/8"], isGuarding: Bool = false)
     -> TunnelSetup
@@ -42,7 +42,7 @@ import Testing
       setup(RoutePolicy(include: everything, isEnforced: isEnforced), addresses: both),
       on: attached("192.168.7.20/24", "198.51.100.9/24", "10.0.0.9/8", "192.168.9.1/32", "2001:db8:5::9/64", "fd00:1::9/64"))
     let outside = table.filter { $0.hasPrefix("throw") }.map { $0.split(separator: " ")[1] }
-    // What nobody can claim from somebody else, and is of a local network's size, stays outside.
+    // Prefixes stay outside that nobody can claim from others, and that have a local network's size.
     #expect(outside == ["192.168.7.0/24", "fd00:1::/64", "fe80::/10"])
   }
 
