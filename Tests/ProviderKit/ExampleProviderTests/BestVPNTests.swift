@@ -34,7 +34,7 @@ import Testing
 
   @Test("JSON as Apple's encoder writes it is read: other order, escaped slash, text that is not ASCII") func foreignJSON() throws {
     let codec = try #require(BestVPNCodec(key: Self.key))
-    // What `data` carries can be put under another code: the code is not authenticated.
+    // The content of `data` can be put under another code: the code is not authenticated.
     func relabelled(_ text: String, _ code: UInt8) throws -> BestVPNCodec.Message {
       try codec.open([code] + codec.seal(.data(Array(text.utf8))).dropFirst())
     }

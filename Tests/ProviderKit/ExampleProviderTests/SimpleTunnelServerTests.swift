@@ -25,7 +25,7 @@ import Testing
     try #require(SimpleTunnelFrames.frame(SimpleTunnelMessage(identifier: id, body: body)))
   }
 
-  /// What a client was sent.
+  /// The messages that a client got.
   static func bodies(_ actions: [SimpleTunnelServer.Action], to client: Int) throws -> [SimpleTunnelMessage.Body] {
     var frames = SimpleTunnelFrames()
     return try actions.flatMap { action in

@@ -143,7 +143,7 @@ import Testing
         if bytes.isEmpty { bytes = [0] }
       }
       guard let list = try? PropertyList(decoding: bytes) else { continue }
-      // What was read is the same when written and read again.
+      // A list that was read is the same when written and read again.
       #expect(try PropertyList(decoding: list.encoded) == list, "seed \(seed)")
       if let message = try? SimpleTunnelMessage(list) {
         read += 1

@@ -168,7 +168,7 @@ import Testing
       let bytes = Self.mutated(random.pick(round % 2 == 0 ? provider : agent), among: provider + agent, &random)
       if let message = try? ProviderMessage(decoding: bytes) {
         read += 1
-        // What was read can be written, and is the same when read again.
+        // A message that was read can be written, and is the same when read again.
         #expect(try ProviderMessage(decoding: message.encoded()) == message, "seed \(seed), round \(round)")
       }
       if let message = try? AgentMessage(decoding: bytes) {

@@ -67,7 +67,7 @@ import Testing
     #expect(lines.count > 25)
     var session = ProviderSession(tunnel: "corp", at: ProviderSessionTests.zero)
     var endpoint = ProviderEndpoint()
-    // What the agent sent, and no line has shown yet.
+    // The messages that the agent sent, and that no line has shown yet.
     var sent: [ProviderSession.Action] = []
     for (number, line) in lines.enumerated() {
       if line.isAgent {
