@@ -8,7 +8,7 @@ import Testing
 struct ConntrackTests {
   private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
-  /// How many connections the kernel tracks in this namespace.
+  /// The number of connections that the kernel tracks in this namespace.
   private func count() throws -> Int {
     var count = 0
     try Conntrack().forgetConnections { _, _ in

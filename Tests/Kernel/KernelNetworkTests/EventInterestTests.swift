@@ -36,7 +36,7 @@ struct EventInterestTests {
     init(names: Set<String> = []) throws {
       try shell(EventInterestTests.laptop)
       (events, reader, self.names) = (try KernelEvents(), try KernelReader(), names)
-      // What the kernel announces after that comes up to a second late.
+      // The kernel's announcements after that come up to a second late.
       var quiet = 0
       for _ in 1...200 where quiet < 12 {
         let before = seen
@@ -58,7 +58,7 @@ struct EventInterestTests {
       _ = events.drain()
     }
 
-    /// What comes of a command: how many events reach us, and whether one of them matters.
+    /// The change that a command announces: how many events reach us, and whether one of them matters.
     func hears(_ command: String, for milliseconds: useconds_t = 50) throws -> KernelChange {
       try shell(command)
       usleep(milliseconds * 1000)

@@ -61,7 +61,7 @@ struct KernelEventsTests {
       #expect(interest.gateways.values.map { $0 } == [[gateway: nil]])
       #expect(events.subscribe(to: interest) != .wider, "before, everything was heard")
       #expect(try reasons("ip neighbour add 192.0.2.1 lladdr 02:aa:bb:cc:dd:ee dev lan0") == .neighbours)
-      // What cannot matter.
+      // Changes that cannot matter.
       #expect(try reasons("ip neighbour add 192.0.2.2 lladdr 02:aa:bb:cc:dd:ef dev lan0") == [])
       #expect(try reasons("ip route add 198.51.100.0/24 dev lan0 table 777") == [])
       #expect(try reasons("ip route add 198.51.100.0/24 dev lan0 table 70000") == [])
@@ -129,7 +129,7 @@ struct KernelEventsTests {
       #expect(try !isAsRead { try Self.move("ip link set far0 up", to: "UP") })
       #expect(try !isAsRead { try shell("ip route replace default via 192.0.2.2") })
       #expect(try !isAsRead { try shell("ip link delete corp") })
-      // What no observation reads does not count.
+      // A change that no observation reads does not count.
       #expect(try isAsRead { try shell("ip route add 198.51.100.0/24 dev lan0 table 777") })
       #expect(
         try !isAsRead { try shell("for i in $(seq 250); do ip route add 198.51.100.$i dev lan0; ip route delete 198.51.100.$i; done") },

@@ -33,7 +33,7 @@ struct KernelReaderTests {
     }
   }
 
-  /// What a subscription newly announces: see `EventRelevance`. What was announced before is not read.
+  /// The changes that a subscription newly announces: see `EventRelevance`. Those that were announced before are not read.
   @Test("a second look finds each change that was not announced before")
   func confirms() throws {
     try inNamespaces {
@@ -289,7 +289,7 @@ struct KernelReaderTests {
         let (_, requests) = tampered.read(.noise(bytes: Int(1 + seed % 40), seed: seed), answers: Int(seed % 30))
         #expect(requests <= 3 * usual.requests, "seed \(seed)")
       }
-      // What was left of broken off dumps is read away, and then all is as before.
+      // The rest of dumps that broke off is read and dropped, and then all is as before.
       var last = tampered.read(.lost, answers: 0).result
       for _ in 0..<5 where (try? last.get()) == nil { last = tampered.read(.lost, answers: 0).result }
       let state = try last.get()

@@ -301,7 +301,7 @@ struct NftablesBackendTests {
       try firewall.replace(capture)
       try firewall.remove()
       #expect(firewall.observe() == .absent && firewall.observeCapture().isSatisfied(by: capture))
-      // What another program changes counts for both.
+      // A change by another program counts for both.
       try firewall.replace(wanted)
       try shell("nft add table inet another")
       #expect(!firewall.observe().isSatisfied(by: wanted) && !firewall.observeCapture().isSatisfied(by: capture))

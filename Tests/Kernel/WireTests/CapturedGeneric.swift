@@ -1,4 +1,4 @@
-/// What Linux 6.1 (Debian 12) answered for a WireGuard device and for simulated Wi-Fi radios.
+/// Answers of Linux 6.1 (Debian 12) for a WireGuard device and for simulated Wi-Fi radios.
 enum CapturedGeneric {
   static let wireguard = bytes(
     """

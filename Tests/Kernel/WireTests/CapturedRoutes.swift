@@ -1,4 +1,4 @@
-/// What Linux 6.18 answered to the dumps of a namespace with known content: `Tests/Kernel/WireTests/NetlinkDecodingTests.swift` says which.
+/// Answers of Linux 6.18 to dumps of a namespace with known content, which `Tests/Kernel/WireTests/NetlinkDecodingTests.swift` lists.
 enum CapturedRoutes {
   static let links = bytes(
     """

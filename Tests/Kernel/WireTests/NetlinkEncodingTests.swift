@@ -125,7 +125,7 @@ struct NetlinkEncodingTests {
     try #require(WireGuardKey(bytes: [UInt8(truncatingIfNeeded: n), UInt8(truncatingIfNeeded: n >> 8)] + Array(repeating: 7, count: 30)))
   }
 
-  /// What a kernel would have after the requests, by reading them as if they were its answers.
+  /// The state of a kernel after the requests: they are read as if they were its answers.
   private func state(after change: WireGuardChange, limit: Int) -> (state: WireGuardState?, largest: Int, count: Int) {
     var reader = WireGuardStateReader()
     let parts = change.split(limit: limit)

@@ -2,7 +2,7 @@ import NetworkTypes
 import Testing
 import Wire
 
-/// What Linux 6.18 answered for port 5353, with three sockets there: UDP at 127.82.0.53, UDP at :: without IPv4, TCP at 0.0.0.0.
+/// Answers of Linux 6.18 for port 5353, with three sockets there: UDP at 127.82.0.53, UDP at :: without IPv4, TCP at 0.0.0.0.
 enum CapturedSockets {
   static let port5353 = bytes(
     """

@@ -22,7 +22,7 @@ struct UAPIRequestTests {
     WireGuardDevice(engine: .userspace, privateKey: uapiSecret(9), publicKey: uapiKey(8), listenPort: port, firewallMark: 7, peers: peers)
   }
 
-  /// What an engine reports that was configured so.
+  /// The report of an engine with this configuration.
   private func state(_ device: WireGuardDevice) -> WireGuardState {
     WireGuardState(
       engine: .userspace, publicKey: device.publicKey, listenPort: device.listenPort ?? 40000, firewallMark: device.firewallMark,
