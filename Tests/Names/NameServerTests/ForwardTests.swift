@@ -341,7 +341,7 @@ private struct Missing: Error {}
     }
     #expect(lab.readings.map(\.addresses) == [["10.77.0.9"], ["10.77.0.9"], []] && lab.readings.last?.reason == 15)
     #expect(lab.requests == [.withheld(name: "nothome.example", address: IPAddress("10.77.0.9")!)])
-    // What was allowed is not kept for afterwards.
+    // An answer that was allowed is not kept for afterwards.
     lab.configure(Lab.configuration(corp: .connectAlways(trigger: 0), blocked: true))
     lab.clear()
     lab.ask("home.example")
@@ -386,7 +386,7 @@ private struct Missing: Error {}
     lab.ask("git.refused.example.cafe.example")
     lab.ask("git.refused.example.corp.example")
     #expect(lab.readings.map(\.code) == [2, 2, 2] && lab.datagrams.isEmpty && lab.requests.isEmpty)
-    // What is not such a name is resolved as ever.
+    // Other names are resolved as before.
     for name in [
       "printer.cafe.example", "cafe.example", "example.cafe.example", "www.example.cafe.example", "a.public.corp.example.cafe.example",
     ] {

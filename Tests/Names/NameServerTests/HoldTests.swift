@@ -243,7 +243,7 @@ import Testing
     lab.set(.connected)
     lab.answer([Messages.a("10.77.0.9")])
     #expect(lab.readings.map(\.code) == [0])
-    // What was known is known no more.
+    // The answer from the connected time is forgotten.
     lab.set(.down)
     lab.clear()
     lab.ask("git.corp.example")

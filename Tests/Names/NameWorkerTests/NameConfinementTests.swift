@@ -16,7 +16,7 @@ struct NameConfinementTests {
     "ioctl: SIOCGIFFLAGS", "SO_BINDTODEVICE", "ptrace", "seccomp", "unlink", "a raised limit",
   ]
 
-  /// What it needs: answers to clients and questions to name servers, and connections of clients.
+  /// The calls that it needs: answers to clients and questions to name servers, and connections of clients.
   private static let needed: Set<String> = ["sendmsg to another address", "sendmmsg to another address", "accept"]
 
   /// Compiled before anything forks. No process of the test has the number 0.
