@@ -10,7 +10,7 @@ import Testing
 struct EventLoopTests {
   @Test("calls timers in order, none early, and a dropped one never")
   func timers() throws {
-    // Where the loop begins so late that all are due at once, sd-event(3) promises no order.
+    // Timers that are all due when the loop begins have no order (sd-event(3)); then the test tries again.
     for _ in 0..<50 {
       let begin = Moment.now
       var order: [Int] = []
