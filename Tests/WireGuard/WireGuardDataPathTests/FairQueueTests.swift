@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Packets that wait to be sealed")
 struct FairQueueTests {
-  /// What lies before a packet.
+  /// The bytes before a packet: room for its virtio header.
   private static let lead = VirtioHeader.size
 
   /// A packet of this flow, recognizable by its tag.

@@ -90,7 +90,7 @@ struct FlowOrderTests {
     }
   }
 
-  /// What was sent and what has arrived, of each flow.
+  /// The packets of each flow: those sent, and those that have arrived.
   private struct Flows {
     private static let count = FlowOrderTests.peers * FlowOrderTests.flowsPerPeer
     /// So many packets of a flow may be on their way.

@@ -46,7 +46,7 @@ struct InteroperationTests {
   func burst() throws { try run(with: "roamward-wireguard", "burst") }
 
   private func run(with peer: String, _ cases: String, cipher: String = "", pairs: String = "") throws {
-    // Whatever is started ends with the script, however that ends.
+    // The processes that the script starts end with it, however it ends.
     let outcome = try TestSupport.run(
       ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", script, peer]
         + cases.split(separator: " ").map(String.init),

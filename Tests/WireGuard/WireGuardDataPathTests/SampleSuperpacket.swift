@@ -113,7 +113,7 @@ func naiveSum(_ bytes: ArraySlice<UInt8>) -> UInt16 {
   return UInt16(sum)
 }
 
-/// What the data path makes of a superpacket.
+/// The packets that the data path makes of a superpacket.
 func split(_ bytes: [UInt8], _ virtio: VirtioHeader) throws -> [[UInt8]] {
   let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 16)
   let scratch = UnsafeMutableRawPointer.allocate(byteCount: 256, alignment: 16)
@@ -129,7 +129,7 @@ func split(_ bytes: [UInt8], _ virtio: VirtioHeader) throws -> [[UInt8]] {
   }
 }
 
-/// What the data path writes for these packets: the virtio header and the bytes behind it of each write.
+/// The writes of the data path for these packets: the virtio header and the bytes behind it of each write.
 func join(_ packets: [[UInt8]], tcp: Bool = true, udp: Bool = true) -> [(VirtioHeader, [UInt8])] {
   let memory = packets.map { packet in
     let copy = UnsafeMutableRawPointer.allocate(byteCount: packet.count, alignment: 16)
@@ -146,7 +146,7 @@ func join(_ packets: [[UInt8]], tcp: Bool = true, udp: Bool = true) -> [(VirtioH
   return written + take(&coalescer)
 }
 
-/// What would be written now.
+/// The writes that are due now.
 private func take(_ coalescer: inout Coalescer) -> [(VirtioHeader, [UInt8])] {
   defer { coalescer.removeAll() }
   return (0..<coalescer.count).map { i in

@@ -9,7 +9,7 @@ import Testing
 
 private let datagrams = getenv("DATAGRAM_FUZZ").flatMap { Int(String(cString: $0)) } ?? 60_000
 
-/// What anybody on the way may send: 60,000 datagrams, or DATAGRAM_FUZZ of them.
+/// Datagrams that anybody on the way may send: 60,000, or DATAGRAM_FUZZ of them.
 @Suite(.serialized) struct DecoderFuzzTests {
   /// The libraries that may open them; `nil`: libsodium.
   private static func library(_ name: String) -> UnsafePointer<ctc_library>? {

@@ -198,7 +198,7 @@ import Testing
   @Test("F29: a session that is confirmed in the batch of the next initiation goes on where that one's response is lost")
   func confirmedWithinABatch() {
     let pair = Pair()
-    // What confirms the first session is under way for long, and comes together with the next initiation.
+    // The packet that confirms the first session is long under way, and arrives together with the next initiation.
     pair.network.send(pair.a, [pair.aToB])
     pair.network.run(for: 0.0205)
     var kept = pair.network.takeFlights(to: pair.b.address)
@@ -271,7 +271,7 @@ import Testing
     change.allowedIPs = [.everything(.v4), .everything(.v6)]
     pair.a.apply(EngineChange(peers: [change]), at: pair.network.now)
     pair.connect()
-    // What came out of the tunnel, as an IP packet to where it goes.
+    // A datagram that came out of the tunnel, as an IP packet to its destination.
     func datagram(_ message: [UInt8], port: UInt16 = 1002) -> [UInt8] {
       var packet = innerPacket(from: "192.0.2.1", to: "198.51.100.2", length: 28 + message.count)
       packet[9] = 17

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WireGuardEngine
 
-/// What went wrong in another engine, by its changelog and its audit: each must not here.
+/// Bugs of another engine, from its changelog and its audit: none of them may occur here.
 @Suite struct GotatunBugTests {
   @Test("Reject-After-Messages is enforced on both sides: the last counter is 2^64 - 2^13 - 2, then packets wait for a new session")
   func counterLimit() {

@@ -23,7 +23,7 @@ final class SimulatedNode {
   /// Each datagram sent, for tests that look at the wire.
   var sent: [[UInt8]] = []
 
-  /// What an application sends as soon as an inner packet is delivered to it: before control has looked at anything.
+  /// The packet that an application sends at once for a delivered inner packet, before control has looked at anything; `nil`: none.
   var answer: ([UInt8]) -> [UInt8]? = { _ in nil }
 
   init(
@@ -143,7 +143,7 @@ final class SimulatedNode {
       var new: [EngineEffect] = []
       let deadline = engine.nextDeadline
       let mayChange = datagram.withUnsafeBytes { engine.receiveHandshake($0, from: source, at: time(now), effects: &new) }
-      // What is nobody's needs no look at the timers, which a flood of it would pay for.
+      // A handshake of no peer needs no look at the timers, which a flood of it would pay for.
       precondition(mayChange || engine.nextDeadline == deadline)
       if mayChange { isToAdvance = true }
       perform(new, at: now)

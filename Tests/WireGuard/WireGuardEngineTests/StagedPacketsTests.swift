@@ -30,9 +30,9 @@ struct StagedPacketsTests {
     }
     let last = PeerIndex(slot: Int32(count))
     for i in 0..<3 { packet(i).withUnsafeBytes { staged.append($0, for: last) } }
-    // Where everybody has one packet, who has two has the most.
+    // Among peers with one packet each, a peer with two has the most.
     #expect(numbers(staged.take(last)) == (count < 3_000 ? [0, 1, 2] : [2]))
-    // What is left of the others is their newest, in order.
+    // The packets that are left of the others are their newest, in order.
     for peer in 0..<count {
       let left = numbers(staged.take(PeerIndex(slot: Int32(peer))))
       #expect(left.isEmpty || left == Array(left[0]..<left[0] + left.count))
