@@ -35,7 +35,7 @@ private struct Sample: Codable, Hashable {
   }
 }
 
-/// What the schema can be made of.
+/// A type with every kind of member that a schema can be made of.
 private struct Described: Codable {
   var text: String
   var maybe: Int?
