@@ -31,7 +31,7 @@
 
 enum { room = 4096 };
 
-// What is there before the confinement.
+// The descriptors and pages from before the confinement.
 static struct {
   int tcp, udp, listener, file, program, memory_file, maps, shared_memory;
   void *page;
@@ -57,7 +57,7 @@ static int protect_with_key(void) { return outcome(syscall(SYS_pkey_mprotect, at
 static int attach_shared(void) { return shmat(at_hand.shared_memory, NULL, SHM_EXEC) == (void *)-1 ? errno : CCONFINED_DONE; }
 static int make_memory_file(void) { return outcome(memfd_create("x", 0)); }
 
-// Where what is read may be executed too: asked for READ alone, is the page executable?
+// After READ_IMPLIES_EXEC: is a page executable that was asked for with READ alone?
 static int map_after_personality(void) {
   char *page = mmap(NULL, room, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return errno;
@@ -164,7 +164,7 @@ static int send_messages_elsewhere(void) {
   return outcome(sendmmsg(at_hand.udp, &header, 1, MSG_NOSIGNAL));
 }
 static int accepts(void) {
-  // Where nobody connects there is nobody to accept; that it may be tried is what counts.
+  // Nobody connects, so there is nobody to accept; the test is that the call may be tried.
   int result = outcome(accept4(at_hand.listener, NULL, NULL, SOCK_NONBLOCK));
   return result == EAGAIN ? CCONFINED_DONE : result;
 }
@@ -318,7 +318,7 @@ static const struct {
     {"openat, to be written", open_to_write},
     {"unlink", remove_file},
     {"a raised limit", raise_limit},
-    // What the engine's sockets are for, and those of probes are not.
+    // The calls that the engine needs for its sockets, and probes do not.
     {"sendto another address", send_elsewhere},
     {"sendmsg to another address", send_message_elsewhere},
     {"sendmmsg to another address", send_messages_elsewhere},

@@ -1,7 +1,8 @@
 package import JSON
 
-/// Where a value breaks a JSON Schema, each as `place: what`. Of JSON Schema it knows what our schemas use, and tells of any other keyword.
-/// It is stricter in one thing: an object has no members that its `properties` do not name, unless `additionalProperties` speaks of them.
+/// The places where a value breaks a JSON Schema, each as `place: what`. It knows the keywords of JSON Schema that our schemas use, and
+/// reports any other. It is stricter in one thing: an object has no members that its `properties` do not name, unless
+/// `additionalProperties` speaks of them.
 package func violations(of schema: JSON, in value: JSON, at path: String = "") -> [String] {
   (schema.members ?? []).flatMap { keyword -> [String] in
     switch (keyword.key, keyword.value) {

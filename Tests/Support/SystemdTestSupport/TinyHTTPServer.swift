@@ -15,7 +15,7 @@ package final class TinyHTTPServer {
   }
 
   package let port: UInt16
-  /// What was asked, headers and all.
+  /// The requests, headers and all.
   package private(set) var requests: [String] = []
   /// Bytes that were taken.
   package private(set) var sent = 0

@@ -1,4 +1,4 @@
-/// What in a text is not as OpenMetrics 1.0 requires it, as far as gauges, counters, info metrics and histograms go.
+/// The violations of OpenMetrics 1.0 in a text, as far as gauges, counters, info metrics and histograms go.
 package func openMetricsViolations(in text: String) -> [String] {
   var check = OpenMetricsCheck()
   if !text.hasSuffix("# EOF\n") { check.found.append("no end") }

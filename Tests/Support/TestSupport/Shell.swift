@@ -7,7 +7,7 @@ package struct TookTooLong: Error {
   package init() {}
 }
 
-/// How a program ended, and what it wrote on standard output and standard error, at most 64 KiB of it.
+/// The end of a program, and its text on standard output and standard error, at most 64 KiB of it.
 package struct ProgramOutcome: Hashable, Sendable {
   /// 0 to 255, or 128 and the signal's number.
   package let code: Int32

@@ -14,7 +14,7 @@ package final class TemporaryFolder {
   deinit { removeTree(path) }
 }
 
-/// What is in a folder, hidden files too, in order; nothing where there is no folder.
+/// The names in a folder, hidden files too, in order; none if there is no folder.
 package func names(in folder: String) -> [String] {
   guard let stream = opendir(folder) else { return [] }
   defer { closedir(stream) }

@@ -7,7 +7,7 @@ int cconfined_count(void);
 const char *cconfined_name(int attempt);
 
 enum {
-  /// What was tried has been done.
+  /// The attempt succeeded.
   CCONFINED_DONE = 0,
   /// The system call ended the process.
   CCONFINED_KILLED = -1,
