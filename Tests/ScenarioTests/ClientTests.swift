@@ -74,7 +74,7 @@ private struct Table: CustomStringConvertible {
 
   /// By client and stage: `musl two`.
   private(set) var answers: [String: Answer] = [:]
-  /// What the scene says beside.
+  /// The other lines of the scene.
   private(set) var rest: [String] = []
   /// All of it.
   let description: String

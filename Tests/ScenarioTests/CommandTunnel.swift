@@ -5,7 +5,7 @@ struct CommandTunnel {
   static let makesLink = "ip tuntap add vpn0 mode tun; ip link set vpn0 up; ip address add 10.99.0.2/32 dev vpn0"
   static let removesLink = "ip link del vpn0 2>/dev/null || true"
 
-  /// What the program does in the scene's folder, in words of bash: first, whatever it is called for (`$1`), and then for each.
+  /// The program's actions in the scene's folder, in words of bash: first those of every call (`$1` names it), then those of each.
   var first = "echo $1 >>calls"
   var up = makesLink
   var down = removesLink
@@ -53,7 +53,7 @@ struct CommandTunnel {
     chmod("\(scene.folder)/vpn", 0o755)
   }
 
-  /// What a policy says of it.
+  /// The provider of the tunnel, as a policy has it.
   func provider(in scene: Scene) -> String {
     let calls = ["up", "down"] + (status == nil ? [] : ["status"])
     let members = calls.map { "\($0): [\"\(scene.folder)/vpn\", \($0)]" } + ["interface: vpn0"] + (timeout.map { ["timeout: \($0)"] } ?? [])

@@ -55,12 +55,12 @@ struct DocumentedCommandsTests {
     let outputs = try run(commands.map(\.1) + ["roamward evaluate --nosuch", "roamward frobnicate", "sudo roamward trust a b"])
     func isRefused(_ output: String) -> Bool { output.contains("\nUsage: ") || output.contains("unknown command") }
     for (command, output) in zip(commands, outputs) { #expect(!isRefused(output), "\(command.0): \(command.1):\n\(output)") }
-    // What a refusal looks like.
+    // The last three commands are wrong, and show that a refusal is recognised.
     #expect(outputs.suffix(3).allSatisfy(isRefused), "\(outputs.suffix(3))")
   }
 
   @Test("each command within a text, and each of its options, is declared", arguments: documents) func declared(name: String) throws {
-    // What is written down of a decision may have changed since.
+    // The text of a decision is a record: commands may have changed since.
     let isRecord = name.hasPrefix("docs/decisions/")
     for words in Self.mentioned(in: try ShownCommandsTests.document(name)) where !isRecord {
       guard let verb = words.first(where: { !$0.hasPrefix("-") }), verb == verb.lowercased(), verb != "…" else { continue }
@@ -105,7 +105,7 @@ struct DocumentedCommandsTests {
     return found
   }()
 
-  /// What each command prints, one after the other, in an empty folder.
+  /// The output of each command, one after the other, in an empty folder.
   private func run(_ commands: [String]) throws -> [String] {
     var template = Array("/tmp/roamward-documented-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemError.last("mkdtemp") }

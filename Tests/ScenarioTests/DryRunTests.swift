@@ -45,7 +45,7 @@ struct DryRunTests {
       #expect(sent.contains { $0.contains("RTM_GET") }, "\(command)")
       #expect(calls.filter { $0.contains("set=1") } == [], "\(command)")
     }
-    // What a change looks like in such a trace.
+    // A change does appear in such a trace.
     try scene.run(
       """
       stop_agent

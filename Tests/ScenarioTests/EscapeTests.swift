@@ -2,7 +2,7 @@ import Glibc
 import NetworkTypes
 import Testing
 
-/// What others choose, names and arguments, neither steers the terminal of whoever looks, nor passes for the agent's.
+/// Names and arguments that others choose neither control the terminal of a reader, nor pass for the agent's.
 @Suite("What a hostile neighbour calls things", .needsLab)
 struct EscapeTests {
   /// A process of somebody's that bears our marks, with a title of its own choosing.

@@ -1,7 +1,7 @@
 import SeededRandom
 import Testing
 
-/// What `explain --to` says of this machine's steps, beside what its kernel does with the packet.
+/// The steps of this machine in `explain --to`, compared with the kernel's treatment of the packet.
 @Suite("An explained packet", .needsLab)
 struct ExplainedTests {
   @Test("leaves by the link that is said, or not at all, with random tunnels, routes, rules and links", arguments: 1...6)

@@ -5,11 +5,11 @@ import Testing
 /// gone through in `AgentTests/FaultInjectionTests`, in a machine in memory; here are a few, spread over the whole walk: 30, or `KILLS`.
 @Suite("Killed in the middle of anything", .needsLab, .enabled(if: isDebugBuild, "a release has no places to die at"))
 struct FaultWalkTests {
-  /// What is walked through: a policy, what is done to make the scene ready for it, and what happens on the way, after another network.
+  /// A walk: a policy, the preparation of the scene for it, and a change on the way, after another network.
   struct Walk: CustomStringConvertible {
     let name: String
     let policy: String
-    /// What brings the tunnel, where that is not WireGuard.
+    /// The commands that bring up the tunnel; `nil`: it is WireGuard.
     var commands: CommandTunnel?
     var prepare = ""
     var change = ":"

@@ -1,8 +1,8 @@
 import Glibc
 import Testing
 
-/// What whoever runs a network can do to a tunnel for everything that has no kill switch. Each attack is first seen to work on one that
-/// does not enforce its routes, where it works there.
+/// Attacks of a network's owner on a tunnel for everything without a kill switch. Each attack is first seen to work on a tunnel that does
+/// not enforce its routes, if it works there.
 @Suite("A hostile network", .needsLab)
 struct HostileNetworkTests {
   private let none = "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0"

@@ -20,7 +20,7 @@ struct KeeperTests {
 
   static let possible = Keeper.allCases.filter(\.isPossible)
 
-  /// What happens while the agent runs, or to it. After each the agent runs.
+  /// The events while the agent runs, and those that end it. After each the agent runs again.
   private static let events = [
     "roam": "place=$(next_place); go_with_keeper $place",
     "lease": "[[ $keeper == isc-dhcp-client ]] && renew || go_with_keeper $place",

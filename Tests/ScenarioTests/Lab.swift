@@ -3,7 +3,7 @@ import LinuxIO
 import ProviderGroups
 import Testing
 
-/// Where the lab and the programs are, and whether a lab can be built here.
+/// The paths of the lab and of the programs, and whether a lab can be built here.
 enum Lab {
   /// The checkout, by a path for texts of shells. It is that of the test bundle, which may stand elsewhere than where it was built.
   static let root: String = {
@@ -49,8 +49,8 @@ enum Lab {
     return folder
   }()
 
-  /// Where scenes keep how long each of their waits took (`ROAMWARD_PROMISES`, a file), and whether one that took longer than promised
-  /// fails (`ROAMWARD_STRICT`), as shell assignments.
+  /// The file in which scenes record the duration of each of their waits (`ROAMWARD_PROMISES`), and whether a wait that took longer than
+  /// promised fails (`ROAMWARD_STRICT`), as shell assignments.
   static let promises: String = {
     let file = getenv("ROAMWARD_PROMISES").map { String(cString: $0) } ?? ""
     return "promises='\(file)' strict='\(getenv("ROAMWARD_STRICT") == nil ? "" : "yes")'"
@@ -59,13 +59,13 @@ enum Lab {
   /// The lab's script, with our programs, for a shell.
   static let command = "env ROAMWARD_BIN='\(programs)' '\(script)'"
 
-  /// What `scripts/setup --vm` unpacks beside the machine's own programs.
+  /// The folder of the programs that `scripts/setup --vm` unpacks beside the machine's own.
   static let unpacked: String = {
     let cache = getenv("XDG_CACHE_HOME").map { String(cString: $0) } ?? (getenv("HOME").map { String(cString: $0) } ?? "") + "/.cache"
     return cache + "/roamward-vm/unpacked"
   }()
 
-  /// Why not; `nil` where it can be.
+  /// The reason why no lab can be built here; `nil`: it can.
   static let refusal: String? = {
     for program in ["roamward", "roamwardd"] where access("\(programs)/\(program)", X_OK) != 0 { return "no \(program) in \(programs)" }
     guard let stream = popen("exec \(command) run true 2>&1", "re") else { return "popen does not work" }

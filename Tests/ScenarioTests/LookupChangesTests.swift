@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// What is promised, while networks, tunnels and processes come and go under two hundred questions a second:
+/// These promises hold while networks, tunnels and processes come and go under two hundred questions a second:
 ///
 /// * A name of a watched tunnel (`connect-always`) is asked outside never. Every other name is asked where `plan` says.
 /// * Each name has its answer within five seconds; a program may repeat the question, and does so after a failure.
@@ -85,7 +85,7 @@ extension LookupScenes {
   }
 }
 
-/// What `roamward dns` says of each kind, as far as it concerns who is asked.
+/// The answers of `roamward dns` for each kind of name, as far as they say which server is asked.
 private let planned = [
   "name.corp.example sent by roamward-names (127.82.0.53) to 10.77.0.1 of corp, because names in corp.example start corp, and wait until it is connected",
   "name.lab.example sent by roamward-names (127.82.0.53) to 198.51.100.1 of the network on wlan0, because names in lab.example start corp if these servers do not resolve them",

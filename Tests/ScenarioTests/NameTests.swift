@@ -4,10 +4,10 @@ import Testing
 /// writes down what it is asked. With the plain file one server answers all names; who is asked for which name where they can be kept
 /// apart, Tests/VM/resolvers shows.
 ///
-/// What is promised: under a kill switch no name is asked past the tunnel, whatever happens. Once a tunnel is connected, its servers
-/// are asked and no other, until it is wanted no more; but where somebody writes resolv.conf, whoever reads it before the agent has
-/// written it anew (some milliseconds) asks what stood there, with a full tunnel through it. A name that can be answered by the plan
-/// is answered within five seconds.
+/// Under a kill switch no name is asked past the tunnel, in any event. Once a tunnel is connected, only its servers are asked, until nobody
+/// wants it any more. One exception: if another program writes resolv.conf, a reader may see its content until the agent has replaced it
+/// (some milliseconds); with a full tunnel, its questions go through that tunnel. A name that the plan can answer is answered within five
+/// seconds.
 @Suite("Names", .needsLab)
 struct NameTests {
   /// Five seconds on a quiet machine; ours may be three times slower.

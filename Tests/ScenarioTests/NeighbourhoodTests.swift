@@ -3,7 +3,7 @@ import Testing
 /// Printers, file servers and whatever else stands in the same network as the laptop, under a tunnel for everything.
 @Suite("The neighbourhood", .needsLab)
 struct NeighbourhoodTests {
-  /// What homes have: private networks. On the home's router there are two of them, and a host of a third behind it; in the café one.
+  /// The private networks of homes. On the home's router there are two of them, and a host of a third behind it; in the café one.
   private let places = """
     for address in 192.168.7.1/24 192.168.8.1/24; do ip -n home address add $address dev lan0; done
     ip -n home address add 192.168.99.1/32 dev lo

@@ -1,7 +1,7 @@
 import Testing
 
-/// What every command says of every kind of provider. A kind that is added to the schema, or a provider that is shipped, fails the first
-/// expectation until the policy here has it.
+/// The output of every command for every kind of provider. A kind that is added to the schema, or a provider that is shipped, fails the
+/// first expectation until the policy here has it.
 @Suite("Each kind of provider", .needsLab)
 struct ProviderKindTests {
   /// One tunnel of each kind: the end of its title, and what `plan` says that its provider is asked for (WireGuard's is in the steps).
@@ -77,7 +77,7 @@ struct ProviderKindTests {
       #expect(said.contains(kind.said), "\(said)")
       let document = scene.read("explain-\(kind.name).json")
       #expect(document.contains(#""class":"\#(kind.class)""#), "\(document)")
-      // What the agent makes itself is a step, and missing now; what the provider is asked for is an action.
+      // Objects that the agent makes itself are steps, and missing now; a request to the provider is an action.
       #expect(plan.contains { $0.hasPrefix("ip link set dev \(kind.name) up") } == (kind.class == "owned"), "\(kind.name)")
       #expect(diff.contains("-link \(kind.name) up") == (kind.class == "owned"), "\(kind.name): \(diff)")
       let action = plan.first { $0.hasPrefix("start: \(kind.name): ") }

@@ -1,7 +1,7 @@
 import Testing
 
-/// Who writes resolv.conf beside us, and what it stands on. At the end there is, to the byte, what somebody else wrote
-/// last, however the agent ended.
+/// The other writers of resolv.conf, and the kinds of file that it is. However the agent ends, the file finally has, to the byte, the
+/// content that another program wrote last.
 @Suite("resolv.conf", .needsLab)
 struct ResolverFileTests {
   private static let words = """

@@ -47,7 +47,7 @@ final class Scene {
     pclose(box)
     if namespace >= 0, fstat(namespace, &status) == 0 { removeGroups("roamward-\(status.st_ino)") }
     close(namespace)
-    // What is left is files alone; their names are ours.
+    // The rest is files alone; their names are ours.
     _ = popen("exec rm -rf '\(folder)'", "re").map { pclose($0) }
   }
 

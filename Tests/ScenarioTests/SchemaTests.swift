@@ -4,7 +4,7 @@ import LinuxIO
 import SchemaCheck
 import Testing
 
-/// What programs are given is what docs/schema promises them, while much is going on.
+/// The output for programs follows the schemas in docs/schema, also under load.
 @Suite("The published schemas", .needsLab)
 struct SchemaTests {
   private static let root = Lab.root

@@ -18,7 +18,7 @@ struct ServiceManagerTests {
       defer { taken = lines.count }
       return lines.dropFirst(taken).filter { $0 != "WATCHDOG=1" }
     }
-    /// What is said last but for the watchdog.
+    /// A function of bash: whether the last message, without those for the watchdog, is this one.
     let words = "last_word() { [[ $(grep -v '^WATCHDOG' heard | tail -n 1) == \"$1\" ]]; }\n"
 
     try scene.run(

@@ -52,9 +52,9 @@ struct ShownCommandsTests {
 
   static func document(_ name: String) throws -> String { String(decoding: try TextFile.read("\(root)/\(name)"), as: UTF8.self) }
 
-  /// What changes the machine that it runs on, or takes an hour: not run here, and what they call is there.
+  /// Commands that change this machine, or take an hour: not run here, but their targets and files are there.
   static let notRun = ["make ", "sudo "]
-  /// What asks an agent, or is about one: run in the lab.
+  /// Commands that ask an agent, or are about one: run in the lab.
   static let ofAgent = ["status", "doctor", "monitor", "down", "resume", "apply", "diff", "state"].map { "roamward \($0)" }
 
   static func isOfAgent(_ command: ShownCommand) -> Bool {
@@ -159,7 +159,7 @@ struct ShownCommandsTests {
   }
 }
 
-/// What is written goes out, or the status says that it did not.
+/// Output is written, or the status says that it was not.
 @Suite("Output that cannot be written") struct OutputTests {
   /// Of every command that runs without an agent.
   static let commands = [

@@ -1,6 +1,6 @@
 import Testing
 
-/// What a storm took of the agent, as `storm` of scene.bash says it.
+/// The cost of a storm for the agent, as `storm` of scene.bash reports it.
 private struct Toll: CustomStringConvertible {
   let evaluations, overflows, grownKiB, milliseconds, quietMilliseconds: Int
 
@@ -14,7 +14,7 @@ private struct Toll: CustomStringConvertible {
     "\(evaluations) evaluations, \(overflows) overflows, \(grownKiB) KiB grown, \(milliseconds) ms of processor, then \(quietMilliseconds) ms"
   }
 
-  /// What is kept for the next look may grow with what there is to see, but not with what has happened.
+  /// Memory may grow with the objects that exist, but not with the events that have happened.
   var isBounded: Bool { grownKiB < 16_384 }
 
   /// No processor time (measured in hundredths of a second) when it is over.

@@ -39,9 +39,9 @@ struct TutorialTests {
   }
 }
 
-/// What a section of the tutorial types and shows.
+/// The commands and the output in a section of the tutorial.
 private struct Part {
-  /// What is typed, each with the file that follows it.
+  /// The typed commands, each with the file that follows it.
   let commands: [String]
   private let shown: [String]
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// What belongs to others, and to the whole machine.
+/// Links of others, and settings of the whole machine.
 @Suite("What is not Roamward's", .needsLab)
 struct UntouchedTests {
   @Test("links of the machine's own, their addresses and every setting of its kernel stay as they are, at each moment of a tunnel's life")
