@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// What stands between backticks.
+  /// The words between backticks.
   static func names(in text: String) -> [String] {
     text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
   }
@@ -82,7 +82,7 @@ import Testing
     #expect(prose.count <= 6, "\(prose.count) lines")
   }
 
-  /// What the picture shows: an arrow from an area to each one that it uses, but not where that follows from others.
+  /// The arrows of the picture: from an area to each one that it uses, unless other arrows imply that.
   private var picture: String {
     let left: Set = ["C", "Base", "Programs"]
     let shown = house.areas.filter { !left.contains($0) }

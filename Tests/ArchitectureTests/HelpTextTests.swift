@@ -24,13 +24,13 @@ import Testing
     "Require", "Revert", "Revoke", "Run", "Send", "Set", "Show", "Stop", "Stream", "Suspend", "Take", "Use", "Validate", "Verify", "Wait",
   ]
 
-  /// What is wrong with the abstract of a command.
+  /// The faults in the abstract of a command.
   static func faults(ofCommand line: Line) -> [String] {
     let first = String(line.text.prefix { $0 != " " })
     return faults(of: line) + (verbs.contains(first) ? [] : ["\(line): \(first) is none of the verbs that commands begin with"])
   }
 
-  /// What is wrong with a line of help.
+  /// The faults in a line of help.
   static func faults(of line: Line) -> [String] {
     var faults: [String] = []
     if line.text.count > limit { faults.append("\(line): longer than \(limit) characters") }
@@ -82,7 +82,7 @@ import Testing
     return words
   }
 
-  /// What a command does not understand of an example: options that it does not declare, and too many or too few arguments.
+  /// The faults in an example of a command: options that it does not declare, and too many or too few arguments.
   static func faults(of example: [String], _ command: JSON) -> [String] {
     let arguments = command["arguments"]?.array ?? []
     var (places, rest, isOpen): (Int, ArraySlice<String>, Bool) = (0, example[...], true)

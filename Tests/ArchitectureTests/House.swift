@@ -7,7 +7,7 @@ struct House {
     /// `pure`, `rim`, `c`, `system`, `program` or `tests`.
     let kind: String
     let name: String
-    /// What it depends on: targets, and products of other packages.
+    /// The dependencies: targets, and products of other packages.
     let uses: Set<String>
 
     /// Its folder in the repository.
@@ -62,7 +62,7 @@ struct House {
 
   func area(of target: String) -> String? { rooms.first { $0.name == target }?.area }
 
-  /// What an area's targets use of others.
+  /// The areas that an area's targets use.
   func uses(of area: String) -> Set<String> {
     Set(rooms.filter { $0.area == area && $0.kind != "tests" }.flatMap(\.uses).compactMap(self.area(of:))).subtracting([area])
   }

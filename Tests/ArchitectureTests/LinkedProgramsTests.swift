@@ -3,8 +3,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What the built programs link. The process that faces strangers has nothing of the agent, of systemd and of OpenMP; the agent has
-/// nothing of the engine.
+/// The modules and libraries that the built programs link. The process that faces strangers has none of the agent, of systemd and of
+/// OpenMP; the agent has none of the engine.
 @Suite struct LinkedProgramsTests {
   static let programs: [(program: String, own: [String], foreign: [String], libraries: [String])] = [
     (
@@ -83,7 +83,7 @@ import Testing
     return found
   }
 
-  /// Where the tests and programs were built.
+  /// The folder in which the tests and programs were built.
   static var folder: String {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -3,8 +3,8 @@ import LinuxIO
 import TestSupport
 import Testing
 
-/// What other packages get: the engine and the provider kit are packages that build alone (`scripts/standalone`). The examples depend on
-/// them by their URL, as other people's packages would; they are built and run.
+/// The packages for others: the engine and the provider kit build alone (`scripts/standalone`). The examples depend on them by their URL,
+/// as other people's packages would; they are built and run.
 @Suite struct OtherPackageTests {
   private static let canRun = (try? shell("command -v git swift python3")) != nil
 

@@ -7,7 +7,7 @@ import Testing
 
   private static let pure = House.ours.inside.filter { $0.kind == "pure" }
 
-  /// What pure targets may import besides one another: values that a library reads behind them, and libraries that only compute.
+  /// Modules that pure targets may import besides one another: values that a library reads behind them, and libraries that only compute.
   private static let values: Set<String> = ["KeyMemory", "PolicyFiles", "SignedMessages", "XMLEvents", "YAMLEvents", "Synchronization"]
   private static let computing = [
     "JSON": ["CJansson"], "WireGuardEngine": ["CBlake2", "CSodium", "CTransportCipher"],

@@ -2,7 +2,7 @@ import Glibc
 import LinuxIO
 import Testing
 
-/// Where texts name `roamward up`. It starts a tunnel by hand and leaves a manual override, so no text names it for another attempt:
+/// The texts that name `roamward up`. It starts a tunnel by hand and leaves a manual override, so no text names it for another attempt:
 /// that is `roamward answer`, after which the rules stay in charge.
 @Suite struct RetryTextTests {
   /// Sources that name the command, and what for.

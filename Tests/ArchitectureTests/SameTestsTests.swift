@@ -63,7 +63,7 @@ import Testing
   @Test("each variable that a test reads is one that CONTRIBUTING.md tells of")
   func documented() throws {
     let guide = try Self.text("CONTRIBUTING.md")
-    // Where things are, which scripts/bare keeps.
+    // Paths of this machine, which scripts/bare keeps.
     let places: Set = ["PATH", "HOME", "XDG_CACHE_HOME"]
     var count = 0
     for path in swiftFiles(in: "\(Self.root)/Tests") where !path.hasSuffix("/SameTestsTests.swift") {

@@ -54,7 +54,7 @@ import Testing
     return parts.map { "\(before)\($0)\(after)" }
   }
 
-  /// What is wrong with the words after `apt install`.
+  /// The faults in the words after `apt install`.
   private static func faults(_ words: [String], _ ours: [String: [String: [String]]], others: Set<String>) -> [String] {
     var faults: [String] = []
     var installed: Set<String> = []

@@ -6,7 +6,7 @@ import Testing
 @Suite struct StartedProgramsTests {
   struct Place {
     let file: String
-    /// What the program reads, and who can say something in it.
+    /// The input of the program, and the part of it that others control.
     let input: String
     /// `Tests/X.swift: name`; `nil`: strangers have no part in it.
     var test: String?
