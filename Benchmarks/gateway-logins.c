@@ -52,7 +52,7 @@ static uint32_t users;
 static bool isFlood, isRight, isWave;
 static struct client clients[capacity];
 static int open_clients, welcomed_clients, unused[capacity];
-/// What became of attempts: the number of each, and of the judged ones the seconds from password to answer.
+/// The outcomes of attempts: the number of each, and of the judged ones the seconds from password to answer.
 static long begun, accepted, judged[2], pauses, broken;
 static double *times[2];
 
@@ -243,7 +243,7 @@ static int ascending(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-/// How often an answer for a name that exists takes longer than one for another name: 0.5 where nothing can be told.
+/// The share of pairs in which the answer for a name that exists takes longer than that for another name; 0.5: nothing can be told.
 static double later_share(void) {
   double above = 0;
   for (long i = 0, below = 0, same = 0; i < judged[1]; i++) {

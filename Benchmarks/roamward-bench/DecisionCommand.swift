@@ -4,7 +4,7 @@ import ControlProtocol
 import Glibc
 import NetworkTypes
 
-/// How long the agent takes from the kernel's word that a link has its carrier back to its decision.
+/// The time from the kernel's message that a link has its carrier back to the agent's decision.
 struct DecisionCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "decision",

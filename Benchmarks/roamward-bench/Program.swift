@@ -34,7 +34,7 @@ extension timeval {
   fileprivate var milliseconds: Double { Double(tv_sec) * 1000 + Double(tv_usec) / 1000 }
 }
 
-/// Why nothing could be measured.
+/// The reason why nothing could be measured.
 struct BenchmarkError: Error, CustomStringConvertible {
   let description: String
 

@@ -127,7 +127,7 @@ private final class Ping {
   }
 }
 
-/// Where the kernel would send from; `nil` without a route. Nothing is sent.
+/// The source address that the kernel would use; `nil`: there is no route. Nothing is sent.
 private func sourceAddress(towards destination: IPAddress) throws -> IPAddress? {
   let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
   guard descriptor >= 0 else { throw BenchmarkError("no socket") }

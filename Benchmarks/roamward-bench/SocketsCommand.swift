@@ -3,7 +3,7 @@ import Glibc
 import LinuxIO
 import ProviderGroups
 
-/// What the mark of a control group costs each socket that is created in it: the same program in such a group and outside, in turn.
+/// The cost of a control group's mark for each socket that is created in it: the same program in such a group and outside, in turn.
 struct SocketsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "sockets", abstract: "Create sockets that a control group marks.")
 

@@ -4,7 +4,7 @@ import WireGuardEngine
 /// An engine with many peers. Those that talk do so in random order, the worst for the processor's caches.
 final class Gateway {
   private static let length = 1420
-  /// What a packet needs around it to be sealed or opened in place.
+  /// The bytes before a packet that are needed to seal or open it in place.
   private static let lead = 64
   private static let stride = (lead + length + 16 + 15 + 528 + 63) / 64 * 64
   private static let batch = 32

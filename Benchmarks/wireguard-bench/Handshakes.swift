@@ -2,9 +2,9 @@ import KeyMemory
 import NetworkTypes
 import WireGuardEngine
 
-/// What a silent peer takes, of this many: bytes.
+/// The memory of a silent peer, in bytes: the average of this many.
 func bytesOfPeer(of peers: Int) throws -> Int {
-  // What the first use of the library takes is not a peer's.
+  // The memory that the first use of the library takes is not a peer's.
   Node(number: 0).configure((1...100).compactMap { Node.change(of: $0) })
   let before = try residentBytes()
   let hub = Node(number: 0)
@@ -123,13 +123,13 @@ final class Node {
 
   private var sent: [EngineEffect] = []
 
-  /// What its keepalive began when it was given its peer.
+  /// The initiation that its keepalive began when it was given its peer; empty: none.
   func initiate(at moment: UInt64) -> [UInt8] {
     for case .transmit(let bytes, _, _) in sent { return bytes }
     return []
   }
 
-  /// How many messages it answers with.
+  /// Takes a message of a handshake. Returns the number of messages that it answers with.
   func receive(_ message: [UInt8], from source: DatagramAddress, at moment: UInt64) -> Int {
     answers(message, from: source, at: moment).count
   }

@@ -6,7 +6,7 @@ struct BenchmarkError: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// What some work took: seconds of this process's CPU time, and allocations.
+/// The cost of some work: seconds of this process's CPU time, and allocations.
 struct Cost {
   var seconds: Double
   var allocations: Int

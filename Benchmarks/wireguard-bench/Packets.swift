@@ -1,7 +1,7 @@
 import NetworkTypes
 import WireGuardEngine
 
-/// What one datagram costs.
+/// The cost of one datagram.
 struct PacketCost {
   var nanoseconds: Double
   var allocations: Double

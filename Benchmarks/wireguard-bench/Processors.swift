@@ -14,7 +14,7 @@ final class SharedSession: @unchecked Sendable {
   private let node: Node
   /// Of each thread.
   private let slabs: [UnsafeMutableRawPointer]
-  /// What is taken from the device at once: so many packets of so many segments of so many bytes.
+  /// The packets that are taken from the device at once: their number, their segments, and the bytes of a segment.
   let packets: Int
   let segments: Int
   let length: Int
@@ -82,7 +82,7 @@ final class SharedSession: @unchecked Sendable {
   }
 }
 
-/// What a batch costs one thread, what of it is in the section that all threads share, and how many times as fast `threads` threads are.
+/// Nanoseconds of a batch for one thread, and of its part in the shared section; and the gain: how many times as fast `threads` threads are.
 struct SharedCost {
   let whole: Double
   let shared: Double

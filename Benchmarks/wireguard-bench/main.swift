@@ -24,7 +24,7 @@ private func tellGateway() throws {
   }
 }
 
-/// What is taken at once: a superpacket, or as many small packets as the data path prepares in one entry of the section.
+/// Measures a superpacket, and as many small packets as the data path prepares in one entry of the section.
 private func tellProcessors() throws {
   print("cipher\t\(LoadedCiphers().choose().description)")
   let threads = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))

@@ -2,7 +2,7 @@
 #ifndef CMALLOCCOUNT_H
 #define CMALLOCCOUNT_H
 
-/// How often memory was allocated, or a piece made larger or smaller, since the program began.
+/// The number of times that memory was allocated, or a piece made larger or smaller, since the program began.
 unsigned long cmalloc_count(void);
 
 /// Counts at another place from now on, such as memory that other processes read.
