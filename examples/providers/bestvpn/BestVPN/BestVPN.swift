@@ -5,9 +5,9 @@ public import RoamwardProvider
 
 /// BestVPN's client as a provider. Insecure: see `BestVPNCodec`.
 ///
-/// Where the original waits for ever, crashes or sends once, this one ends each start exactly once: it repeats its question, tries the next
-/// address of the server's name, and tells a refusal from silence. It asks a silent server again whether it is there, and uses a new socket
-/// on another network.
+/// Unlike the original, which waits for ever, crashes or sends once, this one ends each start exactly once: it repeats its question, tries
+/// the next address of the server's name, and tells a refusal from silence. It asks a silent server again whether it is there, and uses a
+/// new socket on another network.
 public final class BestVPN: TunnelProvider {
   /// From the first question to a server until it counts as silent.
   static let patience = Duration.seconds(10)

@@ -16,7 +16,7 @@ public struct BestVPNCodec: Sendable {
     case data([UInt8])
   }
 
-  /// Why a datagram is no message.
+  /// The reason why a datagram is no message.
   public enum Refusal: Error, Hashable, Sendable {
     /// Shorter than 29 bytes, or longer than a datagram can be: its bytes.
     case length(Int)

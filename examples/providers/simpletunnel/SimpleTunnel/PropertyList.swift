@@ -7,7 +7,7 @@ public indirect enum PropertyList: Hashable, Sendable {
   case array([PropertyList])
   case dictionary([String: PropertyList])
 
-  /// Why bytes are no such list.
+  /// The reason why bytes are no such list.
   public enum Refusal: Error, Hashable, Sendable {
     /// No `bplist00` with its trailer.
     case notBinary

@@ -36,7 +36,7 @@ public final class SimpleTunnel: TunnelProvider {
     case silent
   }
 
-  /// Why no packets are read from the link: the server said so, and the stream is full.
+  /// The reasons why no packets are read from the link: the server said so, or the stream is full.
   private var (isSuspended, isFull) = (false, false)
 
   public init(host: ProviderHost) { self.host = host }

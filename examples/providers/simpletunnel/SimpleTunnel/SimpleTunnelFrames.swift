@@ -3,7 +3,7 @@ public struct SimpleTunnelFrames: Sendable {
   /// Bytes of a frame, with its length.
   public static let longest = 131_072
 
-  /// Why a stream is broken. Nothing can be read behind it.
+  /// The reason why a stream is broken. Nothing can be read behind it.
   public enum Refusal: Error, Hashable, Sendable {
     /// A length that a frame cannot have.
     case length(UInt32)

@@ -4,7 +4,7 @@ internal import NetworkTypes
 ///
 /// **Insecure.** Neither encryption nor authentication. It is here to show that the provider protocol carries it.
 public struct SimpleTunnelMessage: Hashable, Sendable {
-  /// What a message says. The numbers are those of `command`.
+  /// The content of a message. The numbers are those of `command`.
   public enum Body: Hashable, Sendable {
     /// 1: bytes of a flow; a datagram has its other end.
     case data([UInt8], host: String?, port: UInt16?)
@@ -42,14 +42,14 @@ public struct SimpleTunnelMessage: Hashable, Sendable {
     case internalError = 5
   }
 
-  /// What a connection carries.
+  /// The traffic that a connection carries.
   public enum Target: Hashable, Sendable {
     case packets
     case stream(host: String, port: UInt16)
     case datagrams
   }
 
-  /// Why a property list is no message.
+  /// The reason why a property list is no message.
   public enum Refusal: Error, Hashable, Sendable {
     case list(PropertyList.Refusal)
     /// The top is no dictionary.
