@@ -82,7 +82,7 @@ final class SharedSession: @unchecked Sendable {
   }
 }
 
-/// Nanoseconds of a batch for one thread, and of its part in the shared section; and the gain: how many times as fast `threads` threads are.
+/// Nanoseconds of a batch for one thread, and of its part in the shared section; `gain`: how many times as fast `threads` threads are.
 struct SharedCost {
   let whole: Double
   let shared: Double
