@@ -3,16 +3,16 @@ import Testing
 
 /// These promises hold while networks, tunnels and processes come and go under two hundred questions a second:
 ///
-/// * A name of a watched tunnel (`connect-always`) is asked outside never. Every other name is asked where `plan` says.
-/// * Each name has its answer within five seconds; a program may repeat the question, and does so after a failure.
+/// * A name of a watched tunnel (`connect-always`) is never asked outside. Every other name is asked at the server that `plan` shows.
+/// * Each name is answered within five seconds. A program may repeat its question, and does so after a failure.
 ///
-/// Three things are physically so, and no name server can change them (docs/security-kill-switch.md):
+/// There are three physical limits, which no name server can remove (docs/security-kill-switch.md):
 ///
-/// * Without a network no server answers, and a tunnel that a person keeps down answers no name: the seconds count from the end of that.
-/// * With the agent, `roamward-names` ends. From `kill -9` until the next one runs no name is answered: they count from there. Nothing
-///   leaves meanwhile, because resolv.conf names no other server, and the redirect of `names: capture` stays.
-/// * resolv.conf is written by others too. A program that reads it before the agent has written it anew asks the network itself. Such
-///   questions do not count, where the program says that it asked that server. With `names: capture` there are none.
+/// * Without a network no server answers, and a tunnel that a person keeps down answers no name: the five seconds begin at the end of that.
+/// * With the agent, `roamward-names` ends. From `kill -9` until the next agent runs no name is answered: the five seconds begin there.
+///   No question leaves meanwhile: resolv.conf names no other server, and the redirect of `names: capture` stays.
+/// * Other programs write resolv.conf too. A program that reads it before the agent has replaced it asks the network itself. Such a question
+///   does not count if the program says that it asked that server. With `names: capture` there are none.
 extension LookupScenes {
   enum Way: String, CaseIterable, CustomTestStringConvertible {
     case file, capture

@@ -1,8 +1,7 @@
 import Testing
 
-/// Two hundred names a second are looked up all the while, at the server that resolv.conf names at that moment, and every server
-/// writes down what it is asked. With the plain file one server answers all names; who is asked for which name where they can be kept
-/// apart, Tests/VM/resolvers shows.
+/// Two hundred names a second are looked up all the while, at the server that resolv.conf names at that moment, and every server logs
+/// its questions. With the plain file one server answers all names; split DNS is tested in Tests/VM/resolvers.
 ///
 /// Under a kill switch no name is asked past the tunnel, in any event. Once a tunnel is connected, only its servers are asked, until nobody
 /// wants it any more. One exception: if another program writes resolv.conf, a reader may see its content until the agent has replaced it

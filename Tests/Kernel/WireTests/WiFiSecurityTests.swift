@@ -45,7 +45,7 @@ struct WiFiSecurityTests {
     Case(elements: name + rsn([5], capabilities: 0xc0), expected: .wpa3Enterprise),
     Case(elements: name + rsn([5], capabilities: 0x80), expected: .wpa2Enterprise),
     Case(elements: name + rsn([12], capabilities: 0xc0), expected: .wpa3Enterprise),
-    // An unknown suite or a short element is not guessed.
+    // An unknown suite or version is not guessed.
     Case(elements: name + rsn([99]), expected: nil),
     Case(elements: name + [48, 2, 2, 0], expected: nil),
     // An element that ends early means 802.1X (9.4.2.24.1).

@@ -40,7 +40,7 @@ import Testing
     Case("passwd: files\n# hosts: resolve\n hosts : files dns", .resolvConf, without: .resolvConf),
     Case("hosts: resolve\nhosts: files dns", .resolvConf, without: .resolvConf),
     Case("", .resolvConf, without: .resolvConf),
-    // A word that glibc does not understand ends its line.
+    // A bracket that glibc does not understand ends its line.
     Case("hosts: files [NOTFOUND=perhaps] dns", .unresolved, without: .unresolved),
     Case("hosts: files [ dns", .unresolved, without: .unresolved),
   ]
