@@ -11,8 +11,8 @@ import Testing
 /// * Without a network no server answers, and a tunnel that a person keeps down answers no name: the five seconds begin at the end of that.
 /// * With the agent, `roamward-names` ends. From `kill -9` until the next agent runs no name is answered: the five seconds begin there.
 ///   No question leaves meanwhile: resolv.conf names no other server, and the redirect of `names: capture` stays.
-/// * Other programs write resolv.conf too. A program that reads it before the agent has replaced it asks the network itself. Such a question
-///   does not count if the program says that it asked that server. With `names: capture` there are none.
+/// * Other programs write resolv.conf too. A program that reads it before the agent has replaced it asks the network itself. Such a
+///   question does not count if the program says that it asked that server. With `names: capture` there are none.
 extension LookupScenes {
   enum Way: String, CaseIterable, CustomTestStringConvertible {
     case file, capture
