@@ -52,7 +52,7 @@ strongswan = --package charon-systemd --package strongswan-swanctl --package lib
 # The longest first.
 virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot vm-bare
 
-.PHONY: help build engine size demo test tests long longer lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm \
+.PHONY: help build engine size demo check test tests machines everywhere long longer lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm \
   packages-quick docs clean $(virtual) vm-unit-long
 
 help: ## list the targets
@@ -84,10 +84,19 @@ demo: ## a walk from home to the café, in network namespaces
 	examples/walk/demo
 
 # Nothing in the environment of the caller changes what they run (scripts/bare).
-test: ## all tests, also in virtual machines, but for those of make long
+check: ## the tests that need no other program, a few minutes after an edit
+	swift build --build-tests
+	scripts/test --filter '^($(quick))Tests\.'
+
+quick = Agent|BugReport|ControlProtocol|GatewayCore|GatewayLogin|GatewayPage|JSON|Lint|NameServer|NetworkTypes|PolicyAuthoring|PolicyImport|PolicySource|ProviderProtocol|RoamwardCore|StatusDisplay|VICI|Wire
+
+test: ## all tests but those in virtual machines
 	@scripts/bare $(MAKE) --no-print-directory tests
 
-long: ## what is too long for make test: the long chapters of a virtual machine, and a release and its size
+machines: ## the tests in virtual machines, but for those of make long
+	@scripts/bare $(MAKE) --no-print-directory everywhere
+
+long: ## what is too long for make machines: the long chapters of a virtual machine, and a release and its size
 	@scripts/bare $(MAKE) --no-print-directory longer
 
 tests:
@@ -99,6 +108,11 @@ tests:
 	Tests/Packages/run
 	Tests/Desktop/run .build/desktop
 	Tests/Places/run
+
+everywhere:
+	scripts/setup --vm --package
+	swift build --build-tests
+	$(MAKE) --no-print-directory packages-quick
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual)
 
 longer:
@@ -178,7 +192,7 @@ interop: ## the kernel's own WireGuard suite with our engine at either end
 
 install: $(generated) ## programs, units, manual pages and completions, under DESTDIR and PREFIX
 	@$(content) scripts/install
-	@test -n '$(DESTDIR)' || ! command -v systemd-sysusers >/dev/null || systemd-sysusers $(sysusersdir)/roamward.conf
+	@test -n '$(DESTDIR)' || ! command -v systemd-sysusers >/dev/null || systemd-sysusers $(sysusersdir)/roamward.conf $(sysusersdir)/roamward-gateway.conf
 
 installed: ## list the files that make install installs
 	@$(content) scripts/install --list

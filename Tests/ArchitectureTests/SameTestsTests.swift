@@ -24,10 +24,10 @@ import Testing
     return outcome.output
   }
 
-  @Test("whatever is exported, or set for make, the same commands run", arguments: ["test", "long"])
+  @Test("whatever is exported, or set for make, the same commands run", arguments: ["test", "machines", "long"])
   func commands(goal: String) throws {
     let plain = try make(goal, with: [:])
-    #expect(plain.contains("scripts/vm") && plain.contains("swift build --build-tests"))
+    #expect(plain.contains(goal == "test" ? "scripts/test" : "scripts/vm") && plain.contains("swift build --build-tests"))
     #expect(try make(goal, with: Self.exported) == plain)
     #expect(try make(goal, ["CI=true", "BRIEF=yes", "IMPORT_FUZZ=1"], with: [:]) == plain)
   }

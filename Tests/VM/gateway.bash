@@ -4,7 +4,7 @@
 gateway_unit() {
   local process
   sysctl --quiet --write net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
-  check 'users are made' systemd-sysusers /usr/lib/sysusers.d/roamward.conf
+  check 'users are made' systemd-sysusers /usr/lib/sysusers.d/roamward.conf /usr/lib/sysusers.d/roamward-gateway.conf
   check 'a gateway is made' roamward_gateway init --endpoint 198.51.100.23:51999 --pool 10.79.0.0/24
   check 'with a device' roamward_gateway user add alice
   check 'with a device' roamward_gateway peer add alice/phone

@@ -11,11 +11,9 @@ internal import ProcessConfinement
 
 /// The work of `roamward-gateway-auth`: logins and relays at the gateway's listening sockets, without privileges.
 package final class AuthWork {
-  /// The system user that it switches to: the engine's.
-  package static let user = "roamward-wireguard"
-  private static let descriptors = LoginDesk.capacity + 2 * RelayDesk.capacity + 64
-  /// Two hashes of 64 MiB, the threads' stacks, and the connections with at most 256 KiB that a relay's client has not taken.
-  private static let memory = 512 << 20
+  /// Memory for two hashes of 64 MiB, the threads' stacks, and connections with at most 256 KiB that a relay's client has not taken.
+  private static let worker = ConfinedWorker(
+    user: "roamward-login", descriptors: LoginDesk.capacity + 2 * RelayDesk.capacity + 64, memory: 512 << 20, filter: AuthFilter.filter)
 
   private let loop: DescriptorLoop
   private let channel: MessageChannel
@@ -79,38 +77,28 @@ package final class AuthWork {
 
   /// Takes the gateway's channel, confines itself, and works until the channel closes. Errors are reported to the gateway too.
   package static func run() throws(SystemError) {
-    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
-    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
-    let channel = MessageChannel(file)
-    do throws(SystemError) {
-      var work: AuthWork?
-      try confine(withParent: true) { workers throws(SystemError) in
-        work = try AuthWork(channel, workers)
-        // What the gateway says is no stranger's; the sockets of relays are opened before that is forbidden.
-        try work?.begin()
+    try ConfinedWorker.onChannel(hello: { AuthRequest.hello(trouble: $0).frame.bytes }) { channel throws(SystemError) in
+      try startLibraries()
+      let work = try worker.confine(withParent: true) { () throws(SystemError) in
+        // The filter reaches every thread (SECCOMP_FILTER_FLAG_TSYNC).
+        let work = try AuthWork(channel, try HashWorkers())
+        // The gateway's words are no stranger's; the sockets of relays are opened before that is forbidden.
+        try work.begin()
+        return work
       }
-      try work?.serve()
-    } catch {
-      try? channel.send(AuthRequest.hello(trouble: error.description).frame.bytes)
-      throw error
+      try work.serve()
     }
   }
 
   /// Confines itself as for the gateway, and ends: tests whether that is possible here.
-  package static func check() throws(SystemError) { try confine(withParent: false) { _ in } }
+  package static func check() throws(SystemError) {
+    try startLibraries()
+    _ = try worker.confine(withParent: false) { () throws(SystemError) in try HashWorkers() }
+  }
 
-  /// `body` prepares what needs more calls than the work does.
-  private static func confine(withParent: Bool, _ body: (HashWorkers) throws(SystemError) -> Void) throws(SystemError) {
+  private static func startLibraries() throws(SystemError) {
     guard sodium_init() >= 0 else { throw SystemError(code: EIO, operation: "start libsodium") }
     TLSServer.prepare()
-    try Confinement.giveUpPrivileges(becoming: user)
-    if withParent { try Confinement.endWithParent() }
-    let filter = try AuthFilter.filter()
-    try Confinement.limit(descriptors: descriptors, memory: memory)
-    // The filter reaches every thread (SECCOMP_FILTER_FLAG_TSYNC).
-    try body(try HashWorkers())
-    let result = filter.load()
-    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
   }
 
   private func serve() throws(SystemError) {

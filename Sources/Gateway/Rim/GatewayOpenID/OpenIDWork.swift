@@ -10,11 +10,9 @@ internal import ProcessConfinement
 
 /// The work of `roamward-gateway-oidc`: sign-ins at an OpenID provider, without privileges.
 package final class OpenIDWork {
-  /// The system user that it switches to: the engine's.
-  package static let user = "roamward-wireguard"
-  /// A connection and two look-ups of each sign-in.
-  private static let descriptors = 4 * SignInLimits.flows
-  private static let memory = 256 << 20
+  /// Descriptors for a connection and two look-ups of each sign-in.
+  private static let worker = ConfinedWorker(
+    user: "roamward-oidc", descriptors: 4 * SignInLimits.flows, memory: 256 << 20, filter: OpenIDFilter.filter)
 
   private let channel: MessageChannel
   private let loop: DescriptorLoop
@@ -42,32 +40,17 @@ package final class OpenIDWork {
 
   /// Takes the gateway's channel, confines itself, and works until the channel closes. Errors are reported to the gateway too.
   package static func run() throws(SystemError) {
-    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
-    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
-    let channel = MessageChannel(file)
-    do throws(SystemError) {
+    try ConfinedWorker.onChannel(hello: { OpenIDReport.hello(trouble: $0).frame.bytes }) { channel throws(SystemError) in
       let work = try OpenIDWork(channel)
-      try confine(withParent: true)
+      try worker.confine(withParent: true)
       try work.serve()
-    } catch {
-      try? channel.send(OpenIDReport.hello(trouble: error.description).frame.bytes)
-      throw error
     }
   }
 
   /// Confines itself as for the gateway, and ends: tests whether that is possible here.
   package static func check() throws(SystemError) {
     _ = try Authorities.ofSystem()
-    try confine(withParent: false)
-  }
-
-  private static func confine(withParent: Bool) throws(SystemError) {
-    try Confinement.giveUpPrivileges(becoming: user)
-    if withParent { try Confinement.endWithParent() }
-    let filter = try OpenIDFilter.filter()
-    try Confinement.limit(descriptors: descriptors, memory: memory)
-    let result = filter.load()
-    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
+    try worker.confine(withParent: false)
   }
 
   private func serve() throws(SystemError) {

@@ -10,10 +10,9 @@ internal import ProcessConfinement
 /// The work of `roamward-gateway-pam`: one check of a password by a PAM service, without privileges. Modules block, so it does too; the
 /// gateway ends a process that takes too long.
 package final class PAMWork {
-  /// The system user that it switches to. It may be given files with secrets, such as that of pam_radius_auth.
-  package static let user = "roamward-pam"
-  private static let descriptors = 64
-  private static let memory = 128 << 20
+  /// Its user may be given files with secrets, such as that of pam_radius_auth.
+  private static let worker = ConfinedWorker(
+    user: "roamward-pam", descriptors: 64, memory: 128 << 20, folders: PAMLimits.folders, filter: PAMFilter.filter)
   /// Until the gateway says something; it has shorter limits of its own.
   private static let patience = Duration.seconds(150)
 
@@ -24,32 +23,15 @@ package final class PAMWork {
   /// Takes the gateway's channel, confines itself, makes the check, and ends. Errors are reported to the gateway too.
   package static func run() throws(SystemError) {
     // A module that writes to the descriptors 0 to 3 reaches nothing.
-    let number = fcntl(MessageChannel.inheritedNumber, F_DUPFD_CLOEXEC, 32)
-    guard number >= 0 else { throw .last("keep the channel") }
-    dup2(STDOUT_FILENO, MessageChannel.inheritedNumber)
-    let channel = MessageChannel(FileDescriptor(owning: number))
-    do throws(SystemError) {
-      try confine(withParent: true)
+    try ConfinedWorker.onChannel(isHidden: true, hello: { PAMReport.hello(trouble: $0).frame.bytes }) { channel throws(SystemError) in
+      try worker.confine(withParent: true)
       try channel.send(PAMReport.hello(trouble: nil).frame.bytes)
       try PAMWork(channel).work()
-    } catch {
-      try? channel.send(PAMReport.hello(trouble: error.description).frame.bytes)
-      throw error
     }
   }
 
   /// Confines itself as for the gateway, and ends: tests whether that is possible here.
-  package static func check() throws(SystemError) { try confine(withParent: false) }
-
-  private static func confine(withParent: Bool) throws(SystemError) {
-    try Confinement.giveUpPrivileges(becoming: user)
-    if withParent { try Confinement.endWithParent() }
-    try Confinement.readFiles(below: PAMLimits.folders)
-    let filter = try PAMFilter.filter()
-    try Confinement.limit(descriptors: descriptors, memory: memory)
-    let result = filter.load()
-    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
-  }
+  package static func check() throws(SystemError) { try worker.confine(withParent: false) }
 
   private func work() throws(SystemError) {
     guard case .check(let service, let user, let password, let source)? = try next() else { return }

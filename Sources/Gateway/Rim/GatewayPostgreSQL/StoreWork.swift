@@ -7,40 +7,35 @@ internal import ProcessConfinement
 /// The work of `roamward-gateway-store`: a gateway's connection to its store on a server. It has no privileges. It connects once, then
 /// confines itself, and ends with its connection.
 package enum StoreWork {
-  /// The system user that it switches to; a server may know it by `peer` authentication.
-  package static let user = "roamward-gateway"
+  /// A server may know its user by `peer` authentication.
+  private static let worker = ConfinedWorker(user: "roamward-gateway", descriptors: 64, memory: 512 << 20, filter: StoreFilter.filter)
   /// Of a part of an answer, in bytes.
   private static let part = 32_768
-  private static let memory = 512 << 20
 
   /// Takes the gateway's channel, connects, confines itself, and works until the channel closes.
   package static func run() throws(SystemError) {
-    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
-    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
-    let channel = MessageChannel(file)
-    try Confinement.giveUpPrivileges(becoming: user)
-    try Confinement.endWithParent()
-    let filter = try StoreFilter.filter()
+    try ConfinedWorker.onChannel(hello: nil) { channel throws(SystemError) in
+      guard let engine = try worker.confine(withParent: true, { () throws(SystemError) in try connect(channel) }) else { return }
+      try send(.done, on: channel)
+      try serve(channel, engine)
+    }
+  }
+
+  /// `nil`: the gateway has told no server in time, or knows already why there is no connection.
+  private static func connect(_ channel: MessageChannel) throws(SystemError) -> PostgreSQLEngine? {
     guard channel.wait(atMost: .seconds(60)), case .message(let bytes, _) = try channel.receive(),
       case .connect(let target)? = try? StoreRequest(bytes)
-    else { return }
-    let engine: PostgreSQLEngine
+    else { return nil }
     do {
-      engine = try PostgreSQLEngine(target, listening: true)
-    } catch { return try send(.failed(error), on: channel) }
-    try Confinement.limit(descriptors: 64, memory: memory)
-    let result = filter.load()
-    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
-    try send(.done, on: channel)
-    try serve(channel, engine)
+      return try PostgreSQLEngine(target, listening: true)
+    } catch {
+      try send(.failed(error), on: channel)
+      return nil
+    }
   }
 
   /// Confines itself as for the gateway, and ends: tests whether that is possible here.
-  package static func check() throws(SystemError) {
-    try Confinement.giveUpPrivileges(becoming: user)
-    let result = try StoreFilter.filter().load()
-    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
-  }
+  package static func check() throws(SystemError) { try worker.confine(withParent: false) }
 
   private static func serve(_ channel: MessageChannel, _ engine: PostgreSQLEngine) throws(SystemError) {
     while true {

@@ -8,15 +8,14 @@ internal import ProcessConfinement
 /// The work of `roamward-gateway-web`: requests of HTTP on the connections that the gateway passes to it, without privileges. It knows
 /// neither users nor devices: it asks the gateway, which knows whose connection it is.
 package final class WebWork {
-  /// The system user that it switches to: the engine's.
-  package static let user = "roamward-wireguard"
+  private static let worker = ConfinedWorker(
+    user: "roamward-web", descriptors: connections + 64, memory: 128 << 20, filter: WebFilter.filter)
   /// The most connections at once.
   package static let connections = PageConnections.limit
   /// A connection that is older is ended.
   package static let lifetime = Duration.seconds(10)
   /// How long the gateway may take for an answer.
   private static let patience = Duration.seconds(8)
-  private static let memory = 128 << 20
 
   private let loop: DescriptorLoop
   private let channel: MessageChannel
@@ -43,32 +42,14 @@ package final class WebWork {
 
   /// Takes the gateway's channel, confines itself, and works until the channel closes. Errors are reported to the gateway too.
   package static func run() throws(SystemError) {
-    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
-    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
-    let channel = MessageChannel(file)
-    do throws(SystemError) {
-      var work: WebWork?
-      try confine(withParent: true) { () throws(SystemError) in work = try WebWork(channel) }
-      try work?.serve()
-    } catch {
-      try? channel.send(PageRequest.hello(trouble: error.description).frame.bytes)
-      throw error
+    try ConfinedWorker.onChannel(hello: { PageRequest.hello(trouble: $0).frame.bytes }) { channel throws(SystemError) in
+      let work = try worker.confine(withParent: true) { () throws(SystemError) in try WebWork(channel) }
+      try work.serve()
     }
   }
 
   /// Confines itself as for the gateway, and ends: tests whether that is possible here.
-  package static func check() throws(SystemError) { try confine(withParent: false) {} }
-
-  /// `body` prepares what needs more calls than the work does.
-  private static func confine(withParent: Bool, _ body: () throws(SystemError) -> Void) throws(SystemError) {
-    try Confinement.giveUpPrivileges(becoming: user)
-    if withParent { try Confinement.endWithParent() }
-    let filter = try WebFilter.filter()
-    try Confinement.limit(descriptors: connections + 64, memory: memory)
-    try body()
-    let result = filter.load()
-    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
-  }
+  package static func check() throws(SystemError) { try worker.confine(withParent: false) }
 
   private func serve() throws(SystemError) {
     guard let server else { return }

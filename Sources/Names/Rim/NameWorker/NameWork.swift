@@ -8,11 +8,9 @@ internal import ProcessConfinement
 
 /// The work of `roamward-names`: a name server on sockets that the agent passes in, without privileges.
 package final class NameWork {
-  /// The system user that it switches to: the engine's.
-  package static let user = "roamward-wireguard"
-  private static let descriptors = 2048
   /// A million domains need 40 MB, and while they grow twice that.
-  private static let memory = 256 << 20
+  private static let worker = ConfinedWorker(
+    user: "roamward-names", descriptors: 2048, memory: 256 << 20, filter: NameFilter.filter)
   /// Orders come in groups, at most so long ones.
   private static let orderTime = Duration.seconds(1)
 
@@ -74,30 +72,15 @@ package final class NameWork {
 
   /// Takes the agent's channel, confines itself, and works until the channel closes. Errors are reported to the agent too.
   package static func run() throws(SystemError) {
-    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
-    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
-    let channel = MessageChannel(file)
-    do throws(SystemError) {
+    try ConfinedWorker.onChannel(hello: { NameReport.hello(trouble: $0).bytes }) { channel throws(SystemError) in
       let work = try NameWork(channel)
-      try confine(withParent: true)
+      try worker.confine(withParent: true)
       try work.serve()
-    } catch {
-      try? channel.send(NameReport.hello(trouble: error.description).bytes)
-      throw error
     }
   }
 
   /// Confines itself as for the agent, and ends: tests whether that is possible here.
-  package static func check() throws(SystemError) { try confine(withParent: false) }
-
-  private static func confine(withParent: Bool) throws(SystemError) {
-    try Confinement.giveUpPrivileges(becoming: user)
-    if withParent { try Confinement.endWithParent() }
-    let filter = try NameFilter.filter()
-    try Confinement.limit(descriptors: descriptors, memory: memory)
-    let result = filter.load()
-    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
-  }
+  package static func check() throws(SystemError) { try worker.confine(withParent: false) }
 
   private func serve() throws(SystemError) {
     reading = try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receiveOrders() }

@@ -7,11 +7,9 @@ internal import ProcessConfinement
 
 /// The work of `roamward-probe`: resolves names by c-ares and sends requests by libcurl, for the agent, without privileges.
 package final class ProbeWork {
-  /// The system user that it switches to: the engine's.
-  package static let user = "roamward-wireguard"
-  /// Eight transfers and eight look-ups need a tenth of this.
-  private static let descriptors = 256
-  private static let memory = 256 << 20
+  /// Eight transfers and eight look-ups need a tenth of these descriptors.
+  private static let worker = ConfinedWorker(
+    user: "roamward-probe", descriptors: 256, memory: 256 << 20, filter: ProbeFilter.filter)
 
   private let channel: MessageChannel
   private let loop: DescriptorLoop
@@ -45,32 +43,17 @@ package final class ProbeWork {
 
   /// Takes the agent's channel, confines itself, and works until the channel closes. Errors are reported to the agent too.
   package static func run() throws(SystemError) {
-    let file = FileDescriptor(owning: MessageChannel.inheritedNumber)
-    _ = fcntl(file.number, F_SETFD, FD_CLOEXEC)
-    let channel = MessageChannel(file)
-    do throws(SystemError) {
+    try ConfinedWorker.onChannel(hello: { HelperMessage.hello(trouble: $0).bytes }) { channel throws(SystemError) in
       let work = try ProbeWork(channel)
-      try confine(withParent: true)
+      try worker.confine(withParent: true)
       try work.serve()
-    } catch {
-      try? channel.send(HelperMessage.hello(trouble: error.description).bytes)
-      throw error
     }
   }
 
   /// Confines itself as for the agent, and ends: tests whether that is possible here.
   package static func check() throws(SystemError) {
     _ = try Authorities.ofSystem()
-    try confine(withParent: false)
-  }
-
-  private static func confine(withParent: Bool) throws(SystemError) {
-    try Confinement.giveUpPrivileges(becoming: user)
-    if withParent { try Confinement.endWithParent() }
-    let filter = try ProbeFilter.filter()
-    try Confinement.limit(descriptors: descriptors, memory: memory)
-    let result = filter.load()
-    guard result == 0 else { throw SystemError(code: result, operation: "confine system calls") }
+    try worker.confine(withParent: false)
   }
 
   private func serve() throws(SystemError) {
