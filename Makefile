@@ -30,10 +30,8 @@ hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z
 # Each function can be left out by itself where nothing calls it, also where another module could: these are whole programs. They share one
 # Swift runtime, which `scripts/runtime` links for them (docs/decisions/0016).
 small = -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
-  -Xswiftc -use-ld=lld -Xlinker --icf=all -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
-# What the agent runs lies side by side, and what the compiler gave no name to as well (docs/decisions/0016). A program has some of it.
-ordered = -Xlinker -O2 -Xlinker --symbol-ordering-file='$(CURDIR)/scripts/order/agent' -Xlinker --no-warn-symbol-ordering -Xlinker '$(CURDIR)/scripts/order/unnamed.ld'
-release_build = swift build -c release $(hardening) $(small) $(ordered)
+  -Xswiftc -use-ld=lld -Xlinker -O2 -Xlinker --icf=all -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
+release_build = swift build -c release $(hardening) $(small)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)
 programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names roamward-provider roamward-gateway roamward-gateway-auth \

@@ -27,33 +27,33 @@ let house = """
     system CSQLite +pkg=sqlite3 +apt=libsqlite3-dev
     system CTLS +pkg=libssl +apt=libssl-dev
   Base: values that everything speaks of: addresses, JSON, keys, metrics
-    pure NetworkTypes +fast +unnamed
-    pure JSON: CJansson NetworkTypes +tested +unnamed
-    pure Metrics +unnamed
+    pure NetworkTypes +fast
+    pure JSON: CJansson NetworkTypes +tested
+    pure Metrics
     pure PeerDetection: NetworkTypes
-    rim KeyMemory: CSodium +fast +unnamed
+    rim KeyMemory: CSodium +fast
     tests NetworkTypesTests: NetworkTypes SeededRandom
     tests JSONTests: JSON NetworkTypes SchemaCheck
     tests KeyMemoryTests: KeyMemory
   Linux: descriptors, processes, files, event loops, confinement
-    rim LinuxIO: CLinux NetworkTypes +unnamed
-    rim SystemdIO: CLinux CSystemd LinuxIO NetworkTypes +unnamed
-    rim ProcessConfinement: CConfinement LinuxIO +unnamed
-    rim ConfinedProcess: LinuxIO NetworkTypes SystemdIO +unnamed
+    rim LinuxIO: CLinux NetworkTypes
+    rim SystemdIO: CLinux CSystemd LinuxIO NetworkTypes
+    rim ProcessConfinement: CConfinement LinuxIO
+    rim ConfinedProcess: LinuxIO NetworkTypes SystemdIO
     rim ClientLibraries: CAres CCurl LinuxIO NetworkTypes
     tests LinuxIOTests: CLinux CTextPages LinuxIO NetworkTypes TestSupport
     tests SystemdIOTests: CSystemd LinuxIO NetworkTypes SystemdIO SystemdTestSupport TestSupport
   Kernel: the kernel's network: its objects, their bytes, netlink
-    pure KernelModel: KeyMemory NetworkTypes +fast +unnamed
-    pure Wire: KernelModel KeyMemory NetworkTypes +fast +unnamed
-    rim KernelNetwork: CNetlink CNftables KernelModel LinuxIO NetworkTypes Wire +unnamed
-    rim ProviderGroups: CControlGroup KernelModel LinuxIO +unnamed
+    pure KernelModel: KeyMemory NetworkTypes +fast
+    pure Wire: KernelModel KeyMemory NetworkTypes +fast
+    rim KernelNetwork: CNetlink CNftables KernelModel LinuxIO NetworkTypes Wire
+    rim ProviderGroups: CControlGroup KernelModel LinuxIO
     tests KernelNetworkTests: KernelModel KernelNetwork KeyMemory LinuxIO NetworkTypes RoamwardCore TestSupport Wire
     tests WireTests: KernelModel KeyMemory NetworkTypes RoamwardCore SeededRandom Wire WireGuardControl
     tests ProviderGroupsTests: KernelModel LinuxIO NetworkTypes ProviderGroups SeededRandom TestSupport
   WireGuard: the engine: the protocol, its packets, its control
     pure WireGuardEngine: CBlake2 CSodium CTransportCipher KeyMemory NetworkTypes +fast +link=:libb2.a +unsafe
-    rim WireGuardControl: CWireGuardIO LinuxIO NetworkTypes +unnamed
+    rim WireGuardControl: CWireGuardIO LinuxIO NetworkTypes
     rim WireGuardDataPath: CCipherLibraries CSodium CTransportCipher CWireGuardConfinement CWireGuardIO KeyMemory LinuxIO NetworkTypes
         ProcessConfinement WireGuardControl WireGuardEngine +fast
     tests WireGuardControlTests: NetworkTypes WireGuardControl
@@ -61,27 +61,27 @@ let house = """
         SeededRandom TestSupport WireGuardControl WireGuardDataPath WireGuardEngine
     tests WireGuardEngineTests: CCipherLibraries CSodium CTransportCipher KeyMemory NetworkTypes SeededRandom TestSupport WireGuardEngine
   Policy: policy files, and what they decide
-    pure RoamwardCore: JSON KernelModel KeyMemory NetworkTypes PeerDetection +tested +unnamed
-    pure PolicySource: JSON KernelModel KeyMemory NetworkTypes PolicyFiles RoamwardCore YAMLEvents +unnamed
-    rim PolicyFiles +unnamed
-    rim YAMLEvents: CYAML +unnamed
+    pure RoamwardCore: JSON KernelModel KeyMemory NetworkTypes PeerDetection +tested
+    pure PolicySource: JSON KernelModel KeyMemory NetworkTypes PolicyFiles RoamwardCore YAMLEvents
+    rim PolicyFiles
+    rim YAMLEvents: CYAML
     tests RoamwardCoreTests: Doctor KernelModel NetworkTypes PeerDetection RoamwardCore SeededRandom Simulation TestKit
     tests PolicySourceTests: JSON KernelModel KeyMemory LinuxIO NetworkTypes PolicyFiles PolicyLint PolicySource RoamwardCore SeededRandom
         TestSupport
   Names: the name server, and its process
-    pure NameServer: NetworkTypes +fast +unnamed
-    rim NameProtocol: JSON NameServer NetworkTypes +unnamed
+    pure NameServer: NetworkTypes +fast
+    rim NameProtocol: JSON NameServer NetworkTypes
     rim NameWorker: CDatagrams CLinux CTextPages LinuxIO NameProtocol NameServer NetworkTypes ProcessConfinement +fast
     tests NameProtocolTests: NameProtocol NameServer NetworkTypes SeededRandom
     tests NameServerTests: NameServer NetworkTypes SeededRandom
     tests NameWorkerTests: CConfined LinuxIO NameProtocol NameServer NameWorker NetworkTypes ProcessConfinement roamward-names TestSupport
   Probes: answers of portals, beacons and name servers, and their process
-    rim ProbeProtocol: JSON NetworkTypes +unnamed
+    rim ProbeProtocol: JSON NetworkTypes
     rim ProbeWorker: CAres CCurl ClientLibraries LinuxIO NetworkTypes ProbeProtocol ProcessConfinement
     tests ProbeProtocolTests: NetworkTypes ProbeProtocol SeededRandom
     tests ProbeWorkerTests: CConfined LinuxIO NetworkTypes ProbeProtocol ProbeWorker ProcessConfinement roamward-probe TestSupport
   ProviderKit: for programs that are tunnels: protocol, library, an agent for their tests
-    pure ProviderProtocol: JSON NetworkTypes +unnamed
+    pure ProviderProtocol: JSON NetworkTypes
     rim RoamwardProvider: CLinux CProviderIO JSON LinuxIO NetworkTypes ProviderProtocol
     rim RoamwardProviderTesting: JSON NetworkTypes ProviderProtocol RoamwardProvider
     tests ProviderProtocolTests: JSON NetworkTypes ProviderProtocol SeededRandom
@@ -90,23 +90,22 @@ let house = """
     tests ExampleProviderTests: BestVPN JSON NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
         SimpleTunnel
   Agent: the agent: tunnels, requests, records, on this machine or in memory
-    pure ControlProtocol: JSON KernelModel NetworkTypes RoamwardCore +unnamed
-    pure FlightRecord: ControlProtocol JSON KeyMemory NetworkTypes RoamwardCore +unnamed
-    pure Doctor: KernelModel NetworkTypes RoamwardCore +unnamed
-    rim AgentCore: ControlProtocol JSON KernelModel NetworkTypes PeerDetection PolicySource ProviderProtocol RoamwardCore +tested +unnamed
+    pure ControlProtocol: JSON KernelModel NetworkTypes RoamwardCore
+    pure FlightRecord: ControlProtocol JSON KeyMemory NetworkTypes RoamwardCore
+    pure Doctor: KernelModel NetworkTypes RoamwardCore
+    rim AgentCore: ControlProtocol JSON KernelModel NetworkTypes PeerDetection PolicySource ProviderProtocol RoamwardCore +tested
     rim AgentDaemon: AgentCore ControlProtocol CTextPages HostDNS HostServices JSON KernelModel KernelNetwork LinuxAgent LinuxIO
-        LinuxPlatform Logging NetworkTypes RoamwardCore SystemdIO +unnamed
+        LinuxPlatform Logging NetworkTypes RoamwardCore SystemdIO
     rim LinuxAgent: AgentCore ControlProtocol HostDNS HostServices KernelModel KernelNetwork LinuxIO LinuxPlatform Logging NetworkTypes
-        PolicySource ProviderGroups RoamwardCore SystemdIO TunnelProviders +unnamed
+        PolicySource ProviderGroups RoamwardCore SystemdIO TunnelProviders
     rim LinuxPlatform: AgentCore CLinux ControlProtocol Doctor FlightRecord HostDNS HostProbes HostServices JSON KernelModel KernelNetwork
         KeyMemory LinuxIO NetworkTypes PolicyFiles PolicySource ProviderGroups ProviderProtocol RoamwardCore SystemdIO TunnelProviders
-        +unnamed
-    rim HostDNS: CLinux ConfinedProcess KernelModel LinuxIO NameProtocol NameServer NetworkTypes RoamwardCore SystemdIO Wire +unnamed
-    rim HostProbes: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes ProbeProtocol RoamwardCore SystemdIO +unnamed
-    rim HostServices: JSON KernelModel LinuxIO NetworkTypes RoamwardCore SystemdIO +unnamed
+    rim HostDNS: CLinux ConfinedProcess KernelModel LinuxIO NameProtocol NameServer NetworkTypes RoamwardCore SystemdIO Wire
+    rim HostProbes: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes ProbeProtocol RoamwardCore SystemdIO
+    rim HostServices: JSON KernelModel LinuxIO NetworkTypes RoamwardCore SystemdIO
     rim TunnelProviders: CLinux KernelModel LinuxIO NetworkTypes PolicyFiles ProviderGroups ProviderProtocol RoamwardCore SystemdIO Wire
-        WireGuardControl +unnamed
-    rim Simulation: AgentCore ControlProtocol JSON KernelModel NetworkTypes PolicySource ProviderProtocol RoamwardCore +tested +unnamed
+        WireGuardControl
+    rim Simulation: AgentCore ControlProtocol JSON KernelModel NetworkTypes PolicySource ProviderProtocol RoamwardCore +tested
     tests AgentTests: AgentCore AgentDaemon ControlProtocol Doctor FlightRecord History HostServices JSON KernelModel KeyMemory LinuxAgent
         LinuxIO LinuxPlatform Logging NetworkTypes PolicySource ProviderProtocol RoamwardCore SeededRandom Simulation SystemdIO
         SystemdTestSupport TestKit TestSupport
@@ -154,14 +153,13 @@ let house = """
     tests ClientProviderTests: ClientProvider GatewayAuth GatewayCredentials JSON KeyMemory LoginProtocol NetworkTypes ProviderProtocol
         RoamwardProvider RoamwardProviderTesting SeededRandom
   Providers: tunnels of other programs
-    pure OpenVPNLanguage +unnamed
+    pure OpenVPNLanguage
     pure VICI
-    rim NebulaProvider: CLinux JSON LinuxIO NetworkTypes ProviderProtocol RoamwardProvider YAMLEvents +unnamed
-    rim OpenConnectProvider: CLinux JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider +unnamed
-    rim OpenVPNProvider: CLinux JSON LinuxIO NetworkTypes OpenVPNLanguage ProviderCertificates ProviderProtocol RoamwardProvider +unnamed
-    rim ProviderCertificates: CCrypto NetworkTypes ProviderProtocol +unnamed
+    rim NebulaProvider: CLinux JSON LinuxIO NetworkTypes ProviderProtocol RoamwardProvider YAMLEvents
+    rim OpenConnectProvider: CLinux JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider
+    rim OpenVPNProvider: CLinux JSON LinuxIO NetworkTypes OpenVPNLanguage ProviderCertificates ProviderProtocol RoamwardProvider
+    rim ProviderCertificates: CCrypto NetworkTypes ProviderProtocol
     rim StrongSwanProvider: CCrypto CLinux CXFRM JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider VICI
-        +unnamed
     tests NebulaProviderTests: JSON LinuxIO NebulaProvider NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting
         SeededRandom TestSupport
     tests OpenConnectProviderTests: JSON NetworkTypes OpenConnectProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting
@@ -171,15 +169,15 @@ let house = """
         SeededRandom StrongSwanProvider VICI
     tests VICITests: SeededRandom VICI
   CommandLine: what only commands need
-    pure BugReport: JSON NetworkTypes YAMLEvents +unnamed
-    pure History: ControlProtocol FlightRecord JSON NetworkTypes PolicySource RoamwardCore +unnamed
-    pure PolicyAuthoring: NetworkTypes PolicyFiles PolicySource RoamwardCore +unnamed
-    pure PolicyImport: JSON KernelModel NetworkTypes OpenVPNLanguage PolicyFiles PolicySource RoamwardCore SignedMessages XMLEvents +unnamed
-    pure PolicyLint: KernelModel NetworkTypes RoamwardCore +unnamed
-    pure StatusDisplay: ControlProtocol JSON Metrics NetworkTypes RoamwardCore +unnamed
-    rim ControlClient: ControlProtocol JSON LinuxIO NetworkTypes +unnamed
-    rim SignedMessages: CCrypto +unnamed
-    rim XMLEvents: CExpat +unnamed
+    pure BugReport: JSON NetworkTypes YAMLEvents
+    pure History: ControlProtocol FlightRecord JSON NetworkTypes PolicySource RoamwardCore
+    pure PolicyAuthoring: NetworkTypes PolicyFiles PolicySource RoamwardCore
+    pure PolicyImport: JSON KernelModel NetworkTypes OpenVPNLanguage PolicyFiles PolicySource RoamwardCore SignedMessages XMLEvents
+    pure PolicyLint: KernelModel NetworkTypes RoamwardCore
+    pure StatusDisplay: ControlProtocol JSON Metrics NetworkTypes RoamwardCore
+    rim ControlClient: ControlProtocol JSON LinuxIO NetworkTypes
+    rim SignedMessages: CCrypto
+    rim XMLEvents: CExpat
     tests BugReportTests: BugReport JSON LinuxIO SeededRandom
     tests LintTests: NetworkTypes PolicyLint RoamwardCore SeededRandom TestKit
     tests PolicyAuthoringTests: NetworkTypes PolicyAuthoring PolicyFiles PolicyLint PolicySource RoamwardCore
@@ -187,7 +185,7 @@ let house = """
         RoamwardCore SeededRandom TestSupport +but=Fixtures
     tests StatusDisplayTests: ControlProtocol JSON Metrics NetworkTypes RoamwardCore StatusDisplay TestSupport
   Desktop: the tray item and the notifications
-    rim DesktopService: LinuxIO NetworkTypes SystemdIO +unnamed
+    rim DesktopService: LinuxIO NetworkTypes SystemdIO
     tests DesktopServiceTests: DesktopService LinuxIO NetworkTypes SeededRandom SystemdIO SystemdTestSupport TestSupport
   Programs: what is installed
     program roamward: AgentCore ArgumentParser BugReport ControlClient ControlProtocol CWipingHeap Doctor FlightRecord History JSON
@@ -197,8 +195,8 @@ let house = """
     program roamward-desktop: DesktopService LinuxIO SystemdIO
     program roamward-names: NameWorker ProcessConfinement
     program roamward-probe: ProbeWorker ProcessConfinement
-    program roamward-provider: ClientProvider CWipingHeap NebulaProvider NetworkTypes OpenConnectProvider OpenVPNProvider
-        RoamwardProvider StrongSwanProvider
+    program roamward-provider: ClientProvider CWipingHeap NebulaProvider NetworkTypes OpenConnectProvider OpenVPNProvider RoamwardProvider
+        StrongSwanProvider
     program roamward-wireguard: LinuxIO NetworkTypes WireGuardControl WireGuardDataPath
     program roamward-gateway: ArgumentParser CWipingHeap GatewayCore GatewayCredentials GatewayHost GatewayLogin GatewayPage GatewayStore
         JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes
@@ -251,9 +249,9 @@ let strictC: [CSetting] =
 /// may touch the machine. c, system: C of ours, and of libraries. Settings are `+name` or `+name=value,value` in the table:
 ///
 /// tested: debug builds optimize it too, because the tests run it most: they are three times as fast. fast: on the way of packets, routes
-/// and look-ups: releases optimize it for speed, and everything else for size (docs/decisions/0016). unnamed: none of its values is printed
-/// by its members' names, so that programs go without them. unsafe: pure, over C that computes. link, pkg, apt: a library, its name for
-/// pkg-config, its package. embed, but: files that are built in, or are no sources. in: the folder of an example.
+/// and look-ups: releases optimize it for speed, and everything else for size (docs/decisions/0016). unsafe: pure, over C that computes.
+/// link, pkg, apt: a library, its name for pkg-config, its package. embed, but: files that are built in, or are no sources. in: the folder
+/// of an example.
 func target(_ name: String, _ kind: String, in area: String, uses: [Target.Dependency], settings: [String: [String]]) -> Target {
   let path =
     switch (area, kind) {
@@ -268,7 +266,6 @@ func target(_ name: String, _ kind: String, in area: String, uses: [Target.Depen
   let swift =
     strict + (kind == "pure" && !has("unsafe") ? [.strictMemorySafety()] : [])
     + optimized.map { .unsafeFlags(["-Xfrontend", "-O"], .when(configuration: $0)) }
-    + (has("unnamed") ? [.unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"])] : [])
   let links = settings["link", default: []].map { LinkerSetting.linkedLibrary($0) }
   let resources = settings["embed", default: []].map { Resource.embedInCode($0) }
   return switch kind {
