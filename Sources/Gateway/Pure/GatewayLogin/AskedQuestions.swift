@@ -1,5 +1,5 @@
-/// What `roamward-gateway-auth` has asked and not heard of yet. Strangers begin logins faster than both processes work, so checks of
-/// passwords and tokens are a bounded number at once, and the gateway hears of the end of those conversations alone that it knows.
+/// The open questions of `roamward-gateway-auth` to the gateway. Strangers begin logins faster than both processes work. So the number of
+/// open checks of passwords and tokens is bounded. The gateway is told of the end of a conversation only if it knows the conversation.
 package struct AskedQuestions: Sendable {
   /// The most checks without an answer.
   package static let limit = 64

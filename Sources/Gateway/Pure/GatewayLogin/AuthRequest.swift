@@ -2,7 +2,7 @@ package import GatewayCore
 package import LoginProtocol
 package import NetworkTypes
 
-/// What `roamward-gateway-auth` asks of `roamward-gateway`, as a frame. Whoever takes that process over can say nothing else.
+/// A request of `roamward-gateway-auth` to `roamward-gateway`, as a frame. An attacker who takes that process over can send nothing else.
 package enum AuthRequest: Hashable, Sendable {
   /// It works, or says why it does not.
   case hello(trouble: String?)
@@ -91,7 +91,7 @@ package enum AuthRequest: Hashable, Sendable {
   }
 }
 
-/// What `roamward-gateway` tells `roamward-gateway-auth`.
+/// A message of `roamward-gateway` to `roamward-gateway-auth`.
 package enum AuthReply: Hashable, Sendable {
   /// To begin: the certificate and its key (PEM), and the UDP port of the gateway's WireGuard link if datagrams are relayed to it. A
   /// listening socket comes with it.

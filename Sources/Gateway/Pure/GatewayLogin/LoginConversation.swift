@@ -2,7 +2,7 @@ package import GatewayCore
 package import LoginProtocol
 package import NetworkTypes
 
-/// What the conversation knows of a user who has proven the first factor.
+/// A user who has proven the first factor, as the conversation knows the account.
 package struct LoginAccount: Hashable, Sendable {
   /// The user's number in the store.
   package var user: Int64
@@ -35,7 +35,7 @@ package struct LoginAccount: Hashable, Sendable {
   }
 }
 
-/// What a conversation asks of the program around it.
+/// An action that a conversation asks of the program around it.
 package enum LoginEffect: Hashable, Sendable {
   case send(GatewayMessage)
   /// Checks the password. `name`: `nil` if nobody can have it; the time is the same.
@@ -58,7 +58,7 @@ package enum LoginEffect: Hashable, Sendable {
   case close
 }
 
-/// What a program answers to an effect.
+/// The program's answer to an effect.
 package enum LoginAnswer: Hashable, Sendable {
   /// The first factor is right.
   case account(LoginAccount)
@@ -86,12 +86,13 @@ package enum LoginAnswer: Hashable, Sendable {
 
 /// The gateway's side of one login: frames and answers in, effects out. It has no clock and no sockets.
 ///
-/// What tells whether a name, a password, a code or a token is right leaves at whole multiples of `grain` after the question, whatever it
-/// says: so the time of a check does not show. Where a service of the network checks passwords, a refused one waits for a multiple of
-/// `slowGrain`: such services take longer, and say no later than yes.
+/// Answers that reveal whether a name, a password, a code or a token is right are sent at whole multiples of `grain` after the question. So
+/// the time of a check does not show. Where a service of the network checks passwords, a refusal waits for a multiple of `slowGrain`: such
+/// services take longer, and delay their refusals.
 ///
-/// There, names whose password the gateway itself has look like all others: where the gateway has refused one, the service is asked for a
-/// name without a user. Its questions and its silence are the client's then, and its yes is a no.
+/// There, names whose password the gateway itself has look like all others. If the gateway refuses such a password, the service is asked
+/// about a name without a user. The client gets the questions of the service, and waits as long as for another name. The login fails even
+/// if the service accepts.
 package struct LoginConversation: Sendable {
   package static let version: UInt8 = 1
   package static let grain = Duration.milliseconds(250)
@@ -378,7 +379,7 @@ extension LoginConversation {
 }
 
 extension LoginAccount.Question {
-  /// What the person is told.
+  /// The text of the question for the person.
   var text: String {
     switch self {
     case .code: "Enter the 6-digit code of your authenticator app, or a recovery code."

@@ -1,12 +1,12 @@
 internal import GatewayCore
 package import NetworkTypes
 
-/// How often logins fail, by name and by address, and the pauses that follow. A name counts as it was given: names that nobody has are
-/// limited in the same way as others.
+/// The failed logins by name and by address, and the pauses that follow. A name counts as it was given: names that nobody has are limited
+/// in the same way as others.
 ///
 /// An attempt counts as a failure from its beginning, so that attempts at the same time are no way around.
 package struct LoginLimits: Sendable {
-  /// What has a pause of its own.
+  /// A key of the limits: each one has failures and a pause of its own.
   private enum Subject: Hashable {
     /// A name from one place.
     case nameAt(String, IPPrefix)
@@ -50,8 +50,8 @@ package struct LoginLimits: Sendable {
 
   package var count: Int { entries.count }
 
-  /// What an attempt counts for. At a place where the name has logged in lately, it counts for the two together: neither the name nor the
-  /// place is paused for its person by what strangers do with them.
+  /// The subjects for which an attempt counts. At a place where the name has logged in lately, it counts for the two together: strangers'
+  /// attempts pause neither the name nor the place for its person.
   private func subjects(_ name: String?, _ user: Int64?, _ address: IPAddress, at now: Moment? = nil) -> [Subject] {
     let place = address.place
     let codes = user.map { [Subject.code($0)] } ?? []

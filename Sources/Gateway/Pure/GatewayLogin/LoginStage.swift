@@ -1,5 +1,6 @@
 extension LoginConversation {
-  /// How far a client has come, for what it may take of others.
+  /// The progress of a client's login. If there are too many connections of strangers, one of the fullest network ends: there the one with
+  /// the least progress.
   package enum Stage: Int, Sendable {
     /// It has sent no whole message.
     case silent

@@ -4,7 +4,7 @@ internal import LoginProtocol
 package enum NewPassword {
   package static let shortest = 10
 
-  /// What is wrong with it; `nil`: nothing.
+  /// The reason why a new password is not accepted, as a text for the person; `nil`: it is accepted.
   package static func fault(of password: [UInt8]) -> String? {
     guard let text = String(validating: password, as: UTF8.self) else { return "The password is no valid text. Choose another one." }
     if text.count < shortest { return "The password is too short. Choose one of at least \(shortest) characters." }

@@ -1,6 +1,6 @@
 package import LoginProtocol
 
-/// What `roamward-gateway-oidc` needs for sign-ins.
+/// The gateway as a client of the provider: the settings that `roamward-gateway-oidc` needs for sign-ins.
 package struct OpenIDClient: Hashable, Sendable {
   package var issuer: String
   package var clientID: String
@@ -51,7 +51,7 @@ package struct OpenIDClient: Hashable, Sendable {
   }
 }
 
-/// What `roamward-gateway` orders of `roamward-gateway-oidc`.
+/// An order of `roamward-gateway` to `roamward-gateway-oidc`.
 package enum OpenIDOrder: Hashable, Sendable {
   /// The first one.
   case configure(OpenIDClient)
@@ -97,7 +97,7 @@ package struct OpenIDIdentity: Hashable, Sendable {
   }
 }
 
-/// What `roamward-gateway-oidc` tells. A program that has taken it over can say nothing else.
+/// A report of `roamward-gateway-oidc` to `roamward-gateway`. An attacker who takes that process over can send nothing else.
 package enum OpenIDReport: Hashable, Sendable {
   /// It works, or says why it does not.
   case hello(trouble: String?)

@@ -1,7 +1,7 @@
 package import GatewayCore
 internal import NetworkTypes
 
-/// How people sign in at an OpenID provider, as the file `openid` of the gateway's folder has it: a key and its value on each line.
+/// The settings of sign-ins at an OpenID provider, from the file `openid` of the gateway's folder: a key and its value on each line.
 package struct OpenIDSettings: Hashable, Sendable {
   /// The provider, as its ID tokens name it: an `https` URL.
   package var issuer: String
@@ -97,7 +97,7 @@ extension OpenIDSettings {
     if let fault { throw fault }
   }
 
-  /// What is wrong with the values; `nil`: nothing.
+  /// The first problem of the values; `nil`: none.
   package var fault: GatewayError? {
     guard Self.isIssuer(issuer) else {
       return GatewayError(

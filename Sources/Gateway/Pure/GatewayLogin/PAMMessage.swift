@@ -11,11 +11,12 @@ package enum PAMLimits {
   /// Of a text for the person, and of all of them together, in bytes.
   package static let text = 512
   package static let notes = 512
-  /// What modules can read: their settings, their code, sockets and devices. Not the homes, and not the state of other programs.
+  /// The folders that modules can read: their settings, their code, sockets and devices. Homes and the state of other programs are not
+  /// among them.
   package static let folders = ["/etc", "/usr", "/lib", "/lib64", "/run", "/dev"]
 }
 
-/// What `roamward-gateway` orders of `roamward-gateway-pam`, which makes one check.
+/// An order of `roamward-gateway` to `roamward-gateway-pam`, which makes one check.
 package enum PAMOrder: Hashable, Sendable {
   /// The first one. `source`: the address of the client.
   case check(service: String, user: GatewayName, password: [UInt8], source: IPAddress)
@@ -52,7 +53,7 @@ package enum PAMOrder: Hashable, Sendable {
   }
 }
 
-/// What `roamward-gateway-pam` tells. A module that has taken it over can say nothing else.
+/// A report of `roamward-gateway-pam` to `roamward-gateway`. A module that takes that process over can send nothing else.
 package enum PAMReport: Hashable, Sendable {
   /// It works, or says why it does not.
   case hello(trouble: String?)

@@ -1,15 +1,15 @@
 package import GatewayCore
 
-/// Whose passwords a PAM service checks, as the file `pam` of the gateway's folder has it: a key and its value on each line.
+/// The settings of password checks by a PAM service, from the file `pam` of the gateway's folder: a key and its value on each line.
 package struct PAMSettings: Hashable, Sendable {
   /// The name of a file in /etc/pam.d.
   package var service: String
   /// Whether a user who does not exist is added at the first login.
   package var createsUsers = false
-  /// How long a check may take until its next question, or its end.
+  /// The time in seconds that a check may take until its next question, or its end.
   package var seconds = 15
 
-  /// What the client of a login waits for is 20 seconds.
+  /// The range of `seconds`. The client of a login waits for 20 seconds.
   package static let secondsRange = 1...15
 
   package init(service: String) { self.service = service }
@@ -33,7 +33,7 @@ package struct PAMSettings: Hashable, Sendable {
     if let fault { throw fault }
   }
 
-  /// What is wrong with the values; `nil`: nothing.
+  /// The first problem of the values; `nil`: none.
   package var fault: GatewayError? {
     guard Self.isService(service) else {
       return GatewayError("pam: `\(service)` cannot be the name of a service", help: "use the name of a file in /etc/pam.d")
@@ -51,6 +51,6 @@ package struct PAMSettings: Hashable, Sendable {
       && name.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || "._-".utf8.contains($0) }
   }
 
-  /// What the user's row has of a person whose password this service checks.
+  /// The subject of a person whose password this service checks: it links the person to the user's row.
   package func subject(of name: GatewayName) -> String { "pam \(service) \(name)" }
 }

@@ -1,6 +1,6 @@
 package import GatewayCore
 
-/// What a PAM service would do for a check: the modules of its stacks `auth` and `account`, with the lines that name them (pam.d(5)).
+/// The modules that a PAM service runs for a check: its stacks `auth` and `account`, with the lines that name the modules (pam.d(5)).
 /// Included files are followed. Reads nothing by itself.
 package struct PAMStack: Hashable, Sendable {
   package struct Module: Hashable, Sendable {
@@ -141,7 +141,7 @@ package struct PAMStack: Hashable, Sendable {
   }
 }
 
-// What cannot work in a process without privileges.
+// Problems of modules in a process without privileges.
 extension PAMStack {
   /// Modules that need root, or another program, to check a password; with the reason.
   private static let impossible: [(names: Set<String>, reason: String)] = [

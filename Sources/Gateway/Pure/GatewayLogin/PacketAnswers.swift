@@ -2,7 +2,7 @@ package import GatewayCore
 package import LoginProtocol
 
 extension PacketAnswer {
-  /// What a device learns of an evaluation: the first step that stops the packet, and nothing of the steps behind it.
+  /// The answer to a device: the first step that stops the packet, and nothing of the steps behind it.
   package init(_ evaluation: PacketEvaluation, to number: UInt64) {
     let order: [PacketEvaluation.Place] = [.client, .lease, .user, .session, .access, .device, .forwarding, .route]
     let first = evaluation.firstStop

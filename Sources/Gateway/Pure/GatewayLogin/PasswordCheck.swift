@@ -43,7 +43,8 @@ extension LoginConversation {
       return identified(session, since: check.since, at: now)
     case .prompt(let text, let echo):
       guard check.hello.methods.contains(.prompt) else { return hold(.failed(.unsupported, retryAfter: 0), check.since, now, .close) }
-      // What comes before an answer of the client: the gateway's own hash took its time before.
+      // The first question comes before any answer of the client, and the gateway's own hash has taken its time before: the coarse grain
+      // hides it.
       let grain = hasService && check.factors == [.password] ? Self.questionGrain : Self.grain
       return hold(.prompt(text: text, echo: echo), check.since, now, .prompt(check), grain: grain)
     case .refused(let refusal):
@@ -76,7 +77,7 @@ extension LoginConversation {
     state = .checkingPassword(check)
   }
 
-  /// What the service says of a password, at its time.
+  /// Ends the check with a message, at the next multiple of the grain for passwords.
   private mutating func end(_ message: GatewayMessage, _ check: PasswordCheck, _ now: Moment) -> [LoginEffect] {
     hold(message, check.since, now, .close, grain: passwordGrain)
   }

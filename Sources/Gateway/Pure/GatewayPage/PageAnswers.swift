@@ -22,7 +22,7 @@ package struct PageAnswer: Hashable, Sendable {
 }
 
 extension PageQuestion {
-  /// Who may ask it.
+  /// The least role that may ask the question.
   package var leastRole: PageRole {
     switch self {
     case .me, .addDevice, .removeDevice: .user
@@ -102,7 +102,7 @@ extension Directory {
     return ["groups": .array(shownGroups), "users": .array(shownUsers), "more": .integer(Int64(moreGroups + moreUsers))]
   }
 
-  /// What `access explain` says.
+  /// The answer of `access explain` for the page.
   package func page(of question: AccessQuestion) -> JSON {
     let decision = AccessDecision(question, in: self)
     let passed = decision.passed.map { JSON.string("\(text(of: $0.rule)): \($0.reason.rawValue)") }

@@ -3,7 +3,7 @@ package import KernelModel
 package import NetworkTypes
 package import PageProtocol
 
-/// Who asks: WireGuard has proved that the packets come from the device that has the source address.
+/// The asking device, its user and the role: WireGuard has proved that the packets come from the device with the source address.
 package struct PageAsker: Hashable, Sendable {
   package let device: Device
   package let user: User
@@ -27,7 +27,7 @@ package struct PageAsker: Hashable, Sendable {
   package func may(_ question: PageQuestion) -> Bool { role >= question.leastRole }
 }
 
-/// How often a person may ask: a page that runs wild must cost the gateway nothing.
+/// The limits of a person's questions and changes: a page that runs wild must cost the gateway nothing.
 package struct PageLimits: Hashable, Sendable {
   package static let questionsInSecond = 20
   package static let changesInMinute = 10

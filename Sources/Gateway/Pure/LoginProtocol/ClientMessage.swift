@@ -1,4 +1,4 @@
-/// What a client says.
+/// A message of a client in a login.
 package enum ClientMessage: Hashable, Sendable {
   case hello(LoginHello)
   case password(user: String, password: [UInt8])

@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-/// What a gateway says.
+/// A message of a gateway in a login.
 package enum GatewayMessage: Hashable, Sendable {
   /// The version of the login, and the methods to begin with.
   case welcome(version: UInt8, methods: [LoginMethod])
@@ -81,7 +81,7 @@ package enum GatewayMessage: Hashable, Sendable {
   }
 }
 
-/// What a device gets: all that WireGuard needs besides the device's own private key.
+/// The settings that a device gets: all that WireGuard needs besides the device's own private key.
 package struct LoginGrant: Hashable, Sendable {
   package var user: String
   package var device: String

@@ -56,7 +56,7 @@ package struct LoginFrame: Hashable, Sendable {
   }
 }
 
-/// Why bytes are no frame, or a frame no message.
+/// The reason why bytes are no frame, or a frame is no message.
 package enum LoginFrameError: Error, Hashable, Sendable {
   /// No kind.
   case empty

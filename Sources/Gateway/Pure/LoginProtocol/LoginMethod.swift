@@ -16,7 +16,7 @@ package enum LoginMethod: UInt8, Hashable, Sendable, CaseIterable {
   case prompt = 7
 }
 
-/// Why a login was refused, as the client is told. A wrong password, an unknown name and a locked user are the same one.
+/// The reason why a login was refused, as the client is told. A wrong password, an unknown name and a locked user have the same one.
 package enum LoginFailure: UInt8, Hashable, Sendable, CaseIterable {
   /// Name, password, code or token are not accepted.
   case wrong = 1

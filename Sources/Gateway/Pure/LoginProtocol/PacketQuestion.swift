@@ -50,13 +50,13 @@ package struct PacketQuestion: Hashable, Sendable {
     guard frame.bytes == body else { return nil }
   }
 
-  /// What the key of the seal is made of besides the shared secret.
+  /// The label of the seal's key, which is derived from it and the shared secret.
   package static func label(gateway: [UInt8], device: [UInt8]) -> [UInt8] { Array("roamward explain 1".utf8) + gateway + device }
 }
 
 /// The gateway's answer: the first step of the packet's way that stops it, and what is known of the way before.
 package struct PacketAnswer: Hashable, Sendable {
-  /// Where a packet is stopped.
+  /// The step of the way at which a packet is stopped.
   package enum Stop: UInt8, Hashable, Sendable {
     /// The routes that the gateway sends this device do not contain the destination.
     case routes = 1
@@ -137,6 +137,6 @@ package struct PacketAnswer: Hashable, Sendable {
     } catch { return nil }
   }
 
-  /// What the key of the seal is made of besides the shared secret.
+  /// The label of the seal's key, which is derived from it and the shared secret.
   package static func label(gateway: [UInt8], device: [UInt8]) -> [UInt8] { Array("roamward explained 1".utf8) + gateway + device }
 }

@@ -29,7 +29,7 @@ package enum RelayFrame {
   }
 }
 
-/// Why the bytes of a relay's stream are not followed any more.
+/// The reason why a relay's stream is no longer read.
 package enum RelayFrameError: Error, Hashable, Sendable {
   /// A length that no datagram has.
   case length

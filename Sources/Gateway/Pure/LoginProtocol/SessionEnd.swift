@@ -22,6 +22,6 @@ package struct SessionEnd: Hashable, Sendable {
     self.number = UInt64(bigEndianBytes: number)
   }
 
-  /// What the key of the seal is made of besides the shared secret.
+  /// The label of the seal's key, which is derived from it and the shared secret.
   package static func label(gateway: [UInt8], device: [UInt8]) -> [UInt8] { Array("roamward ended 1".utf8) + gateway + device }
 }

@@ -34,6 +34,6 @@ package struct SettingsPush: Hashable, Sendable {
     } catch { return nil }
   }
 
-  /// What the key of the seal is made of besides the shared secret: so it is no key of another use or direction.
+  /// The label of the seal's key, which is derived from it and the shared secret. No other use or direction has the same key.
   package static func label(gateway: [UInt8], device: [UInt8]) -> [UInt8] { Array("roamward settings 1".utf8) + gateway + device }
 }

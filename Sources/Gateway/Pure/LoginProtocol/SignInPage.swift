@@ -5,7 +5,7 @@ package struct SignInPage: Hashable, Sendable {
   /// The same page with the code in it; `nil`: the provider has none, or it is too long.
   package let completeURL: String?
   package let code: String
-  /// How long the code is valid, in seconds.
+  /// The validity of the code, in seconds.
   package let seconds: UInt16
 
   /// The most bytes of a URL, and of a code.

@@ -17,7 +17,7 @@ package struct ProviderRequest: Hashable, Sendable {
   }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 package enum ProviderResponse: Hashable, Sendable {
   case response(status: Int, body: [UInt8])
   /// No whole response: the text says why.

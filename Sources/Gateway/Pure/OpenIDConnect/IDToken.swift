@@ -48,14 +48,14 @@ package struct IDToken: Hashable, Sendable {
   }
 }
 
-/// Who may be believed to be signed in, by a token's claims (OpenID Connect Core 1.0, 3.1.3.7).
+/// The checks of an ID token's claims, which tell the person that has signed in (OpenID Connect Core 1.0, 3.1.3.7).
 package struct IDTokenCheck: Hashable, Sendable {
   package var client: OpenIDClient
   /// When the sign-in began, and the present, in seconds since 1970.
   package var begun: Int64
   package var now: Int64
 
-  /// How much the provider's clock may differ, in seconds.
+  /// The tolerated difference of the provider's clock, in seconds.
   package static let skew: Int64 = 120
 
   package init(_ client: OpenIDClient, begun: Int64, now: Int64) {

@@ -2,7 +2,7 @@ internal import GatewayLogin
 package import JSON
 internal import NetworkTypes
 
-/// What went wrong with an OpenID provider: one sentence for an administrator, with what to do. Printable ASCII.
+/// A problem of an OpenID provider: one sentence for an administrator, with what to do. Printable ASCII.
 package struct ProviderFault: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
 

@@ -4,7 +4,7 @@ package enum PageConnections {
   package static let limitOfUser = 24
   package static let limitOfDevice = 12
 
-  /// Whose connection it is, by the numbers of the store.
+  /// The user and the device of a connection, by their numbers in the store.
   package struct Holder: Hashable, Sendable {
     package var user: Int64
     package var device: Int64

@@ -3,7 +3,7 @@ package import KernelModel
 package import LoginProtocol
 package import NetworkTypes
 
-/// What a person asks by the page.
+/// A question of a person on the page.
 package enum PageQuestion: Hashable, Sendable {
   /// The person's own devices, and whether this is an administrator.
   case me
@@ -38,7 +38,7 @@ package enum PageQuestion: Hashable, Sendable {
   package static let searchLimit = 64
 }
 
-/// What `roamward-gateway-web` asks of `roamward-gateway`, as a frame. A stranger who takes that process over can say nothing else.
+/// A request of `roamward-gateway-web` to `roamward-gateway`, as a frame. An attacker who takes that process over can send nothing else.
 package enum PageRequest: Hashable, Sendable {
   /// It works, or says why it does not.
   case hello(trouble: String?)
@@ -124,7 +124,7 @@ package enum PageRequest: Hashable, Sendable {
   }
 }
 
-/// What `roamward-gateway` tells `roamward-gateway-web`.
+/// A message of `roamward-gateway` to `roamward-gateway-web`.
 package enum PageReply: Hashable, Sendable {
   /// To begin: the names and addresses that the page has, as a browser writes them (`Host`, RFC 9110 section 7.2).
   case start(hosts: [String])

@@ -54,7 +54,7 @@ package enum PageFile: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// What a request is for.
+/// The meaning of an HTTP request.
 package enum PageRoute: Hashable, Sendable {
   case file(PageFile)
   case ask(PageQuestion)

@@ -66,7 +66,7 @@ extension GatewayClient {
     }
   }
 
-  /// What concerns the way to the gateway.
+  /// Applies changes of the endpoint and the keepalive.
   private func follow(_ grant: LoginGrant, insteadOf old: LoginGrant) {
     if grant.endpoint != old.endpoint { return seek(isLater: true) }
     // A relay keeps its own, because the gateway ends those that are silent.

@@ -27,7 +27,7 @@ package protocol ClientEngine: AnyObject {
 
 /// A port of this machine that stands for the gateway: what the engine sends to it goes another way.
 package protocol EnginePort: AnyObject {
-  /// Where the engine sends to.
+  /// The endpoint to which the engine sends.
   var endpoint: Endpoint { get }
   /// Gives datagrams to the engine.
   func deliver(_ datagrams: [[UInt8]])
@@ -37,7 +37,7 @@ package protocol EnginePort: AnyObject {
   func close()
 }
 
-/// Why the engine does not start.
+/// The reason why the engine does not start.
 package struct EngineTrouble: Error, Equatable, Sendable {
   package let text: String
   /// Whether another program has the device, such as the agent for the moment in which it hands it over.

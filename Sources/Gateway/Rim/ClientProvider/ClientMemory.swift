@@ -2,7 +2,7 @@ internal import JSON
 internal import LoginProtocol
 internal import NetworkTypes
 
-/// What the provider has the agent keep: the device's key, and what its last login brought.
+/// The state of the provider that the agent keeps: the device's key, and the result of its last login.
 struct ClientMemory: Equatable {
   /// A login. Its key is bound at the gateway, so no further one is needed.
   struct Login: Equatable {

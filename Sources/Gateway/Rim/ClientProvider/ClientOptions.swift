@@ -4,7 +4,7 @@ package import NetworkTypes
 
 /// The options of a tunnel to a gateway, as its policy has them.
 package struct ClientOptions: Equatable {
-  /// Where it takes logins.
+  /// The endpoint of the gateway's logins.
   package let server: Endpoint
   /// The key by which it is known: `sha256//…` (docs/wire-format.md).
   package let pin: String
@@ -27,7 +27,7 @@ package struct ClientOptions: Equatable {
     self.gateway = gateway == "nearest" ? .nearest : .named(gateway)
   }
 
-  /// Whom a login was for: one of another text is none for these options.
+  /// The identity of a login: a kept login with another one is not used with these options.
   var identity: String { [server.description, pin, username ?? "", device].joined(separator: "\n") }
 
   package static var hostName: String {

@@ -19,7 +19,7 @@ package final class EngineProcess: ClientEngine {
   private var settings: SettingsSocket?
   private var answer: [UInt8] = []
   private var ended: () -> Void = {}
-  /// What to do with the answers that are due, the first first.
+  /// The callbacks of the answers that are due, the first first.
   private var questions: [(EngineReading?) -> Void] = []
 
   package init(host: ProviderHost) { loop = host.loop }

@@ -20,7 +20,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
   var watch = PeerWatch()
   /// The open way through the gateway's relay; `nil`: there is none.
   var relay: RelayLink?
-  /// Why there is none, for people.
+  /// The reason why there is no relay, for people; empty: none is known.
   var relayFailure = ""
   /// Whether the engine runs on the device.
   private(set) var isRunning = false
@@ -39,10 +39,10 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
 
   /// The search for a way to the gateway.
   struct Seeking {
-    /// Makes callbacks of a search before this one do nothing.
+    /// The number of the present search: callbacks of earlier ones do nothing.
     var number = 0
     var ways = WayMachine(.auto, hasRelay: false)
-    /// Why TCP is used, for people.
+    /// The reason why TCP is used, for people.
     var reason = ""
     /// The way that is tried, for people.
     var attempt = ""
@@ -241,11 +241,13 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     for setting in refused { host.log(.notice, "settings", "refused: \(setting.setting) \(setting.value) (\(setting.code))") }
   }
 
-  /// What the gateway has pushed. Its name servers are for all names if the tunnel is for all addresses, or if they come without domains.
+  /// The tunnel's settings from a grant. Its name servers are for all names if the tunnel is for all addresses, or if they come without
+  /// domains.
   static func settings(of grant: LoginGrant) -> TunnelSettings {
     var settings = TunnelSettings(
       addresses: grant.addresses.compactMap { InterfaceAddress($0, prefixLength: $0.family.bitWidth) },
-      // Where changed settings come from: a kernel that checks the way back (rp_filter) drops them without a route.
+      // The gateway's own addresses, from which changed settings come: a kernel that checks the way back (rp_filter) drops them without a
+      // route.
       includedRoutes: (grant.routes + grant.gatewayAddresses.map { IPPrefix.host($0) }).uniqued())
     settings.mtu = grant.mtu.map { Int($0) }
     // WireGuard over IPv6: 40 bytes of IP, 8 of UDP, 32 of its own.

@@ -17,7 +17,7 @@ extension GatewayClient {
       return fail("no-relay", "the gateway \(endpoint) relays nothing by TCP; see `roamward-gateway relay enable` there", .person)
     }
     let ways = WayMachine(options.transport, hasRelay: grant.relayPort != nil)
-    // What is known of the ways so far counts, unless the gateway has begun or ceased to relay meanwhile.
+    // A later search keeps its knowledge of the ways, unless none was found, or the gateway has begun or ceased to relay meanwhile.
     if !isLater || seeking.ways.way == nil || seeking.ways.hasRelay != ways.hasRelay { seeking.ways = ways }
     if isLater { tellSearch(number, endpoint) }
     switch endpoint.host {
@@ -237,7 +237,7 @@ extension GatewayClient {
     }
   }
 
-  /// Why it is that one.
+  /// The reason for the transport and for the choice of the gateway, for people: 500 bytes at most.
   var transportReason: String {
     let site = sites.text
     // The protocol takes 512 bytes.
@@ -255,11 +255,11 @@ extension GatewayClient {
   }
 }
 
-/// How long the client waits.
+/// The client's time limits and pauses.
 enum GatewayPatience {
   /// Handshakes are repeated after 5 s.
   static let handshake = Duration.seconds(7)
-  /// Whatever has the device gives it up sooner.
+  /// Another program that has the device gives it up sooner.
   static let device = Duration.seconds(3)
   static let look = Duration.milliseconds(100)
   /// Until the next look at an engine whose gateway was asked so long ago: an answer is seen an eighth of its time late, and at least a

@@ -1,7 +1,7 @@
 internal import LoginProtocol
 internal import NetworkTypes
 
-/// What a run knows of the gateway's settings: which ones are in force, and which ones come while it is connected.
+/// The gateway's settings during a run: those in force, and those that come while it is connected.
 struct LiveSettings {
   /// Those that the agent has applied last, or has refused.
   var inForce: LoginGrant?
@@ -19,7 +19,7 @@ struct LiveSettings {
   /// The gateway is greeted so often without data, and at most so often with it.
   static let idlePause = Duration.seconds(600)
   private static let pause = Duration.seconds(15)
-  /// What WireGuard, IP, UDP and padding add to a datagram.
+  /// The bytes that WireGuard, IP, UDP and padding add to a datagram.
   private static let overhead: UInt64 = 96
 
   /// Whether a push with the right seal is newer than those before, and can be used: without an address or an endpoint there is no tunnel.
@@ -38,7 +38,7 @@ struct LiveSettings {
   /// A gateway that has just answered may have changed something meanwhile. (The engine counts anew then.)
   mutating func greetAgain() { greeting = nil }
 
-  /// What the gateway itself has sent is no reason to greet it.
+  /// Leaves a datagram of the gateway itself out of account: it is no reason to greet it.
   mutating func disregard(_ datagram: [UInt8]) { greeting?.received += UInt64(datagram.count) + Self.overhead }
 
   /// When the gateway may be greeted next; `nil`: it is time already.

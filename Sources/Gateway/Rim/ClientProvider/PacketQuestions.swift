@@ -23,7 +23,7 @@ struct PacketQuestions {
   static let patience = "2 s"
 }
 
-// What becomes of a packet at the gateway (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).
+// The evaluation of a packet at the gateway (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).
 extension GatewayClient {
   func explain(_ value: JSON, _ reply: @escaping (MessageReply) -> Void) {
     func fail(_ code: Word, _ text: String) { reply(.failure(Refusal(code: code, text: text))) }

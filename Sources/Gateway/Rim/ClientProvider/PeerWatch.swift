@@ -3,7 +3,7 @@ internal import PeerDetection
 
 /// Whether a gateway that has answered still does, by the engine's counters.
 struct PeerWatch {
-  /// Where another gateway can be used instead. The answer to data is due within ten seconds.
+  /// The patience if another gateway can be used instead. The answer to data is due within ten seconds.
   private static let shortPatience = Duration.seconds(12)
   /// Until the next look, where another gateway can be used instead and packets pass.
   private static let shortPause = Duration.seconds(2)

@@ -46,7 +46,7 @@ final class RelayLink {
     way.take = { [weak self] in self?.send($0) }
   }
 
-  /// Where the engine sends to, instead of to the gateway.
+  /// The endpoint to which the engine sends, instead of to the gateway.
   var engineEndpoint: Endpoint { port.endpoint }
 
   func open() {

@@ -12,7 +12,7 @@ final class SignIn {
   private static let pagePatience = Duration.seconds(60)
   /// For a connection, which a firewall may swallow.
   private static let connectPatience = Duration.seconds(8)
-  /// Where gateways take logins too if they relay packets: the one port that every network lets pass.
+  /// The second port of logins at gateways that relay packets: the one port that every network lets pass.
   private static let otherPort: UInt16 = 443
 
   /// More than a gateway asks.
@@ -142,7 +142,7 @@ final class SignIn {
   private func take(plain: [UInt8]) throws(TLSClient.Failure) {
     do throws(LoginFrameError) {
       for frame in try link?.frames.receive(plain) ?? [] {
-        // What follows the end has no meaning.
+        // Frames after the end of the login have no meaning.
         guard link != nil else { return }
         take(try GatewayMessage(frame))
       }
@@ -174,7 +174,7 @@ final class SignIn {
   private func fail(_ code: Word, _ text: String, _ help: TunnelFailure.Help, after: Duration? = nil) {
     attempt += 1
     close()
-    // What is at the other port may be something else.
+    // The other port may belong to another service.
     if let firstFailure, !isKnown { return done(.failure(firstFailure)) }
     done(.failure(TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: help, retryAfter: after)))
   }

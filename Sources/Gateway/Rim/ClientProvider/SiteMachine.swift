@@ -9,7 +9,7 @@ package struct SiteMachine: Sendable {
   /// A gateway's public key.
   package typealias Key = [UInt8]
 
-  /// What the policy wants: `gateway` of the provider's options.
+  /// The policy's choice of a gateway: `gateway` of the provider's options.
   package enum Preference: Equatable, Sendable {
     case nearest
     case named(String)
@@ -47,7 +47,7 @@ package struct SiteMachine: Sendable {
   /// An answer is news for so long.
   private static let news = Duration.seconds(15)
 
-  /// What is known of a gateway.
+  /// The measurements of a gateway, and its faults.
   private struct Record: Equatable, Sendable {
     var samples: [Duration] = []
     var answered: Moment?

@@ -61,7 +61,7 @@ final class TLSClient {
         plain += buffer.prefix(Int(count))
         continue
       }
-      // What came before the end counts.
+      // Bytes that came before the end count.
       guard SSL_get_error(session, count) == SSL_ERROR_WANT_READ || !plain.isEmpty else { throw .ended }
       return plain
     }

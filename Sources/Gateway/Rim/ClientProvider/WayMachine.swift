@@ -3,7 +3,7 @@ package import NetworkTypes
 /// Which way the datagrams take to a gateway: by UDP, or through its relay by TCP. UDP is tried first, the relay only where nothing
 /// answers, and UDP again and again while the relay is used (docs/decisions/0060). Readings and times go in, orders come out.
 package struct WayMachine: Sendable {
-  /// What the policy wants: `transport` of the provider's options.
+  /// The policy's choice of a way: `transport` of the provider's options.
   package enum Preference: String, Sendable, CaseIterable {
     /// UDP, and TCP where UDP does not pass.
     case auto
@@ -38,8 +38,8 @@ package struct WayMachine: Sendable {
     case tcp(IPAddress)
   }
 
-  /// What is known of the engine: the time of its last handshake in nanoseconds (0: none), and how many handshake messages have come to it
-  /// through the relay.
+  /// A reading of the engine: the time of its last handshake in nanoseconds (0: none), and the number of handshake messages that have come
+  /// to it through the relay.
   package struct Sight: Equatable, Sendable {
     package var handshake: UInt64
     package var relayed: UInt64
@@ -89,7 +89,7 @@ package struct WayMachine: Sendable {
     self.hasRelay = hasRelay && preference != .udp
   }
 
-  /// How the gateway is connected; `nil`: it is sought.
+  /// The way by which the gateway is connected; `nil`: it is sought.
   package var way: Way? {
     switch state {
     case .connected(let way): way

@@ -264,7 +264,7 @@ extension AuthWork {
       guard let bytes = try client.file.read(atMost: 4096) else { return }
       if bytes.isEmpty { return remove(number) }
       guard let plain = client.connection.receive(bytes) else {
-        // What TLS has to say of it is sent.
+        // The alert of TLS is sent.
         client.isEnding = true
         return flush(number)
       }

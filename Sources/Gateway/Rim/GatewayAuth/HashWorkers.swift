@@ -7,7 +7,7 @@ final class HashWorkers: @unchecked Sendable {
   static let threads = 2
   static let queueLimit = 64
 
-  /// What a thread does: it returns what the loop's thread then calls.
+  /// The work of a thread: it returns the function that the loop's thread then calls.
   typealias Job = @Sendable () -> @Sendable (AuthWork) -> Void
 
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -69,7 +69,7 @@ final class HashWorkers: @unchecked Sendable {
     queue.removeAll { $0.number == number }
   }
 
-  /// What was finished since the last call.
+  /// The results of jobs that were finished since the last call.
   func takeFinished() -> [@Sendable (AuthWork) -> Void] {
     _ = try? event.read(atMost: 1024)
     pthread_mutex_lock(mutex)

@@ -3,7 +3,7 @@ internal import CSodium
 /// Codes that a person keeps on paper: each stands for one one-time code, when the authenticator app is lost. 80 random bits, so a hash
 /// without salt protects them.
 package enum RecoveryCode {
-  /// How many a person gets.
+  /// The number of codes that a person gets.
   package static let count = 10
   private static let length = 16
   /// Crockford's base 32: without letters that look like digits.

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxIO
 
-/// Who runs a command, for the audit log: the user that logged in (loginuid of proc(5)), or the user of the process.
+/// The person who runs a command, for the audit log: the user that logged in (loginuid of proc(5)), or the user of the process.
 package enum Actor {
   package static var current: String {
     let text = (try? TextFile.read("/proc/self/loginuid", limit: 64)).map { String(decoding: $0, as: UTF8.self) }

@@ -24,7 +24,7 @@ package final class GatewayFirewall {
     notePath = "\(folder.path)/firewall"
   }
 
-  /// What is to be done.
+  /// The difference between the kernel's table and the desired one.
   package enum Drift: Hashable, Sendable {
     case none
     /// A few elements of maps and sets.
@@ -69,7 +69,7 @@ package final class GatewayFirewall {
       isBrief = false
       isKnownAt = numbers.present == number ? number : nil
     }
-    // Where nothing differs, the present one stays: a second reference would make the next change a copy of all elements.
+    // If nothing differs, the present one stays: a second reference would make the next change a copy of all elements.
     if drift != .none || applied == nil { applied = table }
     return drift
   }

@@ -41,7 +41,7 @@ package final class GatewayServer {
   private var pairTrouble: String?
   /// The link's device at the last comparison.
   private var device: WireGuardState?
-  /// What the gateway starts with while the store's server is away.
+  /// The replica with which the gateway starts while the store's server is away.
   private let replica: StoreReplica?
   /// Whether the store could not be read at the last attempt.
   private var isAway = false
@@ -53,13 +53,13 @@ package final class GatewayServer {
   private var leaving = LeavingPeers()
   private var leavingTimer: EventSource?
 
-  /// How often the store and the kernel are compared without an event: what replaces a lost one.
+  /// The time between two comparisons of the store and the kernel without an event: they make up for a lost one.
   private static let period = Duration.seconds(15)
   /// The same with a store on a server, where other gateways change it. With the time until a silent connection is given up, and the pause
   /// until a new one, it is below 15: what no notification tells is in force by then.
   private static let serverPeriod = Duration.seconds(5)
 
-  /// What a gateway cannot start without.
+  /// The reason why a gateway cannot start.
   package struct StartFailure: Error, CustomStringConvertible {
     package let description: String
 

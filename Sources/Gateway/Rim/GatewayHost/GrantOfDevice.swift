@@ -4,7 +4,7 @@ internal import LoginProtocol
 internal import NetworkTypes
 
 extension LoginGrant {
-  /// What a device gets, as in a stock client's file.
+  /// The settings that a device gets, as in a stock client's file.
   init?(_ directory: Directory, _ device: Device) {
     guard let site = directory.site, let user = directory.users[device.user] else { return nil }
     let settings = directory.pushedSettings(of: device)

@@ -41,7 +41,7 @@ package struct HostExamination {
       lastReading: folder.lastReading, version: version)
   }
 
-  /// What the kernel has counted at a link; `nil`: there is none.
+  /// The kernel's counters of a link; `nil`: there is no such link.
   private static func traffic(of link: String) -> GatewayMetrics.Traffic? {
     func count(_ name: String) -> Int64? {
       (try? TextFile.read("/sys/class/net/\(link)/statistics/\(name)", limit: 64)).flatMap {
@@ -68,7 +68,7 @@ package struct HostExamination {
     return UserReport(user, status(), lock: lock, page: try folder.pageSettings())
   }
 
-  /// Why the store cannot be read, and how old is what is shown.
+  /// The reason why the store cannot be read, and the age of the replica that is shown; `nil`: the store can be read.
   private var away: StoreAbsence? {
     known.failure.map {
       StoreAbsence(reason: $0.text, age: folder.lastReading.map { max(0, now - $0) }, staleAfter: folder.staleAfter)

@@ -2,7 +2,7 @@ package import GatewayCore
 internal import KernelNetwork
 package import NetworkTypes
 
-/// What the kernel does with packets that come out of the tunnel, by its own routes, rules and checks.
+/// The ways of packets that come out of the tunnel, by the kernel's own routes, rules and checks.
 package struct HostRoutes {
   private let reader: KernelReader?
 

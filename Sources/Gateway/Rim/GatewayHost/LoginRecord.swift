@@ -4,7 +4,7 @@ internal import LinuxIO
 internal import LoginProtocol
 internal import NetworkTypes
 
-/// What is kept of logins: their counts, and what the audit log gets of refused ones.
+/// The record of logins: their counts, and the entries of the audit log about refused ones.
 struct LoginRecord {
   private var counts = GatewayCounts(started: Timestamp.now.seconds)
   /// The counts that were taken last.

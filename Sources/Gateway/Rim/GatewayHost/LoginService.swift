@@ -50,7 +50,7 @@ final class LoginService {
   var links: [UInt32: UnlinkedSignIn] = [:]
   private var record = LoginRecord()
 
-  /// What a conversation has shown of itself.
+  /// The factors that a conversation has proven.
   struct Conversation {
     var account: LoginAccount
     var hasCode = false

@@ -4,9 +4,9 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import SystemdIO
 
-/// What is wrong with sign-ins at an OpenID provider: the settings, their files, and the provider, which is asked.
+/// The examination of sign-ins at an OpenID provider: the settings, their files, and the provider, which is asked.
 enum OpenIDExamination {
-  /// How long the provider is waited for.
+  /// The longest wait for the provider.
   private static let patience = Duration.seconds(25)
 
   /// The problems, each with its cure; none also if there are no settings.
@@ -25,7 +25,7 @@ enum OpenIDExamination {
     } catch { return ["\(error)"] }
   }
 
-  /// What is wrong with the provider; `nil`: nothing.
+  /// The problem of the provider; `nil`: none.
   private static func ask(_ settings: OpenIDSettings) throws -> String? {
     let loop = try EventLoop()
     let service = OpenIDService(on: loop) { _ in }

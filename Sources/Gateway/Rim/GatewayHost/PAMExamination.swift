@@ -4,7 +4,7 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import SystemdIO
 
-/// What is wrong with checks by PAM: the settings, the service's files, and the service itself, which is asked for a name that does not
+/// The examination of checks by PAM: the settings, the service's files, and the service itself, which is asked for a name that does not
 /// exist.
 enum PAMExamination {
   /// The problems, each with its cure; none also if there are no settings.
@@ -21,7 +21,7 @@ enum PAMExamination {
     } catch { return ["\(error)"] }
   }
 
-  /// What is wrong with the service; `nil`: nothing. The process has its own time limit.
+  /// The problem of the service; `nil`: none. The process has its own time limit.
   private static func ask(_ settings: PAMSettings) throws -> String? {
     guard let name = GatewayName("roamward-doctor"), let source = IPAddress("127.0.0.1") else { return nil }
     let loop = try EventLoop()

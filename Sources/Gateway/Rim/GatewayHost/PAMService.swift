@@ -10,7 +10,7 @@ internal import SystemdIO
 /// something, touches one login.
 final class PAMService {
   static let program = "roamward-gateway-pam"
-  /// Whom it becomes: a user of its own, which may be given files with secrets of modules.
+  /// The user as which the process runs: one of its own, which may be given files with secrets of modules.
   static let user = "roamward-pam"
 
   private let loop: EventLoop

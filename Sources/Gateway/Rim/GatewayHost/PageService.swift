@@ -20,7 +20,7 @@ internal import SystemdIO
 /// by the source address of the connection, which WireGuard has authenticated, since the socket is bound to the link.
 final class PageService {
   static let program = "roamward-gateway-web"
-  /// What the gateway gives to its services.
+  /// The parts of the gateway that its services use.
   struct Host {
     let folder: StateFolder
     let loop: EventLoop
@@ -34,7 +34,7 @@ final class PageService {
     let log: (String) -> Void
   }
 
-  /// How long a connection may ask: longer than the process keeps it. So a process that has been taken over cannot keep one.
+  /// The time in which a connection may ask: longer than the process keeps it. So a process that has been taken over cannot keep one.
   static let connectionLife = Duration.seconds(20)
 
   private struct Connection {
@@ -43,7 +43,7 @@ final class PageService {
     let end: Moment
   }
 
-  /// What the process and its socket were made for.
+  /// The settings for which the process and its socket were made.
   private struct Setting: Equatable {
     var page: PageSettings
     var link: String
@@ -174,7 +174,7 @@ extension PageService {
     connections = connections.filter { now < $0.value.end }
     for _ in 0..<16 {
       guard let file = try? listener.accept() else { return }
-      // Who is no device's user is not heard at all.
+      // Connections from addresses without a device's user are closed unread.
       guard let address = file.remoteAddress, let asker = asker(at: address) else { continue }
       let holder = PageConnections.Holder(user: asker.user.id, device: asker.device.id)
       guard PageConnections.hasRoom(for: holder, among: connections.values.lazy.map(\.holder)) else { continue }

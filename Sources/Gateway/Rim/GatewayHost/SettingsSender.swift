@@ -101,8 +101,8 @@ final class SettingsSender {
   }
 }
 
-/// What datagrams to devices are sent by. A device behind a firewall takes what comes from the port of settings alone; if another program
-/// has it, those without one still get theirs, by sockets of a moment.
+/// The sockets for datagrams to devices. A device behind a firewall takes only datagrams from the port of settings. If another program has
+/// that port, devices without a firewall still get theirs, by temporary sockets.
 private struct Sockets {
   private let port: TunnelPort
   private var others: [IPAddress.Family: DatagramPort] = [:]

@@ -8,7 +8,7 @@ internal import NetworkTypes
 
 // Several gateways with one store.
 extension Directory {
-  /// What a device learns of the gateways; none where there is one alone, and none without an address of the device.
+  /// The list of gateways for a device; empty if there is only one. Gateways at which the device has no address are left out.
   func list(for device: Device) -> [GatewaySite] {
     guard sites.count > 1 else { return [] }
     return sortedSites.prefix(GatewaySite.most).compactMap { site in
@@ -24,7 +24,7 @@ extension Directory {
 }
 
 extension StateFolder {
-  /// What this gateway offers to clients of the others.
+  /// The offer of this gateway to clients of the others.
   var offer: Site.Offer {
     let pin = ((try? loginIdentity()) ?? nil).flatMap { LoginIdentity.pin(of: $0) }
     let bytes = pin.flatMap { NetworkTypes.bytes(fromBase64: String($0.dropFirst("sha256//".count))) } ?? []

@@ -4,7 +4,7 @@ internal import Glibc
 package import LinuxIO
 internal import NetworkTypes
 
-// What is kept for the time in which the store's server is away.
+// The replica for the time in which the store's server is away.
 extension StateFolder {
   package var replica: StoreReplica { StoreReplica("\(path)/replica.db", viewpoint: viewpoint) }
 
@@ -42,11 +42,11 @@ extension StateFolder {
     package var view: GatewayStore.View
     /// `nil`: the view is the replica's.
     package var store: GatewayStore?
-    /// Why the store cannot be read.
+    /// The reason why the store cannot be read; `nil`: it can.
     package var failure: StoreError?
   }
 
-  /// What the store says, or while its server is away what the gateway has read last.
+  /// The store's contents, or while its server is away those of the replica.
   package func known() throws -> Known {
     let (store, server) = try openStore(waiting: true)
     do throws(StoreError) {

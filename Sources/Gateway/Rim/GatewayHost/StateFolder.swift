@@ -112,7 +112,7 @@ package struct StateFolder: Hashable, Sendable {
 
   package var openIDPath: String { "\(path)/openid" }
 
-  /// How people sign in at an OpenID provider; `nil`: they do not. Throws `GatewayError` for settings that are none.
+  /// The settings of sign-ins at an OpenID provider; `nil`: there are no such sign-ins. Throws `GatewayError` for invalid settings.
   package func openIDSettings() throws -> OpenIDSettings? {
     guard access(openIDPath, F_OK) == 0 else { return nil }
     return try OpenIDSettings(parsing: String(decoding: try TextFile.read(openIDPath, limit: 65_536), as: UTF8.self))
@@ -144,7 +144,7 @@ package struct StateFolder: Hashable, Sendable {
     return UInt16(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
   }
 
-  /// What a running gateway may be unable to offer.
+  /// A service that a running gateway may be unable to offer.
   package enum Offer: String, Sendable { case logins, relay, page }
 
   /// Notes for the doctor why a running gateway does not offer it; `nil`: it does, or need not.

@@ -13,7 +13,7 @@ package import SystemdIO
 /// over: a gateway whose store is away goes on with its other work.
 package final class StoreProcess: StoreEngine {
   static let program = "roamward-gateway-store"
-  /// Whom it becomes.
+  /// The user as which the process runs.
   private static let user = "roamward-gateway"
   static let patience = Duration.seconds(5)
 
@@ -75,7 +75,7 @@ package final class StoreProcess: StoreEngine {
     follower?.source = nil
     guard let worker else { return }
     self.worker = nil
-    // What may not be killed ends by the closing of its channel.
+    // A process that may not be killed ends by the closing of its channel.
     guard Privileges.signal(worker.process, SIGKILL) else { return }
     var status: Int32 = 0
     while waitpid(worker.process, &status, 0) < 0, errno == EINTR {}

@@ -5,7 +5,7 @@ internal import SystemdIO
 
 /// A run of a process of the gateway without privileges that says frames and takes frames: started with this value, and ended by `end`.
 final class WorkerProcess {
-  /// Whom most of these processes become.
+  /// The user as which most of these processes run.
   static let usualUser = "roamward-wireguard"
 
   private let program: String

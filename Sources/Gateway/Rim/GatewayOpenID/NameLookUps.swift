@@ -38,7 +38,7 @@ final class NameLookUps {
 
   deinit { if let channel { ares_destroy(channel) } }
 
-  /// What c-ares keeps until it answers.
+  /// The context of a look-up, which c-ares keeps until it answers.
   private final class Query {
     let loop: DescriptorLoop
     let then: ([IPAddress], String) -> Void

@@ -2,8 +2,7 @@ internal import CPAM
 internal import GatewayLogin
 internal import Glibc
 
-/// What modules say to the person, and what they get back (pam_conv(3)). The first question without echo gets the password; others are
-/// asked.
+/// The conversation of modules with the person (pam_conv(3)). The first question without echo gets the password; others are asked.
 final class PAMConversation {
   private var password: [UInt8]?
   /// Asks the person; `nil`: there is no answer.
@@ -48,7 +47,7 @@ final class PAMConversation {
     return PAM_SUCCESS
   }
 
-  /// What a message gets; `none`: nothing, which is right for one that is no question.
+  /// The reply to a message; `none`: no text, which is right for a message that is no question.
   private enum Reply {
     case none
     case text([UInt8])

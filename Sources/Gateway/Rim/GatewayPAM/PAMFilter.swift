@@ -25,7 +25,7 @@ package enum PAMFilter {
       "getdents64", "lseek", "pread64", "getcwd", "close", "dup",
       // Memory, and random numbers.
       "brk", "munmap", "mremap", "madvise", "getrandom",
-      // Who it is, and the exit.
+      // The identity of the process, its signals, and the exit.
       "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "gettid", "getpid", "getppid", "getuid", "geteuid", "getgid",
       "getegid", "getresuid", "getresgid", "getgroups", "set_robust_list", "rseq", "exit", "exit_group", "sched_getaffinity", "uname",
       "umask", "getrusage",

@@ -9,7 +9,7 @@ package final class PostgreSQLEngine: StoreEngine {
   /// The lock that every writing transaction takes (pg_advisory_xact_lock): the bytes of "roamward".
   private static let lock: Int64 = 0x726f_616d_7761_7264
 
-  /// What a writing transaction notifies (NOTIFY).
+  /// The channel that a writing transaction notifies (NOTIFY).
   private static let news = "roamward_gateway"
   /// A connection that hangs must not keep a view of the store, nor wait for the lock without an end.
   private static let limits = "SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '10s'"

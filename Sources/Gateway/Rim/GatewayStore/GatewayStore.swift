@@ -7,7 +7,7 @@ package import KernelModel
 /// n, and the tombstones of removed ones.
 package final class GatewayStore {
   let engine: any StoreEngine
-  /// What the last change has read: the next one reads only what was changed since. No rows that are not committed are in it.
+  /// The view of the last change: the next one reads only what was changed since. No rows that are not committed are in it.
   private var known: View?
   /// The key of the gateway that uses the store: which one of several it is.
   package let viewpoint: WireGuardKey?
@@ -15,7 +15,7 @@ package final class GatewayStore {
   private var isPrepared = false
   private let isCreating: Bool
 
-  /// How long a tombstone stays, in seconds: 7 days. A gateway that was away longer reads everything.
+  /// The life of a tombstone, in seconds: 7 days. A gateway that was away longer reads everything.
   package static let tombstoneAge: Int64 = 7 * 86_400
 
   /// Opens the store. With `creating`, makes its tables if there are none. Brings tables of an earlier version up to date. With `waiting`
@@ -119,7 +119,7 @@ package final class GatewayStore {
 
 // Following.
 extension GatewayStore {
-  /// What a gateway has read.
+  /// The rows that a gateway has read, and their version.
   package struct View: Hashable, Sendable {
     package var directory: Directory
     package var version: Int64
@@ -146,7 +146,7 @@ extension GatewayStore {
     return view
   }
 
-  /// What brought a view up to date.
+  /// The changes that brought a view up to date.
   package enum Update: Equatable, Sendable {
     case rows([RowChange])
     /// Everything was read anew: tombstones were missing.
@@ -181,7 +181,7 @@ extension GatewayStore {
     }
   }
 
-  /// What changed after a version, and the present one; `nil`: tombstones are missing.
+  /// The changes after a version, and the present version; `nil`: tombstones are missing.
   private func changes(after seen: Int64) throws(StoreError) -> (changes: [RowChange], version: Int64)? {
     let version = try meta("version") ?? 0
     // A store that was restored from a backup counts from an earlier number.
@@ -221,7 +221,7 @@ extension GatewayStore {
 
 // Changing.
 extension GatewayStore {
-  /// Why a transaction was not made.
+  /// The reason why a transaction was not made.
   package enum Refusal: Error, CustomStringConvertible {
     case request(GatewayError)
     case store(StoreError)
@@ -284,8 +284,8 @@ extension GatewayStore {
     }
   }
 
-  /// What is known of earlier changes, with what has changed since. It is known no longer: with a second reference, the first change of a
-  /// row would copy all of them.
+  /// The known view with the changes since, or a whole one that is read anew. `known` is empty afterwards: with a second reference, the
+  /// first change of a row would copy all of them.
   private func takeWholeView() throws(StoreError) -> View {
     guard let seen = known?.version, let (changes, version) = try changes(after: seen), var view = known.take() else {
       return try wholeView()

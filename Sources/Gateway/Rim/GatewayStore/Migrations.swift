@@ -28,7 +28,7 @@ enum Migrations {
       + versionIndexes(
         "site", "users", "groups", "members", "devices", "pools", "leases", "settings", "access_rules", "tombstones"),
     [
-      // How users prove who they are, and which devices they did it for.
+      // The credentials of users, and the logins of devices.
       "CREATE TABLE credentials (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, user_id BIGINT NOT NULL UNIQUE, password TEXT NOT NULL, "
         + "must_change BIGINT NOT NULL, code_secret BYTEA NOT NULL, code_step BIGINT NOT NULL)",
       "CREATE TABLE tokens (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, user_id BIGINT NOT NULL, hash BYTEA NOT NULL UNIQUE, "
@@ -38,7 +38,7 @@ enum Migrations {
     ] + versionIndexes("credentials", "tokens", "logins"),
     // The person at an OpenID provider.
     ["ALTER TABLE users ADD COLUMN subject TEXT"],
-    // What belongs to a device or a user is found without a look at all others.
+    // Rows of a device or a user are found without a look at all others.
     ["CREATE INDEX leases_device ON leases (device_id)", "CREATE INDEX tokens_user ON tokens (user_id)"],
     // Several gateways, each with pools of its own. The present one has all of them.
     [
@@ -56,7 +56,7 @@ enum Migrations {
     ["ALTER TABLE logins ADD COLUMN ended BIGINT"],
     // Codes for a person whose authenticator app is lost.
     ["ALTER TABLE credentials ADD COLUMN recovery TEXT"],
-    // How many devices a user may add.
+    // The number of devices that a user may add.
     ["ALTER TABLE settings ADD COLUMN devices BIGINT"],
   ]
 

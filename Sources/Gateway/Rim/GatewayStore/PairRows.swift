@@ -2,7 +2,7 @@ package import GatewayCore
 package import KernelModel
 internal import NetworkTypes
 
-// What the gateways of a pair tell one another by the store. Nothing of it is followed or announced: each gateway looks every few seconds.
+// Notes of the gateways of a pair for one another. They are neither followed nor announced: each gateway looks every few seconds.
 extension GatewayStore {
   /// A gateway that uses the store.
   package struct Partner: Hashable, Sendable {
@@ -20,7 +20,7 @@ extension GatewayStore {
     }
   }
 
-  /// How long a gateway that says nothing is remembered, in seconds.
+  /// The time for which a silent gateway is remembered, in seconds: 30 days.
   private static let memory: Int64 = 30 * 86_400
 
   package func note(_ partner: Partner) throws(StoreError) {
@@ -65,7 +65,7 @@ extension GatewayStore {
     }
   }
 
-  /// What was written after a version, and the present one.
+  /// The endpoints that were written after a version, and the present version.
   package func endpoints(after seen: Int64) throws(StoreError) -> (endpoints: [LastEndpoint], version: Int64) {
     try reading { () throws(StoreError) in
       let version = try meta("endpoints") ?? 0

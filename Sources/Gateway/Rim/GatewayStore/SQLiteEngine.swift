@@ -9,7 +9,7 @@ package final class SQLiteEngine: StoreEngine {
   /// Prepared statements by their text.
   private var statements: [String: OpaquePointer] = [:]
 
-  /// How long a transaction waits for another program's, in milliseconds.
+  /// The longest wait of a transaction for another program's, in milliseconds.
   private static let patience: Int32 = 10_000
 
   /// Opens the file, or creates it (`creating`) with access for its owner alone.

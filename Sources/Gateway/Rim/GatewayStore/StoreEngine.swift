@@ -17,7 +17,7 @@ package protocol StoreEngine: AnyObject {
   func problems() throws(StoreError) -> [String]
 }
 
-/// What went wrong with the store, and what to do.
+/// A failure of the store, and what to do.
 package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
   package let text: String
   package let help: String?

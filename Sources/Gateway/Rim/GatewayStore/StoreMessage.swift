@@ -1,6 +1,6 @@
 package import GatewayCore
 
-/// What a gateway asks the process that has the connection to its store (`roamward-gateway-store`).
+/// A request of a gateway to the process that has the connection to its store (`roamward-gateway-store`).
 package enum StoreRequest: Equatable, Sendable {
   /// Connects, as libpq's connection string says. The first request, and the only one of its kind.
   case connect(String)
@@ -10,7 +10,7 @@ package enum StoreRequest: Equatable, Sendable {
   case announce
 }
 
-/// What that process answers. Rows come in parts, before the answer that ends the request.
+/// An answer of that process. Rows come in parts, before the answer that ends the request.
 package enum StoreReply: Equatable, Sendable {
   case rows([[SQLValue]])
   case done

@@ -2,7 +2,7 @@ internal import GatewayCore
 internal import Glibc
 package import KernelModel
 
-/// What a gateway has last read of a store on a server, in a file of its own (SQLite, for its owner alone): enough to start and to serve
+/// A copy of the last view of a store on a server, in a file of its own (SQLite, for its owner alone). It suffices to start and to serve
 /// while the server is away. Passwords, one-time codes and tokens are not in it, because there are no logins then.
 package final class StoreReplica {
   private let path: String

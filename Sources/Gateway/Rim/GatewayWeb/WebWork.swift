@@ -14,7 +14,7 @@ package final class WebWork {
   package static let connections = PageConnections.limit
   /// A connection that is older is ended.
   package static let lifetime = Duration.seconds(10)
-  /// How long the gateway may take for an answer.
+  /// The time that the gateway may take for an answer.
   private static let patience = Duration.seconds(8)
 
   private let loop: DescriptorLoop
@@ -24,7 +24,7 @@ package final class WebWork {
   private var lastQuestion: UInt32 = 0
   /// By their age: numbers ascend.
   private var deadlines: [(number: UInt32, at: Moment)] = []
-  /// What came while an answer was waited for.
+  /// The replies that came while an answer was awaited.
   private var waiting: [(PageReply, FileDescriptor?)] = []
   private var sources: [DescriptorLoop.Source] = []
   private var alarm: DescriptorLoop.Source?

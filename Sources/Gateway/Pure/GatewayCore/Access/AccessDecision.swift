@@ -15,9 +15,9 @@ package struct AccessQuestion: Hashable, Sendable {
   }
 }
 
-/// What becomes of a packet, with the rules that were evaluated.
+/// The decision of the rules on a packet, with the rules that were evaluated.
 package struct AccessDecision: Hashable, Sendable {
-  /// Why a rule does not match.
+  /// The reason why a rule does not match a packet.
   package enum Mismatch: String, Hashable, Sendable {
     /// The rule is for other users.
     case source = "for other users"

@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-/// How many questions about packets are answered: ten of a device at once, then one a second.
+/// The limit of answered questions about packets: ten of a device at once, then one a second.
 package struct QuestionBudget: Sendable {
   private var spent: [Int64: (count: Int, since: Moment)] = [:]
 

@@ -6,7 +6,7 @@ package struct Administration: Sendable {
   package private(set) var directory: Directory
   /// The changed rows, in the order of the changes.
   package private(set) var changes: [RowChange] = []
-  /// What takes each of them back.
+  /// The reverse of each change, in the same order: `undo` applies them from the last to the first.
   private var reverses: [RowChange] = []
   package private(set) var records: [AuditEntry.Record] = []
   /// The highest number of a row so far, of all tables. No number is used twice.

@@ -20,7 +20,7 @@ package struct AuditEntry: Hashable, Sendable {
     self.hash = hash
   }
 
-  /// Who did what to what.
+  /// The content of an entry: the actor, the action, its object and a detail.
   package struct Record: Hashable, Sendable {
     package var actor: String
     package var verb: String

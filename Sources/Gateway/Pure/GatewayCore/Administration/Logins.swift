@@ -1,6 +1,6 @@
 package import KernelModel
 
-// How users prove who they are. Hashes are made by the caller: the core links no library.
+// The credentials of users: passwords, codes and tokens. Hashes are made by the caller: the core links no library.
 extension Administration {
   private func credential(of user: User) -> Credential? { directory.credential(of: user.id) }
 
@@ -62,7 +62,7 @@ extension Administration {
   }
 }
 
-// What a login changes.
+// The changes that a login makes.
 extension Administration {
   /// The user of a login, if the account is still one.
   private func activeUser(_ id: Int64) throws(GatewayError) -> User {
@@ -96,7 +96,7 @@ extension Administration {
     record("user password", user.name, "chosen at a login")
   }
 
-  /// What binds a device's key.
+  /// The result of a login: the key that it binds to a device, with the user and the factors.
   package struct Binding: Hashable, Sendable {
     package var user: Int64
     /// The token that is used.

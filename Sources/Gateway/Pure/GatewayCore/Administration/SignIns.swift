@@ -29,7 +29,7 @@ package struct SignedInPerson: Hashable, Sendable {
   }
 }
 
-/// Why a person whom an OpenID provider or a PAM service knows may not log in here.
+/// The reason why a person of an OpenID provider or a PAM service may not log in here.
 package enum SignInRefusal: Hashable, Sendable {
   case unknownName
   case lockedUser
@@ -54,7 +54,7 @@ extension Directory {
   /// The user that is linked to a person. A name does not find the user: the person may have chosen it.
   package func user(of person: SignedInPerson) -> User? { users.values.first { $0.subject == person.subject } }
 
-  /// Why the person may not log in; `nil`: the person may. `creating`: a user whose name is free is added.
+  /// The reason why a person may not log in; `nil`: the login is allowed. `creating`: a user whose name is free is added.
   package func refusal(of person: SignedInPerson, creating: Bool, at now: Int64) -> SignInRefusal? {
     if let user = user(of: person) { return user.isActive(at: now) ? nil : .lockedUser }
     guard let user = user(named: person.name) else { return creating ? nil : .unknownName }

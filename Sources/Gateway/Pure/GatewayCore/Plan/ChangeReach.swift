@@ -1,7 +1,7 @@
 package import KernelModel
 import NetworkTypes
 
-/// What of the kernel's state may differ after changes of rows, so that a gateway compares no more than that.
+/// The part of the kernel's state that changes of rows can affect. A gateway compares no more than that.
 package enum ChangeReach: Equatable, Sendable {
   /// The peers and addresses of these devices, present or removed; none: the kernel's state is the same.
   case devices(Set<Int64>)
@@ -74,7 +74,7 @@ package enum ChangeReach: Equatable, Sendable {
   }
 }
 
-/// What the kernel should have of some devices.
+/// The part of the desired state that some devices make: entries of the firewall table, and peers.
 package struct DevicePart: Equatable, Sendable {
   package var table: GatewayTable
   package var peers: [WireGuardPeer]

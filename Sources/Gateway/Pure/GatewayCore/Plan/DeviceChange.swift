@@ -1,6 +1,6 @@
 import NetworkTypes
 
-/// What changes of rows change of a few devices.
+/// The devices that a change of rows affects, with their part of the desired state before and after it.
 package struct DeviceChange: Sendable {
   private let changes: [RowChange]
   private let link: String

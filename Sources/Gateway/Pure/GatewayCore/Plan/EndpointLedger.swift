@@ -1,7 +1,7 @@
 package import KernelModel
 package import NetworkTypes
 
-/// Where a device was connected, and to which gateway of a pair.
+/// The last endpoint of a device, and the gateway of a pair to which it was connected.
 package struct LastEndpoint: Hashable, Sendable {
   package var publicKey: WireGuardKey
   package var endpoint: Endpoint
@@ -17,8 +17,8 @@ package struct LastEndpoint: Hashable, Sendable {
   }
 }
 
-/// What a gateway of a pair knows of devices' endpoints: its own, which it notes in the store, and those that the other one has noted. So
-/// it can begin a session when it takes over, and need not wait for the device's.
+/// The endpoints of devices, as a gateway of a pair knows them: its own, which it notes in the store, and those that the other one has
+/// noted. After a take-over it begins sessions itself, and need not wait for the devices.
 package struct EndpointLedger {
   private let gateway: String
   private var known: [WireGuardKey: LastEndpoint] = [:]
@@ -29,7 +29,7 @@ package struct EndpointLedger {
   /// `gateway`: this one.
   package init(gateway: String) { self.gateway = gateway }
 
-  /// What is to be noted of this gateway's peers.
+  /// The endpoints of this gateway's peers that have to be written to the store.
   package func notes(of peers: [WireGuardState.Peer]) -> [LastEndpoint] {
     peers.compactMap { peer in
       // A relayed device has an address of this machine.

@@ -7,7 +7,7 @@ package struct FollowedState: Sendable {
   private var state: GatewayState?
   /// When it holds, in seconds since 1970: from its last change until the next end of an account.
   private var validity: Range<Int64> = 0..<0
-  /// How often all devices were evaluated.
+  /// The number of evaluations of all devices so far.
   package private(set) var computations = 0
 
   package init() {}

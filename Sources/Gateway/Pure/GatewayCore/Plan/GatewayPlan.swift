@@ -15,7 +15,7 @@ package enum GatewayOwnership {
   package static let lastMetric: UInt32 = 4_278_198_272
 }
 
-/// What has to be in the kernel.
+/// The desired state of the kernel: link, peers, addresses, routes and firewall table.
 package struct GatewayState: Hashable, Sendable {
   package var link: String
   package var device: WireGuardDevice
@@ -58,7 +58,7 @@ package struct GatewayState: Hashable, Sendable {
 /// `GatewayTable`), then the link. Empty: no drift.
 package struct GatewayPlan: Hashable, Sendable {
   package var steps: [Step] = []
-  /// Why the link cannot be made; the steps are then none.
+  /// The reason why the link cannot be made; there are no steps then. `nil`: it can.
   package var conflict: String?
 
   /// `unfinished`: the name of the link that a gateway was making when it died, according to its note. A link of that name without an alias

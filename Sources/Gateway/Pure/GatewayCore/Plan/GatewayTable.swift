@@ -8,7 +8,7 @@ package struct GatewayTable: Hashable, Sendable {
   package var link: String
   /// The statements of each profile, by its chain.
   package var profiles: [String: [String]] = [:]
-  /// How many devices have each profile, refused ones among them.
+  /// The number of devices of each profile, refused ones among them.
   package private(set) var holders: [String: Int] = [:]
   /// The chain of each source address.
   package var sources: [IPAddress: String] = [:]

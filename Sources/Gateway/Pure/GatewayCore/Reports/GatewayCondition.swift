@@ -3,7 +3,7 @@ package import NetworkTypes
 /// The facts that `doctor` judges.
 package struct GatewayCondition: Hashable, Sendable {
   package var directory: Directory
-  /// What is wrong with the store itself.
+  /// The problems of the store itself.
   package var storeProblems: [String] = []
   /// The store's server is away; `nil`: it answers.
   package var away: StoreAbsence?
@@ -14,9 +14,9 @@ package struct GatewayCondition: Hashable, Sendable {
   package var isServing = false
   /// The differences between the running gateway and what commands mean.
   package var unserved: UnservedSettings?
-  /// What is wrong with sign-ins at an OpenID provider, each with its cure.
+  /// The problems of sign-ins at an OpenID provider, each with its cure.
   package var openIDProblems: [String] = []
-  /// What is wrong with checks of passwords by PAM, each with its cure.
+  /// The problems of password checks by PAM, each with its cure.
   package var pamProblems: [String] = []
   /// Whether the private key is there, and the one that clients know.
   package var hasRightKey = true
@@ -25,13 +25,13 @@ package struct GatewayCondition: Hashable, Sendable {
   /// Steps that are left to do in the kernel; `nil`: not examined.
   package var leftSteps: [String]? = []
   package var isFirewallIntact = true
-  /// Why the gateway takes no logins.
+  /// The reason why the gateway takes no logins; `nil`: it takes them, or they are not enabled.
   package var loginTrouble: String?
-  /// Why the gateway does not listen at the port of relays.
+  /// The reason why the gateway does not listen at the port of relays; `nil`: it does, or relays are not enabled.
   package var relayTrouble: String?
-  /// Why the gateway shows no page.
+  /// The reason why the gateway shows no page; `nil`: it shows it, or the page is not enabled.
   package var pageTrouble: String?
-  /// What is wrong with settings in files, each with its cure.
+  /// The problems of settings in files, each with its cure.
   package var settingsProblems: [String] = []
   /// Whether relays are allowed, and logins are not: clients would not know of them.
   package var isRelayWithoutLogins = false

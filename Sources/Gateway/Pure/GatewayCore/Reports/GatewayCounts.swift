@@ -1,6 +1,6 @@
 package import Metrics
 
-/// What a running gateway has counted since its start. It keeps them as a file for `roamward-gateway metrics`.
+/// The counters of a running gateway since its start. It keeps them as a file for `roamward-gateway metrics`.
 package struct GatewayCounts: Hashable, Sendable {
   /// Seconds since 1970.
   package var started: Int64

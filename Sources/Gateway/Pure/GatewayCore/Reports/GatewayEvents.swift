@@ -1,7 +1,7 @@
 internal import KernelModel
 package import NetworkTypes
 
-/// What has happened at a gateway between two looks, for `roamward-gateway monitor`.
+/// A change at a gateway between two looks, for `roamward-gateway monitor`.
 package enum GatewayEvent: Hashable, Sendable {
   case serving(Bool)
   /// The store's server is away, and why; `nil`: it is back.

@@ -1,6 +1,6 @@
 import NetworkTypes
 
-// What the lists of the command line print: one line for each, by name.
+// The lines of lists on the command line: one for each object, sorted by name.
 extension Directory {
   /// `alice  locked  groups staff  devices laptop, phone`.
   package func userList(at now: Int64) -> [String] {

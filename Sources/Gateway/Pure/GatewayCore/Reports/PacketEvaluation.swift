@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-/// What becomes of a device's packet, from the client to the other side: every step of its way that can stop it, in order.
+/// The way of a device's packet from the client to the other side: every step that can stop it, in order.
 package struct PacketEvaluation: Hashable, Sendable {
   package enum Place: String, Hashable, Sendable {
     /// The routes of the client.
@@ -98,7 +98,7 @@ package struct PacketEvaluation: Hashable, Sendable {
   }
 }
 
-/// What the kernel of the gateway's machine does with a device's packet that the rules allow.
+/// The route of a device's packet that the rules allow, as the kernel of the gateway's machine chooses it.
 package enum HostPath: Hashable, Sendable {
   /// It is for the machine itself.
   case local

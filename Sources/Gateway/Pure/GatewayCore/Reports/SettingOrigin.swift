@@ -17,7 +17,7 @@ extension Directory {
   /// Those of a user's devices that have none of their own.
   package func settingOrigins(of user: User) -> [SettingOrigin] { origins(in: scopes(of: user.id)) }
 
-  /// What a device has of its own.
+  /// The settings of one device alone, without those of its user, of groups and of everybody.
   package func ownSettings(of device: Device) -> [SettingOrigin] { origins(in: [.device(device.id)]) }
 
   /// `scopes`: the most specific one first.

@@ -24,7 +24,7 @@ package struct UserReport: Hashable, Sendable {
   package var groups: [Group] { directory.groups(of: user.id) }
   package var devices: [Device] { directory.devices(of: user.id) }
 
-  /// What the user may do by the page, and the group that gives it.
+  /// The user's role on the page, and the group that gives it.
   package var role: (role: PageRole, group: GatewayName?) { directory.role(of: user.id, in: page) }
 
   /// The tokens that still log in.
@@ -61,7 +61,7 @@ package struct UserReport: Hashable, Sendable {
   }
 
   private var loginText: String {
-    // What a gateway keeps of a store that is away has no credentials.
+    // The replica of a store that is away has no credentials.
     if status.away != nil { return "not known while the store is away" }
     var ways: [String] = []
     if let credential, !credential.password.isEmpty { ways.append(credential.mustChange ? "password (to be changed)" : "password") }

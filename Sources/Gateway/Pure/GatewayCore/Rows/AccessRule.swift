@@ -27,7 +27,7 @@ package struct AccessRule: Row {
     self.isAllowing = isAllowing
   }
 
-  /// Whose devices the rule is about.
+  /// The users whose devices the rule is about.
   package enum Source: Hashable, Sendable {
     case everybody
     case user(Int64)

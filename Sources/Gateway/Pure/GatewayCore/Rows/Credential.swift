@@ -1,4 +1,4 @@
-/// How a user proves who this is.
+/// The password, one-time codes and recovery codes of a user.
 package struct Credential: Row {
   package var id: Int64
   package var user: Int64

@@ -50,7 +50,7 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
   package func hosts(of addresses: [String]) -> [String] { (addresses + names).map { port == 80 ? $0 : "\($0):\(port)" } }
 }
 
-/// What a person may do by the page, the more powerful one last.
+/// The permission of a person on the page; a more powerful one compares as greater.
 package enum PageRole: Int, Hashable, Sendable, Comparable {
   /// See and change the person's own devices.
   case user

@@ -10,8 +10,8 @@ package struct Site: Row {
   package var publicKey: WireGuardKey
   /// The name of the WireGuard link.
   package var link: InterfaceName
-  /// What clients of other gateways have to know: the pin of its logins (SHA-256 of the key; empty: it takes none) and the TCP port of its
-  /// relays. The running gateway keeps both up to date where there are several.
+  /// The offer to clients of other gateways: the pin of its logins (SHA-256 of the key; empty: it takes none) and the TCP port of its
+  /// relays (`nil`: it relays nothing). The running gateway keeps both up to date where there are several.
   package var offer: Offer
 
   package struct Offer: Hashable, Sendable {
