@@ -60,7 +60,7 @@ struct KeyArgument: ExpressibleByArgument {
   }
 }
 
-/// Where a packet goes: an address, with a port or without.
+/// The destination of a packet: an address, with a port or without.
 struct DestinationArgument: ExpressibleByArgument {
   let address: IPAddress
   let port: UInt16?

@@ -6,7 +6,7 @@ import KeyMemory
 import LinuxIO
 import NetworkTypes
 
-/// How a client's file is shown.
+/// The options for showing a client's file.
 struct FileOptions: ParsableArguments {
   @Flag(help: "Show a QR code for the WireGuard app.") var qr = false
 
@@ -141,7 +141,7 @@ struct SettingsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings", abstract: "Manage the settings in clients' files.", subcommands: [Set.self, Clear.self, Show.self])
 
-  /// Whose settings.
+  /// The owner of settings: a group, a user or a device; without an option, everybody.
   struct ScopeOptions: ParsableArguments {
     @Option(help: "Of this group.") var group: GatewayName?
     @Option(help: "Of this user.") var user: GatewayName?

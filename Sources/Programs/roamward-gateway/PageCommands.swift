@@ -111,7 +111,7 @@ struct Page: ParsableCommand {
 }
 
 extension Directory {
-  /// What keeps everybody from the page: no rule allows it to anyone, or the settings of everybody do not lead there.
+  /// The obstacles that keep everybody from the page: no rule allows it to anyone, or the settings of everybody do not lead there.
   fileprivate func obstacles(to addresses: [IPAddress], port: UInt16) -> [String] {
     var found: [String] = []
     let isAllowed = users.keys.contains { user in

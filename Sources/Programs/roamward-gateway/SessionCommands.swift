@@ -54,7 +54,7 @@ struct Sessions: ParsableCommand {
     }
   }
 
-  /// Whose session it is.
+  /// The holder of a session: a user, or one device.
   enum Holder: ExpressibleByArgument {
     case user(GatewayName)
     case device(DevicePath)

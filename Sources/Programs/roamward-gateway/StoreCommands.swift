@@ -208,7 +208,7 @@ struct OtherStore {
   }
 }
 
-/// What may be shown of a connection string: where the database is, and never a password, however that is written.
+/// The part of a connection string that may be shown: the place of the database, and never a password, however that is written.
 private func withoutPassword(_ target: String) -> String {
   if let scheme = target.firstRange(of: "://") {
     // postgresql://user:password@host/database?password=…

@@ -58,7 +58,7 @@ struct Monitor: ParsableCommand {
       do {
         try look(&earlier, &last)
       } catch {
-        // What fails at first is told as by other commands; later it is an event.
+        // An error of the first look is reported as by other commands; a later one is an event.
         guard earlier != nil else { throw error }
         if earlier?.away?.reason != "\(error)" { tell(.store(away: "\(error)"), at: Timestamp.now.seconds) }
         earlier?.away = StoreAbsence(reason: "\(error)", age: nil)
@@ -73,7 +73,7 @@ struct Monitor: ParsableCommand {
     let status = examination.status()
     let entries = try examination.entries(after: last)
     for event in GatewayEvent.between(earlier, status) { tell(event, at: status.now) }
-    // What was there before is no event.
+    // Entries from before the first look are no events.
     if last != nil { for entry in entries ?? [] { tell(.audit(entry), at: entry.time) } }
     if let entries { last = entries.last?.sequence ?? last ?? 0 }
     earlier = status

@@ -29,7 +29,7 @@ enum ShippedProvider: String, CaseIterable {
     }
   }
 
-  /// What `--help` prints.
+  /// The text of `--help`.
   var usage: String {
     """
     usage: \(program)

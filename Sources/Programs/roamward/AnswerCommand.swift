@@ -26,7 +26,7 @@ struct Answer: ParsableCommand {
   @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String
   @Flag(help: "Say no.") var decline = false
 
-  /// What follows an answer.
+  /// The outcome of an answer.
   private enum Verdict {
     case question(StatusReport.Question)
     case connected
@@ -113,7 +113,7 @@ struct Answer: ParsableCommand {
     question.prompt + (question.url.map { "\nOpen this page: \($0)" } ?? "") + "\n"
   }
 
-  /// What the person says; `nil`: no.
+  /// The person's answer; `nil`: declined, or the input has ended.
   private func answer(to kind: String) throws -> String? {
     let isTerminal = isatty(STDIN_FILENO) == 1
     switch kind {

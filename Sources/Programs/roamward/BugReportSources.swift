@@ -15,7 +15,7 @@ struct ReportSource {
     return ["PATH=\(path):/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "NO_COLOR=1", "SYSTEMD_PAGER="]
   }()
 
-  /// What this program shows.
+  /// The sources of a report from this program itself.
   static func own(socket: String, policies: [String], _ sources: SourceOptions) -> [ReportSource] {
     let agent = ["--socket", socket]
     let paths = policies
@@ -34,7 +34,7 @@ struct ReportSource {
     return all.map { ReportSource(file: $0, program: "/proc/self/exe", arguments: $1, isLearnt: $2) }
   }
 
-  /// What the system's programs show of the network, the agent's unit and its log.
+  /// The sources from the system's programs: the network, the agent's unit and its log.
   static let system: [ReportSource] = [
     ReportSource(file: "uname.txt", program: "uname", arguments: ["-a"]),
     ReportSource(file: "ip-address.txt", program: "ip", arguments: ["-details", "address"]),

@@ -105,7 +105,7 @@ func absolute(_ path: String) -> String {
 func fileName(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
 extension PolicySet {
-  /// What each tunnel's rules decide on a network, a line each: `corp: connect, rule 2 "elsewhere"`.
+  /// The decision of each tunnel's rules on a network, a line each: `corp: connect, rule 2 "elsewhere"`.
   func decisions(on snapshot: NetworkSnapshot) -> [(tunnel: String, text: String)] {
     Evaluator(networks: networks).decide(self, on: snapshot).map { decision in
       let rule = decision.rule.map { ", \($0.text)" } ?? ""

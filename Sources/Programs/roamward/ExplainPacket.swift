@@ -69,7 +69,8 @@ extension PacketExplanation {
     return compare(status.link)
   }
 
-  /// What the kernel itself does now; `link`: what the plan says, `nil`: outside.
+  /// Compares the plan with the kernel's route of this moment, and adds what differs. `link`: the link of the plan; `nil`: outside. Returns
+  /// whether the packet passes so far.
   @discardableResult fileprivate mutating func compare(_ link: String?) -> Bool {
     guard let answer = try? KernelReader().route(to: destination.address) else { return true }
     switch answer {

@@ -199,7 +199,7 @@ struct ImportBatch {
     }
   }
 
-  /// What the tunnels will do here and on an unknown network, and what to type next.
+  /// Prints the decisions of the tunnels here and on an unknown network, and the next commands.
   func printEffects(isDryRun: Bool) {
     let tunnels = succeeded.flatMap { $0.result?.tunnels ?? [] }
     guard !tunnels.isEmpty else { return }
@@ -221,7 +221,7 @@ struct ImportBatch {
     var steps = off
     if target != Self.inForce {
       var names = tunnels.map { "\($0.name).yaml" }
-      // What the rules name goes with them: it may not be in force yet, though this import left it as it was.
+      // The file of networks that the rules name goes with them: it may not be in force yet, though this import left it as it was.
       if let networks { names.insert(fileName(of: networks.path), at: 0) }
       let here = folder == absolute(".")
       steps.append(

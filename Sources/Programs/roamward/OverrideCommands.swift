@@ -47,7 +47,7 @@ struct Resume: ParsableCommand {
   }
 }
 
-/// How long a command waits for a tunnel.
+/// The longest wait of a command for a tunnel.
 struct WaitLimit: ExpressibleByArgument, CustomStringConvertible {
   static let usual = WaitLimit(seconds: 30, description: "30s")
 

@@ -28,7 +28,7 @@ extension Simulate {
     write(remarks(onDisk, history, old, new, from: from, to: now, names: names).map { $0 + "\n" }.joined())
   }
 
-  /// What the comparison does not cover, a line each.
+  /// The limits of the comparison, a line each.
   private func remarks(
     _ onDisk: RecordOnDisk, _ history: RecordedHistory, _ old: PolicySet, _ new: PolicySet, from: Timestamp, to: Timestamp, names: [String]
   ) -> [String] {

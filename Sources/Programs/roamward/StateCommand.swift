@@ -77,7 +77,7 @@ struct State: ParsableCommand {
   }
 }
 
-/// What is to be known of the agent of this network namespace.
+/// The agent of this network namespace, as far as it can be found.
 private enum FoundAgent {
   case answers(StatusReport)
   case isSilent(process: Int)

@@ -159,7 +159,7 @@ final class StatusWatch {
     return true
   }
 
-  /// What is known without an agent. Its last report is not shown: it may be wrong by now.
+  /// The lines without an agent. Its last report is not shown: it may be wrong by now.
   private static func absence(since stop: Moment?) -> [StyledLine] {
     let passed = stop.map { age(.now - $0) } ?? ""
     let blocked = BlockedTraffic.current.map { [StyledLine("blocked: ", .bad, hang: 2).adding($0.text)] } ?? []

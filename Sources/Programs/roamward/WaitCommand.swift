@@ -74,7 +74,7 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
   throw ExitStatus.timedOut
 }
 
-/// What a terminal shows while `wait` waits: `corp: connecting, 3 s of 30 s`.
+/// The progress line on a terminal while `wait` waits: `corp: connecting, 3 s of 30 s`.
 private final class WaitProgress {
   var state = "waiting for the agent"
   private let (tunnel, wanted, limit): (String, String, Duration)
