@@ -70,7 +70,7 @@ private let blocks: Set<String> = [
 /// Options whose argument is a file with keys.
 private let keyFiles: Set<String> = blocks.subtracting(["peer-fingerprint"])
 
-/// Whatever runs a program, loads code, or reads or writes something.
+/// Options that run a program, load code, or read or write something.
 private let refusedOptions: Set<String> = [
   "up", "down", "route-up", "route-pre-down", "ipchange", "tls-verify", "auth-user-pass-verify", "client-connect", "client-disconnect",
   "learn-address", "plugin", "script-security", "config", "iproute", "tls-crypt-v2-verify", "client-crresponse", "dns-updown", "up-restart",

@@ -1,4 +1,4 @@
-/// Why bytes are no message, or a message has no bytes.
+/// The reason why bytes are no message, or a message has no bytes.
 package enum VICIError: Error, Equatable, Sendable {
   /// It ends within an element.
   case truncated

@@ -4,7 +4,7 @@ internal import ProviderCertificates
 package import ProviderProtocol
 package import RoamwardProvider
 
-/// What openconnect(8) says.
+/// An output of openconnect(8).
 package enum OpenConnectWord: Equatable, Sendable {
   /// A line of its log.
   case line(String)
@@ -20,7 +20,7 @@ package enum OpenConnectWord: Equatable, Sendable {
 package struct OpenConnectCommand: Equatable, Sendable {
   /// Without the program's own name.
   package var arguments: [String]
-  /// What it reads first.
+  /// The text that it reads from its standard input at the start.
   package var input = ""
   /// Contents that it reads as files: the option that takes the file, and its bytes.
   package var files: [String: [UInt8]] = [:]

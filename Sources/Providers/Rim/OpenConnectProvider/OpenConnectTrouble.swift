@@ -1,7 +1,7 @@
 package import ProviderProtocol
 
-/// What a line of openconnect(8) means for a tunnel that does not come up. Its exit code says little: it is 1 after most ends, and 0 after
-/// signals.
+/// The meaning of a line of openconnect(8) for a tunnel that does not come up. Its exit code says little: it is 1 after most ends, and 0
+/// after signals.
 package struct OpenConnectTrouble: Equatable, Sendable {
   package let code: Word
   package let text: String

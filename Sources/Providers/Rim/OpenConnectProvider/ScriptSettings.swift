@@ -3,10 +3,10 @@ package import ProviderProtocol
 
 /// The settings that a server has sent, from the variables of a script of openconnect(8).
 ///
-/// Whatever a server sends: values that are none are left out, and listed. Source: the comments of vpnc-script.
+/// A server may send anything: invalid values are left out, and listed. Source: the comments of vpnc-script.
 package struct ScriptSettings: Equatable, Sendable {
   package private(set) var settings = TunnelSettings()
-  /// What could not be read: `CISCO_SPLIT_INC 10.0.0.0/33`.
+  /// The variables that could not be read: `CISCO_SPLIT_INC 10.0.0.0/33`.
   package private(set) var unreadable: [String] = []
   private let values: [String: String]
 

@@ -1,4 +1,4 @@
-/// What openconnect(8) wants typed at a prompt.
+/// The input that openconnect(8) wants at a prompt.
 package enum SignInPrompt: Equatable, Sendable {
   case username
   /// The password, or one after it: the label tells.

@@ -1,8 +1,9 @@
-/// What `openconnect --authenticate` prints when a server has let a person in: shell assignments, one on each line, some in single quotes.
+/// The output of `openconnect --authenticate` when a server has let a person in: shell assignments, one on each line, some in single
+/// quotes.
 ///
 /// Source: openconnect(8), "--authenticate".
 package struct Ticket: Equatable, Sendable {
-  /// What proves to the server that this person has signed in. A secret.
+  /// The session cookie: it proves to the server that this person has signed in. A secret.
   package private(set) var cookie = ""
   /// The server's certificate, as `--servercert` takes it.
   package private(set) var fingerprint = ""
@@ -29,7 +30,7 @@ package struct Ticket: Equatable, Sendable {
     Array("\(sign)\nCOOKIE=\(cookie)\nHOST=\(host)\nCONNECT_URL=\(url)\nFINGERPRINT=\(fingerprint)\n".utf8)
   }
 
-  /// Where to connect to.
+  /// The server to connect to, as a URL or a host.
   package var server: String { url.isEmpty ? host : url }
 
   /// Whether it is enough to connect with.

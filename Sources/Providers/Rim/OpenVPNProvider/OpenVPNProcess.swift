@@ -75,7 +75,7 @@ package final class OpenVPNProcess: OpenVPNRunner {
 
   private static let folders = "roamward-openvpn-"
 
-  /// What comes before the client's file; options of the file that would change it are left out (`ClientFile`).
+  /// The settings before the client's file; options of the file that would change them are left out (`ClientFile`).
   private static func settings(_ path: String, _ device: String) -> String {
     """
     management \(path) unix

@@ -3,10 +3,10 @@ package import ProviderProtocol
 
 /// The settings that a server has sent, from the lines of `management-up-down` and from the log's line with the whole PUSH_REPLY.
 ///
-/// Whatever a server sends: values that are none are left out, and listed.
+/// A server may send anything: invalid values are left out, and listed.
 package struct ServerSettings: Equatable, Sendable {
   package private(set) var settings = TunnelSettings()
-  /// What could not be read: `route 10.0.0.0 255.0.0.1`.
+  /// The options that could not be read: `route 10.0.0.0 255.0.0.1`.
   package private(set) var unreadable: [String] = []
   /// Seconds between two pings that the server promises; `nil`: none.
   package private(set) var pings: Int?

@@ -3,7 +3,7 @@ package import ProviderProtocol
 
 /// A line of charon's log, as its file logger writes it: `05[IKE] received AUTHENTICATION_FAILED notify error`.
 package enum CharonLine: Equatable, Sendable {
-  /// Why there is no tunnel, and who can help.
+  /// The reason why there is no tunnel, and who can help.
   case trouble(TunnelFailure)
   /// The server refuses this machine, and does not say why (RFC 7296, 2.21.2).
   case refused(String)

@@ -43,7 +43,7 @@ package final class CharonProcess: CharonRunner {
     guard let loop = host.loop, let program = Self.programs.first(where: { access($0, X_OK) == 0 }) else {
       return "charon is not installed: apt install charon-systemd"
     }
-    // What a charon that was killed has left would carry packets with keys of no session.
+    // State that a killed charon has left would carry packets with keys of no session.
     _ = cxfrm_remove(link.identifier)
     do throws(SystemError) {
       let folder = try PrivateFolder(Self.folders)

@@ -7,7 +7,7 @@ package struct EstablishedChild: Equatable, Sendable {
   package var server: IPAddress?
   /// The addresses that the server has given.
   package var addresses: [InterfaceAddress] = []
-  /// What goes into the tunnel: the server's traffic selectors.
+  /// The prefixes whose packets go into the tunnel: the server's traffic selectors.
   package var routes: [IPPrefix] = []
   /// Selectors that are no prefix, or of one protocol: no route can be one.
   package var unreadable: [String] = []

@@ -6,7 +6,7 @@ package import VICI
 
 /// The options and credentials of a tunnel, and what charon is told of them.
 package struct IKEOptions: Sendable {
-  /// How this machine authenticates.
+  /// The way in which this machine authenticates.
   package enum Login: Sendable {
     case sharedKey([UInt8])
     /// EAP-MSCHAPv2. `nil`: a person is asked for the password.
@@ -93,7 +93,8 @@ package struct IKEOptions: Sendable {
     return found.map { Array($0.utf8) }
   }
 
-  /// What it means that the server refused this machine, at this moment (``CertificateValidity``).
+  /// The failure for the server's refusal of this machine, by its way of signing in. `now`: decides whether its certificate is valid
+  /// (``CertificateValidity``).
   package func refusal(line: String, at now: String) -> TunnelFailure {
     var (code, text): (Word, String) = ("auth-failed", "")
     switch login {

@@ -61,7 +61,7 @@ package struct PKCS12Identity: Equatable, Sendable {
   }()
 }
 
-/// What an `i2d` function of libcrypto writes: its length, then its bytes. Empty if it fails.
+/// The bytes that an `i2d` function of libcrypto writes. It is called twice: for the length, then for the bytes. Empty if it fails.
 private func written(_ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8] {
   let count = Int(write(nil))
   guard count > 0 else { return [] }

@@ -5,7 +5,7 @@ package import ProviderProtocol
 package import RoamwardProvider
 package import VICI
 
-/// What comes from charon.
+/// An event of charon.
 package enum CharonEvent {
   /// vici can be used.
   case connected
@@ -42,7 +42,7 @@ package final class StrongSwan<Runner: CharonRunner>: TunnelProvider {
   private var awaited: VICIPacket?
   private var child: EstablishedChild?
   private var nameServers: [IPAddress] = []
-  /// What went wrong last.
+  /// The last failure.
   private var trouble: TunnelFailure?
   /// Starts without an answer: the next takes another address of the server.
   private var attempt = 0
