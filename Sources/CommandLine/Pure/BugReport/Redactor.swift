@@ -6,7 +6,7 @@ internal import NetworkTypes
 /// that were found by their names, so that they are removed where they stand without one. A pseudonym is the same for the same value in
 /// all texts of one redactor.
 package struct Redactor {
-  /// What was replaced in a text.
+  /// The numbers of replacements in a text.
   package struct Findings: Equatable, Sendable {
     package var secrets = 0
     package var pseudonyms = 0

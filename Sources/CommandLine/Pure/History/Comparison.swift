@@ -1,7 +1,7 @@
 package import NetworkTypes
 package import RoamwardCore
 
-/// How the recorded days differ under two policy sets.
+/// The differences of the recorded days under two policy sets.
 package struct Comparison: Sendable {
   /// A time in which a tunnel would have been decided otherwise, or up instead of down.
   package struct Difference: Equatable, Sendable {
@@ -21,7 +21,7 @@ package struct Comparison: Sendable {
     package var unprotected = Duration.zero
     /// The time in which a kill switch blocks because its tunnel is not up.
     package var blocked = Duration.zero
-    /// How often a decision waited for a fact.
+    /// The number of decisions that waited for a fact.
     package var waits = 0
   }
 
@@ -119,7 +119,7 @@ private func union(_ spans: [Span<Life.Standing>]) -> [(from: Timestamp, to: Tim
   return all
 }
 
-/// How much of a span the times cover.
+/// The part of a span that the times cover.
 private func overlap(_ span: Span<Int>, _ times: [(from: Timestamp, to: Timestamp)]) -> Duration {
   // The first one that ends after the span begins.
   var (low, high) = (0, times.count)

@@ -37,7 +37,7 @@ extension RecordedHistory {
     }
   }
 
-  /// What is missing in the record, a line each.
+  /// The gaps of the record by damage, a line each.
   package var defects: [String] {
     if damaged == 0 { return [] }
     let others = skipped == 0 ? "" : ", and \(skipped) evaluations that build on them"

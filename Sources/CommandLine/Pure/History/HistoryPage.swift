@@ -16,7 +16,7 @@ package struct HistoryPage {
   private var rules: [String] = []
   private var places: [RulesKey: Int] = [:]
 
-  /// What the findings of a tunnel's rules depend on.
+  /// The inputs on which the findings of a tunnel's rules depend.
   private struct RulesKey: Hashable {
     var tunnel: String
     var network: Int

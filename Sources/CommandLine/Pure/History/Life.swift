@@ -20,7 +20,7 @@ package struct Span<Value: Hashable & Sendable>: Hashable, Sendable {
 ///
 /// Networks and manual overrides are those of the record. Peers are taken to answer at once, because only the real ones are recorded.
 package struct Life: Sendable {
-  /// What the policies make of a tunnel.
+  /// The state of a tunnel under the policies.
   package struct Standing: Hashable, Sendable {
     package var outcome: Decision.Outcome
     package var rule: String
@@ -31,7 +31,7 @@ package struct Life: Sendable {
 
   package private(set) var tunnels: [String: [Span<Standing>]] = [:]
   package private(set) var networks: [Span<Int>] = []
-  /// How often a decision waited for a fact.
+  /// The number of decisions that waited for a fact.
   package private(set) var waits = 0
   private var open: [String: Span<Standing>] = [:]
   private var openNetwork: Span<Int>?

@@ -4,7 +4,7 @@ package import NetworkTypes
 internal import PolicySource
 package import RoamwardCore
 
-/// What the record shows: evaluations with everything that they depend on, events, and gaps, in order of their recording.
+/// The contents of the record: evaluations with everything that they depend on, events, and gaps, in order of their recording.
 package struct RecordedHistory: Sendable {
   /// One evaluation of the rules, complete.
   package struct Pass: Sendable {
@@ -56,7 +56,7 @@ package struct RecordedHistory: Sendable {
   package private(set) var damaged = 0
   /// Evaluations that build on what is damaged.
   package private(set) var skipped = 0
-  /// What the segments have of the names of networks.
+  /// The forms in which the segments have the names of networks.
   package private(set) var names: Set<HistorySettings.Names> = []
   private var places: [String: Int] = [:]
   /// The time of the last entry; `nil`: there is none.
@@ -104,7 +104,7 @@ package struct RecordedHistory: Sendable {
 
   // MARK: Reading
 
-  /// What the entries of a segment build on.
+  /// The state on which the entries of a segment build.
   private struct SegmentReading {
     /// The last decisions of the segment before, which this one goes on from.
     var before: [String: RecordedDecision] = [:]

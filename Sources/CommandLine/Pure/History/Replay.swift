@@ -23,7 +23,7 @@ package struct Replay: Sendable {
   /// Recorded decisions that are the same.
   package private(set) var reproduced = 0
   package private(set) var differences: [Difference] = []
-  /// How many decisions of a tunnel cannot be told, because the record leaves out facts that they depend on (`history: names`).
+  /// The number of decisions of each tunnel that cannot be reproduced: the record leaves out facts on which they depend (`history: names`).
   package private(set) var unknown: [String: Int] = [:]
   package private(set) var others: [OtherPolicies] = []
 

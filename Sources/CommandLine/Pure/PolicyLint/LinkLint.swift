@@ -61,7 +61,7 @@ extension TunnelPolicy {
     }
   }
 
-  /// What no other tunnel may have.
+  /// The claims that no other tunnel may have: its link, and its unit, profile or service.
   fileprivate var claims: [String] {
     let link = linkName.map { ["the link `\($0)`"] } ?? []
     guard case .service(let service) = provider else { return link }

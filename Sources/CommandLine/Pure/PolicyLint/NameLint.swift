@@ -28,7 +28,7 @@ func overlappingDomains(of tunnels: [TunnelPolicy], _ together: inout TunnelsTog
 /// Finds tunnels that capture questions, and leave their names to the network while they are down.
 func namesOutside(of tunnel: TunnelPolicy) -> [LintFinding] {
   let dns = tunnel.dnsInForce
-  // Where look-ups start the tunnel, they are captured for that.
+  // If look-ups start the tunnel, they are captured for that.
   let isStarted = tunnel.onDemand.isEnabled && tunnel.onDemand.rules.contains { $0.action == .evaluateConnection }
   guard dns.names == .capture, dns.isSplit, dns.whenDown == .ask, !isStarted else { return [] }
   return [

@@ -12,7 +12,7 @@ struct RuleReasoning {
     /// These keys of the rule contradict one another. A rule that counts an unknown match as a match still decides until they are known.
     case impossible([String], decidesUnknown: Bool)
     case afterCatchAll(Int)
-    /// Wherever it matches, one of these rules does. The list is minimal.
+    /// One of these rules matches on every network on which it matches. The list is minimal.
     case shadowed([Int])
   }
 

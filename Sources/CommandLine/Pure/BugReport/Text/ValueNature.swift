@@ -1,4 +1,4 @@
-/// What the name of a value says about it.
+/// The kind of a sensitive value, by its name.
 enum ValueNature {
   case secret
   /// The name of a Wi-Fi network.

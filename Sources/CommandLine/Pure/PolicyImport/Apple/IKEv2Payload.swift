@@ -24,7 +24,7 @@ func readIKEv2(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, _ manifes
   inner = fields
 }
 
-/// What the payload says, as options and credentials of the provider.
+/// The contents of the payload, as options and credentials of the provider.
 private struct IKEv2Payload {
   var options: [JSON.Member] = []
   var credentials: [ProviderCredential] = []

@@ -58,7 +58,7 @@ private func readPlugin(
   }
 }
 
-/// What the connection is called by: its UUID or, if the keyfile has none, its id. The default id is the file's name.
+/// The name of the connection for NetworkManager: its UUID or, if the keyfile has none, its id. The default id is the file's name.
 private func connectionName(
   _ keys: inout Keyfile, _ tunnel: ImportedTunnel, file: String, _ report: inout ImportReport
 ) throws(ImportFailure) -> String {

@@ -1,6 +1,6 @@
 import PolicySource
 
-/// What the keys of AmneziaWG in a wg-quick file make of the protocol.
+/// The protocol that the keys of AmneziaWG in a wg-quick file make.
 enum AmneziaWG {
   /// There is no such key.
   case absent

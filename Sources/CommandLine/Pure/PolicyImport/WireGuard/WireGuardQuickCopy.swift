@@ -9,7 +9,7 @@ struct WireGuardQuickCopy {
   var problems: [Diagnostic]
   /// Reasons why its tunnel is off, although it can be read.
   var obstacles: [String] = []
-  /// What its lines that run programs become in the policy.
+  /// The policy's `dns` from the lines that run programs, which give the next two properties too; `nil`: none.
   var dns: DNSPolicy?
   var isKillSwitch = false
   var routes: RoutePolicy?

@@ -36,7 +36,7 @@ struct TunnelText {
       + tunnel.questions.map { line("asks", "\($0.prompt); `roamward answer \(tunnel.name)`\(window($0))", .busy) }
   }
 
-  /// How a browser of this machine reaches the page while the kill switch blocks it.
+  /// The way for a browser of this machine to the page while the kill switch blocks it; empty if none is needed.
   private func window(_ question: StatusReport.Question) -> String {
     guard isBlocked, question.kind == "url" else { return "" }
     let others = question.hosts ?? []

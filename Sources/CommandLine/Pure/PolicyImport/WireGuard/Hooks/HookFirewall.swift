@@ -45,7 +45,7 @@ struct HookFirewallRule: Equatable {
 struct HookFirewall: Equatable {
   enum Meaning: Equatable {
     case none
-    /// What the tunnel includes flows through it or not at all. `stricter`: the file lets more pass.
+    /// Packets to what the tunnel includes go through it or not at all. `stricter`: the file lets more pass.
     case killSwitch(allowsLAN: Bool, stricter: Bool)
     /// Something is blocked that no key of a policy blocks.
     case unknown
@@ -54,7 +54,7 @@ struct HookFirewall: Equatable {
   var rules: [HookFirewallRule] = []
   /// The hooks of nft's chains, by their names.
   var chains: [String: String] = [:]
-  /// What a rule may name as the gateway: hosts and ports of endpoints.
+  /// The names of the gateway in rules: hosts and ports of endpoints.
   var endpoints: Set<String> = []
   var endpointPorts: Set<String> = []
   var included: [IPPrefix] = []
@@ -136,7 +136,7 @@ struct HookFirewall: Equatable {
     return prefix.isArmable || prefix.address.isLinkLocal || prefix.address.isMulticast || place.hasPrefix("255.255.255.255")
   }
 
-  /// What is lost with the rules that are no kill switch.
+  /// The losses with the rules that are no kill switch, a line each.
   var losses: [String] {
     var losses: [String] = []
     if !rules(of: "forward").isEmpty || rules.contains(where: { $0.verdict == .adapt }) {
