@@ -2,7 +2,7 @@ internal import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
 
-/// What the agent says of itself on D-Bus (docs/dbus.md), as far as a person at a desktop is concerned.
+/// The agent's state on D-Bus (docs/dbus.md), as far as a person at a desktop is concerned.
 package struct AgentView: Hashable, Sendable {
   /// A question of a tunnel's provider.
   package struct Question: Hashable, Sendable {

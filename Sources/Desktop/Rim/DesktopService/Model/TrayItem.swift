@@ -1,4 +1,4 @@
-/// How the tray item looks. Icons are names of the Icon Naming Specification, which every icon theme has.
+/// The look of the tray item. Icons are names of the Icon Naming Specification, which every icon theme has.
 package struct TrayItem: Equatable, Sendable {
   package var icon: String
   /// Whether a person should look: traffic is blocked, or something is asked.
