@@ -94,7 +94,7 @@ final class MemoryEngine: ClientEngine {
     then(reading)
   }
 
-  /// Where pushed settings are taken, and what takes them; and whom it has greeted.
+  /// The address at which pushed settings are taken, with the function that takes them; and the gateways that were greeted.
   var listening: (at: IPAddress, take: ([UInt8]) -> Void)?
   var greeted: [IPAddress] = []
 
@@ -103,7 +103,7 @@ final class MemoryEngine: ClientEngine {
     return nil
   }
 
-  /// What was sent to the gateway besides greetings.
+  /// The datagrams that were sent to the gateway besides greetings.
   var told: [[UInt8]] = []
 
   func send(_ datagram: [UInt8], to gateway: IPAddress) {
@@ -185,7 +185,7 @@ final class MemoryGateway {
     flush()
   }
 
-  /// What the client has sent through a relay.
+  /// The datagrams that the client has sent through a relay.
   func datagrams() -> [[UInt8]] {
     socket.takeSent().flatMap { (try? relayed.receive(connection.receive($0) ?? [])) ?? [] }
   }

@@ -7,7 +7,7 @@ import ProviderProtocol
 import RoamwardProviderTesting
 import Testing
 
-// Where UDP is blocked.
+// Tests of a client whose UDP is blocked.
 extension ClientTests {
   private static let initiation = [1, 0, 0, 0] + [UInt8](repeating: 3, count: 144)
   private static let response = [2, 0, 0, 0] + [UInt8](repeating: 4, count: 88)

@@ -19,7 +19,7 @@ struct AuthConfinementTests {
     "ioctl: SIOCGIFFLAGS", "SO_BINDTODEVICE", "ptrace", "seccomp", "unlink", "a raised limit",
   ]
 
-  /// What the calls for clients allow too. Its sockets of datagrams are connected, and no address leads one elsewhere.
+  /// The attempts that the calls for clients allow too. Sockets of datagrams are connected, and no address leads one elsewhere.
   private static let needed: Set<String> = ["accept"]
 
   /// Compiled before anything forks. No process of the test has the number 0.
@@ -53,7 +53,7 @@ struct AuthConfinementTests {
 
   private static let openIDFilter = try? SystemCallFilter(OpenIDFilter.rules(process: 0))
 
-  /// What connections to the provider and to name servers need.
+  /// The attempts that connections to the provider and to name servers need.
   private static let connecting: Set<String> = [
     "a UDP socket", "a UDP socket of IPv6", "a TCP socket", "connect", "sendmsg to another address",
   ]
@@ -70,7 +70,7 @@ struct AuthConfinementTests {
 
   private static let pamFilter = try? SystemCallFilter(PAMFilter.rules(process: 0))
 
-  /// What modules need: files to read, their own code, and sockets to their services. No file in memory exists there.
+  /// The attempts that modules need: files to read, their own code, and sockets to their services. No file in memory exists there.
   private static let asking: Set<String> = [
     "a UDP socket", "a UDP socket of IPv6", "a TCP socket", "a unix socket", "connect", "bind", "sendmsg to another address",
     "sendto another address", "sendmmsg to another address", "openat", "readlink", "statx", "fstatat",

@@ -5,7 +5,7 @@ import Testing
 @testable import GatewayAuth
 
 @Suite("Threads that hash passwords") struct HashWorkersTests {
-  /// What has been done, and whether the threads may go on.
+  /// The jobs that have been done, and whether the threads may go on.
   private final class Record: Sendable {
     let done = Mutex<[UInt32]>([])
     let mayGoOn = Atomic<Bool>(false)

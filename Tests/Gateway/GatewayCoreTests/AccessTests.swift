@@ -79,7 +79,8 @@ import Testing
         "ct original ip6 daddr @group_\(staff)_v6 meta l4proto { icmp, ipv6-icmp } accept comment \"peers\"",
       ])
     #expect(table.transaction.contains("ip saddr 10.77.0.0/24 oifname != \"wg-gateway\" goto translate"))
-    // Where masquerade would pick the same port again, a connection begins with its first packet.
+    // Behind masquerade, a connection has to begin with its first packet: from the middle of one, masquerade would pick the same port
+    // again.
     #expect(
       table.transaction.contains(
         "iifname \"wg-gateway\" oifname != \"wg-gateway\" ip saddr 10.77.0.0/24 tcp flags & syn == 0 ct state new drop"))

@@ -19,7 +19,7 @@ private func someAddress(_ random: inout SplitMix64) throws -> IPAddress {
     var rank: Int
   }
 
-  /// Who goes first, by counting anew: `all` in the order of their age, with the one that is added.
+  /// The connection that is closed first, found by counting anew: `all` in the order of their age, with the one that is added.
   private func victim(of all: [Member], among some: some Sequence<Member>) -> UInt32? {
     func counts(_ member: Member) -> [Int] { (0..<4).map { level in all.count { $0.networks[level] == member.networks[level] } } }
     var found: (member: Member, counts: [Int])?

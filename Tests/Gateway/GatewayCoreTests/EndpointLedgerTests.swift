@@ -43,7 +43,7 @@ import Testing
       LastEndpoint(publicKey: try key(3), endpoint: try endpoint(3), handshake: 1_000, gateway: "two"),
       LastEndpoint(publicKey: try key(4), endpoint: try endpoint(4), handshake: 100, gateway: "one"),
     ])
-    // What is older than what is known teaches nothing.
+    // An endpoint that is older than the known one teaches nothing.
     ledger.learn([LastEndpoint(publicKey: try key(1), endpoint: try endpoint(9), handshake: 900, gateway: "one")])
     // 1 was never here, 2 has come here since, 3 was here alone, 4 left long ago, 5 is known to none.
     let peers = [

@@ -98,7 +98,7 @@ import Testing
   @Test("a change is made in place: nothing of the other devices is copied") func inPlace() throws {
     var work = try sample(devices: 300)
     var followed = FollowedState()
-    /// Where the peers and the addresses are in memory.
+    /// The places of the peers and of the addresses in memory.
     func places() throws -> [UInt] {
       let found = followed.state(of: work.directory, privateKey: secret, engine: .userspace, at: work.now)
       let state = try #require(found)

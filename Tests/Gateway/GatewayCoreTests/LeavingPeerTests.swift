@@ -24,7 +24,7 @@ import Testing
     // The message waits in a queue; a keepalive is none.
     #expect(try leaving.look(at: state([1: 1000, 2: 500, 3: 900]), begin + .milliseconds(50)).isEmpty)
     #expect(try leaving.look(at: state([1: 1032, 2: 500, 3: 900]), begin + .milliseconds(100)).isEmpty)
-    // What was sent before it is on its way too.
+    // Datagrams from before it are on their way too.
     #expect(try leaving.look(at: state([1: 2500, 2: 500, 3: 900]), begin + .milliseconds(150)).isEmpty)
     #expect(try leaving.look(at: state([1: 2628, 2: 500, 3: 900]), begin + .milliseconds(200)).isEmpty)
     #expect(try leaving.look(at: state([1: 2628, 2: 500, 3: 900]), begin + .milliseconds(250)).map(\.publicKey) == [key(1)])

@@ -166,7 +166,7 @@ import Testing
         id: 0, name: try name("office"), position: 0, source: .user(try site.user(name("alice")).id), destination: .everything,
         transport: .any, ports: [], isAllowing: true))
     #expect(try ended(ruled.later(by: 1)) { try $0.removeUser(name("alice")) } == ["alice/laptop", "alice/phone"])
-    // What could not connect before is told nothing.
+    // A device that could not connect before is told nothing.
     var locked = site.later(by: 1)
     try locked.setLocked(true, name("bob"))
     #expect(try ended(locked) { try $0.removeUser(name("bob")) }.isEmpty)

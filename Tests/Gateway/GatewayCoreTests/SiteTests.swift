@@ -12,7 +12,7 @@ import Testing
 
   private func link(_ text: String = "wg-gateway") throws -> InterfaceName { try #require(InterfaceName(text)) }
 
-  /// What the gateway of this key sees of the same rows.
+  /// The same rows, as the gateway of this key sees them.
   private func seen(by viewpoint: WireGuardKey?, _ work: Administration) -> Administration {
     var directory = Directory(viewpoint: viewpoint)
     let rows = work.directory

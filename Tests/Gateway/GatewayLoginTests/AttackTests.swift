@@ -102,7 +102,7 @@ import Testing
     #expect(later == stranger)
   }
 
-  /// How far strangers go before they are silent.
+  /// The progress of strangers before they are silent.
   private enum Held: CaseIterable {
     case nothing, part, hello, visit
   }

@@ -30,7 +30,7 @@ import Testing
     #expect(talk.conversation.isClosed && talk.limits.count == 0)
   }
 
-  /// What the client is asked, alone.
+  /// The question to the client, if the effects are this one alone; `nil` otherwise.
   private func question(_ effects: [LoginEffect]) -> LoginMethod? {
     if effects.count == 1, case .send(.more(let method, _)) = effects[0] { method } else { nil }
   }
@@ -153,7 +153,7 @@ import Testing
     let account = LoginAccount(user: 4)
     #expect(talk.answer(.account(account)) == [.bind(account, hello, factors: [.password, .prompt])])
     #expect(talk.limits.count == 0)
-    // What comes before a question, or to another one, is no answer.
+    // A message before a question, or to another one, is no answer.
     for method in LoginMethod.allCases {
       var talk = try Talk()
       _ = talk.say(.hello(hello))
@@ -237,7 +237,7 @@ import Testing
     #expect(talk.say(.begin(.openID)) == [.send(.failed(.format, retryAfter: 0)), .close])
   }
 
-  /// What was checked of a life of the desk.
+  /// The results of a life of the desk.
   private struct Life {
     var bound = 0
     var refused = 0

@@ -161,7 +161,7 @@ import Testing
       guard let frames = try? stream.receive(bytes) else { continue }
       for frame in frames {
         guard let again = try? self.read(frame) else { continue }
-        // What it wrote reads as the same.
+        // The written frame reads as the same.
         if (try? self.read(again)) != again { Issue.record("\(bytes) is read as \(frame), and written as \(again)") }
         read += 1
       }

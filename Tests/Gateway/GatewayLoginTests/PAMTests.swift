@@ -9,7 +9,7 @@ import Testing
     try PAMStack(service: service) { name in files[name].map { ("/etc/pam.d/\(name)", $0) } }
   }
 
-  /// What is wrong, where every module but these exists; `nil`: nothing.
+  /// The problem of the files, if every module but these exists; `nil`: none.
   private func fault(_ files: [String: String], missing: Set<String> = []) -> String? {
     do throws(GatewayError) { return try stack(files).fault { !missing.contains($0) }?.description } catch { return error.description }
   }

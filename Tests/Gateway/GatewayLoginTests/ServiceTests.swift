@@ -7,8 +7,9 @@ import Testing
 @Suite("Names of the gateway's own beside a service that checks passwords") struct ServiceTests {
   private let right = ClientMessage.password(user: "Alice", password: [1])
 
-  /// What a client sees of attempts one after the other: messages with their times. `steps`: what the service says, after how many seconds,
-  /// to each one. `isOwn`: the gateway has refused the password, and the service is asked for a name without a user.
+  /// The messages that a client gets in attempts one after the other, with their times. `steps`: the answers of the service to each
+  /// attempt, and the seconds after which each comes. `isOwn`: the gateway has refused the password, and the service is asked for a name
+  /// without a user.
   private func seen(_ steps: [(LoginAnswer, Double)], isOwn: Bool, attempts: Int = 14) throws -> [String] {
     var limits = LoginLimits()
     var lines: [String] = []

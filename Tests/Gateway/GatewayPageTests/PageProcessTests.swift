@@ -13,7 +13,7 @@ private final class WebProcess {
   let process: Int32
   private var lastNumber: UInt32 = 0
   private(set) var ended: Set<UInt32> = []
-  /// What it was asked, with the connection.
+  /// The questions of the process, with their connections.
   private(set) var questions: [(connection: UInt32, question: PageQuestion)] = []
 
   init() throws {
@@ -64,7 +64,7 @@ private final class WebProcess {
   func exchange(_ request: [UInt8]) throws -> String {
     let (number, file) = try connect()
     var rest = request[...]
-    // What the process does not take any more, it has refused.
+    // Bytes that the process does not take any more are refused.
     while !rest.isEmpty, let count = try? file.write(rest), count > 0 { rest = rest.dropFirst(count) }
     shutdown(file.number, Int32(SHUT_WR))
     try serve(until: number)

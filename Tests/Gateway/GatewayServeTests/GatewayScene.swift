@@ -82,7 +82,7 @@ private final class SceneGroup {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// What every scene of a gateway needs.
+  /// The needs of every scene of a gateway.
   static var forScenes: Self {
     .enabled(if: GatewayScene.canRun, "needs root, namespaces, /dev/net/tun, wireguard-go, wg, wg-quick, ip, busybox and nft")
   }

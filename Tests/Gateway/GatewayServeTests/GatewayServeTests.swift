@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What one gateway does for those who connect.
+/// One gateway, and the people who connect to it.
 @Suite(.serialized, .forScenes) struct GatewayServeTests {
   @Test(
     "from nothing to a connected stock client in eight lines; rules hold; a killed gateway breaks no connection; a lock disconnects",

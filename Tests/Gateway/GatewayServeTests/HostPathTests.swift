@@ -10,8 +10,8 @@ import Testing
 private let script = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/host_path.py"
 private let canRun = geteuid() == 0 && canMakeNamespaces && (try? shell("command -v ip python3 sysctl")) != nil
 
-/// What `evaluate` and `explain` say of the gateway's machine, beside what its kernel does with the packet: it comes out of the link of the
-/// tunnel, and is for the machine, leaves by a link, or neither.
+/// Compares the words of `evaluate` and `explain` on the gateway's machine with the way that its kernel gives the packet. The packet comes
+/// out of the link of the tunnel. It is for the machine, leaves by a link, or neither.
 @Suite(.enabled(if: canRun, "needs root, namespaces, ip, sysctl and python3"))
 struct HostPathTests {
   @Test("the kernel does with a device's packets what `evaluate` says, with random routes, rules, links and settings", arguments: 1...12)

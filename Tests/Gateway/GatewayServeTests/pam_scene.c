@@ -31,7 +31,7 @@ static int say(pam_handle_t *handle, int style, const char *text, const char *ex
   return result;
 }
 
-// What a module that has been taken over would try. Returns the first that works; NULL: none.
+// Tries what a module that has been taken over would try. Returns the first that works; NULL: none.
 static const char *escape(void) {
   if (fork() >= 0) return "fork";
   execl("/bin/true", "true", (char *)NULL);

@@ -100,7 +100,7 @@ import Testing
     ]
   }
 
-  /// What a request does: its changes, its entries, or its refusal.
+  /// The outcome of a request: its changes and its entries. Throws its refusal.
   private func outcome(_ request: Request, _ work: inout Administration) throws(GatewayError) -> [String] {
     try request.body(&work)
     return work.changes.map { "\($0)" } + work.records.map { "\($0)" }

@@ -30,7 +30,7 @@ import Testing
     return name
   }
 
-  /// Where tables of a directory are in memory: elsewhere after a copy.
+  /// The places of a directory's tables in memory: they are others after a copy.
   private static func places(_ directory: Directory) -> [UInt] {
     [unsafeBitCast(directory.users, to: UInt.self), unsafeBitCast(directory.settings, to: UInt.self)]
   }

@@ -5,7 +5,7 @@ import NetworkTypes
 import TestSupport
 import Testing
 
-/// What a gateway keeps for the time without its store's server, and what the gateways of a pair tell one another.
+/// The replica that a gateway keeps for the time without its store's server, and the notes of a pair's gateways in the store.
 @Suite struct ReplicaTests {
   private func key(_ number: UInt8) throws -> WireGuardKey { try #require(WireGuardKey(bytes: [UInt8](repeating: number, count: 32))) }
 

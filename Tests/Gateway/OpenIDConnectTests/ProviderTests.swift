@@ -100,7 +100,7 @@ private final class Worker {
 
 @Suite("roamward-gateway-oidc at a provider on loopback", .enabled(if: canRun, "needs python3 and openssl"))
 struct ProviderTests {
-  /// What a sign-in at a provider of each behaviour ends with: the last report without its number, or words of its failure.
+  /// The end of a sign-in at a provider of each behaviour: the last report without its number, or words of its failure.
   private enum End {
     case identity
     case denied
