@@ -29,7 +29,7 @@ final class FakeOpenVPN: OpenVPNRunner {
   func say(_ lines: String...) { for text in lines { line(ManagementLine(text[...])) } }
   func end(_ code: Int32 = 0) { ended(code) }
 
-  /// What it prints after `status`.
+  /// Prints the lines that openvpn prints after `status`.
   func count(_ received: Int, _ sent: Int) {
     say(
       "OpenVPN STATISTICS", "Updated,2026-11-28 15:00:00", "TUN/TAP read bytes,1", "TUN/TAP write bytes,2",
@@ -171,7 +171,7 @@ final class FakeOpenVPN: OpenVPNRunner {
     #expect(try live(pings) { ($0 / 10 * 40, $0 * 100) }.losses == 0)
     let idle = try live("topology subnet") { _ in (1000, 1000) }
     #expect(idle.losses == 0 && idle.looks <= 61)
-    // Where no pings were promised, such packets cost ever fewer connections.
+    // If no pings were promised, such packets cost ever fewer connections.
     #expect((1...5).contains(try live("topology subnet") { (1000, $0 * 100) }.losses))
     // A pause, and packets after it.
     #expect(try live("topology subnet") { ($0 < 300 ? 1000 : $0, $0 < 295 ? 1000 : $0) }.losses == 0)

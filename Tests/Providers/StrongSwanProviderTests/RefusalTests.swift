@@ -5,7 +5,7 @@ import SeededRandom
 import StrongSwanProvider
 import Testing
 
-/// What a refusal without a reason means, by the way of signing in and the certificate's dates.
+/// The meaning of a refusal without a reason, by the way of signing in and the certificate's dates.
 @Suite struct RefusalTests {
   static let line = "received AUTHENTICATION_FAILED notify error"
 
