@@ -19,7 +19,7 @@ struct EveryNetwork {
     guard let universe = FactUniverse(of: conditions) else { return nil }
     let criteria = conditions.flatMap(\.criteria)
     let facts = FactTable.all.filter { !universe.values(of: $0.key).isEmpty }
-    // What no condition asks for may be anything, but for the type: only Wi-Fi has facts of a radio.
+    // Facts that no condition asks for may be anything, except for the type: only Wi-Fi has facts of a radio.
     let radio = facts.contains(where: \.isOfRadio)
     var scenes = [NetworkSnapshot(primary: "link", links: [LinkFacts(name: "link", type: .known(radio ? .wifi : .other))])]
     let unknown = "it is varied"

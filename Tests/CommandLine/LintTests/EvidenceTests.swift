@@ -26,7 +26,7 @@ import Testing
       // Neither says that the place is a trusted one.
       ([.always], nil), ([.time(TimeWindow(from: 0, to: 60))], nil), ([.not(home)], nil), ([.interface([.cellular])], nil),
       ([.metered(true)], nil),
-      // Whoever shows this SSID without the router is stopped before.
+      // A network that shows this SSID without the router is stopped before.
       ([.all([home, .not(router)]), home], nil),
     ] as [([Condition], String?)])
   func weak(matches: [Condition], facts: String?) {

@@ -147,7 +147,7 @@ import Testing
     #expect(on.help == "use `action: connect`, or `kill-switch: always`")
     #expect(findings(.always, all) == [], "it blocks until a look-up starts the tunnel")
     #expect(findings(.off, all, everything: true).map(\.kind) == [.killSwitchNotStarted])
-    // Where it never decides, nothing comes of it.
+    // A rule that never decides has no such finding.
     #expect(findings(.on, [Sample.rule(.always, .connect)] + all).map(\.kind) == [.shadowedRule])
     // No look-up is to start it.
     #expect(findings(.on, [rule(.neverConnect)]) == [])

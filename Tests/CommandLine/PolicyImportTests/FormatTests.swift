@@ -95,7 +95,7 @@ import Testing
     let (tunnel, result) = try imported(Samples.wireGuard)
     #expect(tunnel.onDemand.rules.contains(where: tunnel.arms), "\(tunnel.armingObstacle.map { "\($0)" } ?? "")")
     #expect(tunnel.dns?.matchDomains.map(\.description) == ["corp.example"] && result.says(.warning, "for corp.example alone"))
-    // What cannot be armed stays as it was.
+    // A tunnel that cannot be armed stays as it was.
     let (everything, _) = try imported(Samples.wireGuard.replacing("10.77.0.0/16", with: "0.0.0.0/0"))
     #expect(!everything.onDemand.rules.contains(where: everything.arms) && everything.dns == nil)
     let (allNames, _) = try imported(Samples.wireGuard, domains: ["*"])

@@ -73,7 +73,7 @@ private let profiles = getenv("OPENVPN_FUZZ").flatMap { Int(String(cString: $0))
       guard file.faults.isEmpty else { continue }
       accepted += 1
       let said = try openVPN.complaint(about: text)
-      // What openvpn does not take in a block it refuses as such, and this reader leaves out.
+      // Options that openvpn does not take in a block are refused as such, and left out by this reader.
       if let said, said.text.contains("cannot be used in this context") { continue }
       if let unknown = firstUnknown(file.options) {
         guard let said else {

@@ -75,7 +75,7 @@ func importing(_ profile: P, _ options: ImportOptions = ImportOptions()) throws 
 }
 
 extension ImportResult {
-  /// What the agent would read; every problem of it is one of the test.
+  /// The policies that the agent would read; every problem of them is one of the test.
   func policies(_ place: Testing.SourceLocation = #_sourceLocation) -> PolicySet {
     let loaded = load(files)
     for diagnostic in loaded.diagnostics where diagnostic.severity == .error {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PolicyImport
 
-/// What public profiles get wrong, each as the structure that was found, and what is made of it.
+/// Mistakes of public profiles, each as the structure that was found, and its treatment.
 @Suite struct TrapTests {
   private let connect: P = [["Action": "Connect"]]
 

@@ -6,7 +6,7 @@ import Testing
 @testable import PolicyImport
 
 @Suite("the programs of a wg-quick file become keys, or their loss is told") struct WireGuardHookTests {
-  /// What a file's lines in [Interface] become.
+  /// The lines of a file's [Interface], and the policy that they become.
   struct Case: CustomTestStringConvertible, Sendable {
     var lines: String
     /// The policy's `dns`, as the report writes it; empty: none.
