@@ -21,7 +21,7 @@ final class NameServerProcess {
     self.loop = loop
     self.heard = heard
     self.failed = failed
-    process = try ConfinedProcess(path, [NameServerBackend.program, "--at-work"], user: "roamward-wireguard", on: loop)
+    process = try ConfinedProcess(path, [NameServerBackend.program, "--at-work"], on: loop)
     reading = try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
   }
 

@@ -148,7 +148,7 @@ extension ProbeHelper {
   private func start() {
     if let end = pause.end, Moment.now < end { return failSoon("\(lastTrouble); it is started again in \(seconds(until: end)) s") }
     do throws(SystemError) {
-      let helper = try ConfinedProcess(path, [Self.program, "--at-work"], user: "roamward-wireguard", on: loop)
+      let helper = try ConfinedProcess(path, [Self.program, "--at-work"], on: loop)
       self.helper = helper
       reading = try loop.whenReadable(helper.channel.descriptor.number) { [weak self] in self?.receive() }
       greetsBy = .now + patience.greeting

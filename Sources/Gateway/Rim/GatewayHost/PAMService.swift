@@ -45,7 +45,7 @@ final class PAMService {
     repeat { lastNumber &+= 1 } while checks[lastNumber] != nil
     let number = lastNumber
     let process = try WorkerProcess(
-      Self.program, user: Self.user, on: loop, take: { [weak self] in self?.take(try PAMReport($0), number) },
+      Self.program, on: loop, take: { [weak self] in self?.take(try PAMReport($0), number) },
       failed: { [weak self] in self?.end(number, .unavailable($0)) })
     let order = PAMOrder.check(service: settings.service, user: user, password: password, source: source)
     checks[number] = Check(process, order, limit: .seconds(settings.seconds), then: then)

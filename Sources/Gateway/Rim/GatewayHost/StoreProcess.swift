@@ -13,8 +13,6 @@ package import SystemdIO
 /// over: a gateway whose store is away goes on with its other work.
 package final class StoreProcess: StoreEngine {
   static let program = "roamward-gateway-store"
-  /// The user as which the process runs.
-  private static let user = "roamward-gateway"
   static let patience = Duration.seconds(5)
 
   private let target: String

@@ -5,9 +5,6 @@ internal import SystemdIO
 
 /// A run of a process of the gateway without privileges that says frames and takes frames: started with this value, and ended by `end`.
 final class WorkerProcess {
-  /// The user as which most of these processes run.
-  static let usualUser = "roamward-wireguard"
-
   private let program: String
   private let process: ConfinedProcess
   private let loop: EventLoop
@@ -22,18 +19,17 @@ final class WorkerProcess {
 
   /// - Parameters:
   ///   - program: its name; it lies beside this program.
-  ///   - user: whom it becomes.
   ///   - take: takes a frame; throws if it is none that this process may say, which is a failure.
   ///   - failed: called when it has ended, or says what it may not; never during another call of this value.
   init(
-    _ program: String, user: String = usualUser, on loop: EventLoop, take: @escaping (LoginFrame) throws -> Void,
+    _ program: String, on loop: EventLoop, take: @escaping (LoginFrame) throws -> Void,
     failed: @escaping (String) -> Void
   ) throws(SystemError) {
     self.program = program
     self.take = take
     self.failed = failed
     self.loop = loop
-    process = try ConfinedProcess(programBeside(program), [program, "--at-work"], user: user, on: loop)
+    process = try ConfinedProcess(programBeside(program), [program, "--at-work"], on: loop)
     outbox = MessageOutbox(process.channel, limit: Self.outboxLimit)
     source = try loop.whenReadable(process.channel.descriptor.number) { [weak self] in self?.receive() }
   }

@@ -5,18 +5,16 @@ package import SystemdIO
 /// A helper process of the program, connected only by a channel: an empty environment, `/dev/null` as standard input, output and error, no
 /// other descriptor, its own process group.
 ///
-/// It gives up its privileges by itself (`Confinement`). It ends when this value is released, and when the program that started it ends,
+/// It gives up its privileges by itself (`ConfinedWorker`). It ends when this value is released, and when the program that started it ends,
 /// however that happens: the channel closes.
 package final class ConfinedProcess {
   package let process: Int32
   package let channel: MessageChannel
   private let loop: EventLoop
-  private let user: String
   private var isRunning = true
 
-  /// Starts `program`, searched on PATH unless it contains a slash, with these arguments (its own name first). `user`: whom it becomes.
-  package init(_ program: String, _ arguments: [String], user: String, on loop: EventLoop) throws(SystemError) {
-    self.user = user
+  /// Starts `program`, searched on PATH unless it contains a slash, with these arguments (its own name first).
+  package init(_ program: String, _ arguments: [String], on loop: EventLoop) throws(SystemError) {
     let (ours, theirs) = try MessageChannel.pair()
     process = try SpawnedProgram(
       program, arguments, environment: [], descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group

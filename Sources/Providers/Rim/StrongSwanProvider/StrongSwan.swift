@@ -42,7 +42,7 @@ package final class StrongSwan<Runner: CharonRunner>: TunnelProvider {
   private var awaited: VICIPacket?
   private var child: EstablishedChild?
   private var nameServers: [IPAddress] = []
-  /// The last failure.
+  /// The first failure since the start.
   private var trouble: TunnelFailure?
   /// Starts without an answer: the next takes another address of the server.
   private var attempt = 0
