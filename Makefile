@@ -50,7 +50,7 @@ strongswan = --package charon-systemd --package strongswan-swanctl --package lib
 # The longest first.
 virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot vm-bare
 
-.PHONY: help build engine size demo check test tests machines everywhere long longer lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm \
+.PHONY: help build engine size demo check test tests machines all-machines long longer lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm \
   packages-quick docs clean $(virtual) vm-unit-long
 
 help: ## list the targets
@@ -92,7 +92,7 @@ test: ## all tests but those in virtual machines
 	@scripts/bare $(MAKE) --no-print-directory tests
 
 machines: ## the tests in virtual machines, but for those of make long
-	@scripts/bare $(MAKE) --no-print-directory everywhere
+	@scripts/bare $(MAKE) --no-print-directory all-machines
 
 long: ## what is too long for make machines: the long chapters of a virtual machine, and a release and its size
 	@scripts/bare $(MAKE) --no-print-directory longer
@@ -107,7 +107,7 @@ tests:
 	Tests/Desktop/run .build/desktop
 	Tests/Places/run
 
-everywhere:
+all-machines:
 	scripts/setup --vm --package
 	swift build --build-tests
 	$(MAKE) --no-print-directory packages-quick

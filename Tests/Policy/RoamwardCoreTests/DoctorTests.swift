@@ -43,7 +43,19 @@ struct DoctorTests {
     },
     Ill(check: "engine-user", severity: .risk, cure: "systemd-sysusers") {
       $0.kernel.isWireGuardUserspace = true
-      $0.kernel.hasEngineUser = false
+      $0.kernel.missingUsers = ["roamward-wireguard"]
+    },
+    Ill(check: "engine-user", severity: .risk, cure: "systemd-sysusers") {
+      $0.kernel.missingUsers = ["roamward-probe"]
+    } spoilPolicy: {
+      $0.onDemand.rules = [Sample.rule(.internet(true), .connect)]
+    },
+    Ill(check: "engine-user", severity: .risk, cure: "systemd-sysusers") {
+      $0.kernel.missingUsers = ["roamward-names"]
+    } spoilPolicy: {
+      var dns = $0.dns ?? DNSPolicy()
+      dns.names = .capture
+      $0.dns = dns
     },
     Ill(check: "probe-helper", severity: .problem, cure: "install roamward-probe") {
       $0.kernel.probeAbsence = "roamward-probe is not installed"

@@ -59,12 +59,18 @@ package struct WithheldCondition: Equatable, Sendable {
 }
 
 package struct KernelCondition: Equatable, Sendable {
+  /// The users of the agent's processes, each named after its program.
+  package static let engineUser = "roamward-wireguard"
+  package static let namesUser = "roamward-names"
+  package static let probeUser = "roamward-probe"
+  package static let users: Set = [engineUser, namesUser, probeUser]
+
   /// The reason why WireGuard tunnels cannot run here; `nil`: they can.
   package var wireGuardAbsence: String?
   /// WireGuard tunnels run in `roamward-wireguard` instead of the kernel.
   package var isWireGuardUserspace = false
-  /// `roamward-wireguard` has its own user (sysusers.d/roamward.conf).
-  package var hasEngineUser = true
+  /// The users of the agent's processes (sysusers.d/roamward.conf) that this machine lacks.
+  package var missingUsers: Set<String> = []
   /// The reason why `roamward-probe`, the process for look-ups and probes, cannot work here; `nil`: it can.
   package var probeAbsence: String?
   /// The reason why `/dev/net/tun` cannot be opened.

@@ -32,15 +32,18 @@ extension HostCheck {
           cure: "modprobe tun; in a container, pass the device on (DeviceAllow=/dev/net/tun rw, or --device /dev/net/tun)")
       ]
     },
-    HostCheck("engine-user", "the WireGuard engine has a user of its own") { host, policies in
-      let isUsed = policies.enabled.contains { if case .wireGuard = $0.provider { true } else { false } }
-      guard isUsed, host.kernel.isWireGuardUserspace, !host.kernel.hasEngineUser else { return [] }
-      return [
-        HostFinding(
-          "engine-user", .risk,
-          "user roamward-wireguard does not exist: the WireGuard engine runs as nobody, whose other programs can kill it",
-          cure: "run systemd-sysusers after `make install`, which installs sysusers.d/roamward.conf")
+    HostCheck("engine-user", "each process that reads data of unknown hosts has a user of its own") { host, policies in
+      let hasWireGuard = policies.enabled.contains { if case .wireGuard = $0.provider { true } else { false } }
+      let asksNames = policies.enabled.contains { $0.mayWatch || $0.dns?.names == .capture }
+      let used = [
+        (KernelCondition.engineUser, hasWireGuard && host.kernel.isWireGuardUserspace), (KernelCondition.namesUser, asksNames),
+        (KernelCondition.probeUser, policies.asksTheNetwork),
       ]
+      return used.filter { $1 && host.kernel.missingUsers.contains($0) }.map { user, _ in
+        HostFinding(
+          "engine-user", .risk, "user \(user) does not exist: \(user) runs as nobody, whose other programs can kill it",
+          cure: "run systemd-sysusers after `make install`, which installs sysusers.d/roamward.conf")
+      }
     },
     HostCheck("probe-helper", "names can be resolved and probes sent") { host, policies in
       guard policies.asksTheNetwork, let reason = host.kernel.probeAbsence else { return [] }

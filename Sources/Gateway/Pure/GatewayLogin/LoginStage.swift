@@ -1,6 +1,5 @@
 extension LoginConversation {
-  /// The progress of a client's login. If there are too many connections of strangers, one of the fullest network ends: there the one with
-  /// the least progress.
+  /// The progress of a client's login. Of too many strangers in one network, the one with the least progress ends.
   package enum Stage: Int, Sendable {
     /// It has sent no whole message.
     case silent

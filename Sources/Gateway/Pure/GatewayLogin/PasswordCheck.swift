@@ -43,8 +43,7 @@ extension LoginConversation {
       return identified(session, since: check.since, at: now)
     case .prompt(let text, let echo):
       guard check.hello.methods.contains(.prompt) else { return hold(.failed(.unsupported, retryAfter: 0), check.since, now, .close) }
-      // The first question comes before any answer of the client, and the gateway's own hash has taken its time before: the coarse grain
-      // hides it.
+      // The gateway's own hash has taken its time before the first question: the coarse grain hides it.
       let grain = hasService && check.factors == [.password] ? Self.questionGrain : Self.grain
       return hold(.prompt(text: text, echo: echo), check.since, now, .prompt(check), grain: grain)
     case .refused(let refusal):

@@ -241,13 +241,11 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     for setting in refused { host.log(.notice, "settings", "refused: \(setting.setting) \(setting.value) (\(setting.code))") }
   }
 
-  /// The tunnel's settings from a grant. Its name servers are for all names if the tunnel is for all addresses, or if they come without
-  /// domains.
+  /// The tunnel's settings from a grant. Its name servers are for all names if the tunnel is for all addresses, or without domains.
   static func settings(of grant: LoginGrant) -> TunnelSettings {
     var settings = TunnelSettings(
       addresses: grant.addresses.compactMap { InterfaceAddress($0, prefixLength: $0.family.bitWidth) },
-      // The gateway's own addresses, from which changed settings come: a kernel that checks the way back (rp_filter) drops them without a
-      // route.
+      // Changed settings come from the gateway's own addresses: a kernel with rp_filter drops them without a route.
       includedRoutes: (grant.routes + grant.gatewayAddresses.map { IPPrefix.host($0) }).uniqued())
     settings.mtu = grant.mtu.map { Int($0) }
     // WireGuard over IPv6: 40 bytes of IP, 8 of UDP, 32 of its own.

@@ -63,7 +63,7 @@ extension KernelCondition {
     case .none(let reason): wireGuardAbsence = reason
     }
     probeAbsence = ProbeHelper.absence
-    hasEngineUser = getpwnam("roamward-wireguard") != nil
+    missingUsers = KernelCondition.users.filter { getpwnam($0) == nil }
     let tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
     if tun >= 0 { close(tun) } else { tunAbsence = String(cString: strerror(errno)) }
     if case .unknown(let reason) = machine.firewall.observed { nftablesAbsence = reason }
