@@ -38,10 +38,10 @@ by() {
   esac 2>&1 || true
 }
 
-# The same with the milliseconds that it took: `CLIENT STAGE MS WORDS`. With $TIMED, raw questions are timed by themselves, without the
-# start of their program.
+# The same with the milliseconds that it took, or since the last `passes after`: `CLIENT STAGE MS WORDS`. With $TIMED, raw questions are
+# timed by themselves, without the start of their program.
 ask_by() {
-  local client=$1 stage=$2 began=${EPOCHREALTIME/./} words
+  local client=$1 stage=$2 began=${counted:-${EPOCHREALTIME/./}} words
   words=$(by "$client" "$client-$stage.corp.example" | tr '\n' ' ')
   [[ $client == raw* && -n ${TIMED:-} ]] || words="$(((${EPOCHREALTIME/./} - began) / 1000)) $words"
   echo "$client $stage ${words% }"
@@ -75,11 +75,15 @@ gateway_answers_late() {
 
 # `after 2`: from two seconds from now on. `held 2`: two seconds after the next datagram. `never`.
 passes() {
+  # An answer is early only by the same clock as the gateway's: a program that starts late waits less by itself.
+  counted=
+  [[ $1 != after ]] || counted=${EPOCHREALTIME/./}
   # Each content counts anew.
   echo "$* #$((++pass))" >"$scene/passes.new"
   mv "$scene/passes.new" "$scene/passes"
 }
 pass=0
+counted=
 
 # Whether programs ask our own name server.
 led() { grep -q 'nameserver 127.82.0.53' "$laptop/resolv.conf"; }
