@@ -6,7 +6,7 @@ internal import RoamwardCore
 /// Drives a tunnel of an installed provider: starts its program, and does for it what needs privileges. The protocol is `ProviderSession`.
 ///
 /// The link exists from the first request that needs one. Routes and name servers follow when the provider is ready.
-final class InstalledDriver: TunnelDriver {
+final class InstalledDriver: RoamingDriver, TimedDriver, SamplingDriver, SettingsDriver, CuttableDriver {
   let tunnel: String
   let platform: Platform
   let outlets: DriverOutlets
@@ -88,8 +88,6 @@ final class InstalledDriver: TunnelDriver {
   var brought: BroughtSettings { run.brought }
   var refused: [RefusedSetting] { run.refused }
 
-  let isPolled = false
-
   var link: String { TunnelSetup.linkName(forTunnel: tunnel) }
 
   func device(whileAwaiting: Bool) -> DesiredLink.Device? {
@@ -143,10 +141,6 @@ final class InstalledDriver: TunnelDriver {
     if new != nil { expectReaction() }
     attempt { (session) throws(ProviderSession.Unsendable) in try session.networkChanged(new) }
   }
-
-  func isAnswered(by state: WireGuardState?) -> Bool { false }
-
-  func askAgain() {}
 
   func release() {
     isStartDue = false

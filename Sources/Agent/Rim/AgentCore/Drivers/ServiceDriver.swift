@@ -1,25 +1,15 @@
 internal import KernelModel
 internal import RoamwardCore
 
-/// Drives a tunnel that is a service of this machine. A start waits for the end of a stop.
-final class ServiceDriver: TunnelDriver {
+/// Drives a tunnel that is a service of this machine: carries out the effects of its life.
+final class ServiceDriver: TunnelDriver, CuttableDriver {
   private let service: ServiceProviderConfiguration
   private let tunnel: String
   private let policy: () -> TunnelPolicy
-  private let outerWay: () -> OuterWay?
   private let platform: Platform
-  private let report: (TunnelMachine.Event) -> Void
-  private let changed: () -> Void
-  private let publish: (ProviderNews) -> Void
+  private let outlets: DriverOutlets
+  private var life = ServiceLife()
   private var watch: Cancellation?
-  private var isRunning = false
-  /// Whether it was started and has not been stopped since.
-  private var isStopDue = false
-  private var isStopping = false
-  private var isStartDue = false
-  /// Whether it was taken over, and has not been seen running since.
-  private var isTakenOver = false
-  private var life = 0
 
   init(
     _ service: ServiceProviderConfiguration, tunnel: String, policy: @escaping () -> TunnelPolicy, platform: Platform,
@@ -28,124 +18,88 @@ final class ServiceDriver: TunnelDriver {
     self.service = service
     self.tunnel = tunnel
     self.policy = policy
-    outerWay = outlets.outerWay
     self.platform = platform
-    report = outlets.report
-    changed = outlets.changed
-    publish = outlets.publish
+    self.outlets = outlets
   }
 
   var engineName: String { service.key }
 
-  var isReleased: Bool { !isStopDue && !isStopping }
-
-  var isPolled: Bool { false }
+  var isReleased: Bool { life.isReleased }
 
   func device(whileAwaiting: Bool) -> DesiredLink.Device? { .foreign }
 
-  func prepare(on underlay: LinkFacts?) {
-    life += 1
-    if isStopping { isStartDue = true } else { start() }
-  }
+  func prepare(on underlay: LinkFacts?) { handle(.prepare) }
 
-  private func start() {
-    let asked = life
-    isStopDue = true
-    platform.recoveryLog.noteCommand(tunnel, service.stopCommand)
-    let policy = policy()
-    let marking = ServicePlatform.Marking(
-      tunnel: tunnel, mark: outerWay().mark, isRequired: policy.guarding != .off || policy.through != nil, isTakenOver: isTakenOver)
-    watch = platform.services.start(service, marking) { [weak self] news in
-      guard let self, life == asked else { return }
-      take(news)
-    }
-  }
+  func probePeer(on underlay: LinkFacts?) { handle(.probePeer) }
 
-  private func take(_ news: ServicePlatform.News) {
-    switch news {
-    // The pass that follows has its group in the firewall.
-    case .marked: break
-    case .running:
-      guard !isRunning else { return }
-      isRunning = true
-      report(isTakenOver ? .peerAnswered : .prepared)
-      isTakenOver = false
-    case .ended(let reason):
-      isRunning = false
-      report(.failed(TunnelFailure(.serviceFailed, reason)))
-    }
-    changed()
-  }
+  func release() { handle(.release) }
 
-  func probePeer(on underlay: LinkFacts?) { if isRunning { report(.peerAnswered) } }
+  func cutShort() { handle(.cutShort) }
 
   /// It runs by itself; its note stays, with the command that stops it.
   func handOver() -> DriverHandOver? {
-    guard isRunning, isStopDue, !isStopping else { return nil }
-    life += 1
-    (watch, isRunning, isStopDue, isStartDue) = (nil, false, false, false)
+    guard case .running = life.phase else { return nil }
+    handle(.handOver)
     return DriverHandOver()
   }
 
-  /// To start what runs with its mark changes nothing, and tells that it runs.
+  /// To start what runs with its mark changes nothing, and tells that it runs. Another service or command ends before this one is started,
+  /// which has its note then.
   func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
     guard let command = left.command else { return false }
-    isStopDue = true
-    if command != service.stopCommand {
-      stopOther(command)
-      return false
-    }
-    guard left.isFitting else {
-      release()
-      return false
-    }
-    isTakenOver = true
-    life += 1
-    start()
-    return true
+    let isSame = command == service.stopCommand
+    handle(isSame ? left.isFitting ? .takeOver : .stopLeft : .replace, replaced: command)
+    return isSame && left.isFitting
   }
 
-  /// Another service or command that the tunnel was: it ends before this one is started, which has its note then.
-  private func stopOther(_ command: CommandProviderConfiguration) {
-    isStopping = true
-    platform.commands.run(.down, tunnel, command, Ownership.mark) { [weak self] _ in
+  /// `replaced`: the command of another agent, which `replace` takes down.
+  private func handle(_ event: ServiceLife.Event, replaced: CommandProviderConfiguration? = nil) {
+    let effects = life.handle(event)
+    if !life.isWatched { watch = nil }
+    for effect in effects {
+      switch effect {
+      case .start(let attempt, let isTakenOver): start(attempt, isTakenOver: isTakenOver)
+      case .stop(let attempt): stop(attempt)
+      case .stopOther(let attempt):
+        guard let replaced else { continue }
+        platform.commands.run(.down, tunnel, replaced, Ownership.mark) { [weak self] _ in self?.ended(attempt) }
+      case .report(let event): outlets.report(event)
+      case .changed: outlets.changed()
+      }
+    }
+  }
+
+  private func start(_ attempt: Attempt, isTakenOver: Bool) {
+    platform.recoveryLog.noteCommand(tunnel, service.stopCommand)
+    let policy = policy()
+    let marking = ServicePlatform.Marking(
+      tunnel: tunnel, mark: outlets.outerWay().mark, isRequired: policy.guarding != .off || policy.through != nil,
+      isTakenOver: isTakenOver)
+    let watch = platform.services.start(service, marking) { [weak self] news in
       guard let self else { return }
-      platform.recoveryLog.forgetCommand(tunnel)
-      stopped()
+      switch news {
+      // The pass that follows has its group in the firewall.
+      case .marked: if life.isWatched(attempt) { outlets.changed() }
+      case .running: handle(.isRunning(attempt))
+      case .ended(let reason): handle(.ended(attempt, reason: reason))
+      }
     }
+    if life.isWatched(attempt) { self.watch = watch }
   }
 
-  private func stopped() {
-    (isStopping, isStopDue) = (false, false)
-    if isStartDue {
-      isStartDue = false
-      start()
-    }
-    changed()
-  }
-
-  /// Its manager tells it.
-  func askAgain() {}
-
-  func isAnswered(by state: WireGuardState?) -> Bool { false }
-
-  func release() {
-    life += 1
-    (watch, isRunning, isStartDue, isTakenOver) = (nil, false, false, false)
-    guard isStopDue, !isStopping else { return }
-    isStopping = true
+  private func stop(_ attempt: Attempt) {
     platform.services.stop(service, tunnel) { [weak self] error in
       guard let self else { return }
-      if let error {
-        // The note stays: a clean-up tries again.
-        publish(.log(level: "warning", origin: service.key, text: "\(service.service.name) is not stopped: \(error)"))
-      } else {
-        platform.recoveryLog.forgetCommand(tunnel)
-      }
-      stopped()
+      // The note of what does not stop stays: a clean-up tries again.
+      guard let error else { return ended(attempt) }
+      outlets.publish(.log(level: "warning", origin: service.key, text: "\(service.service.name) is not stopped: \(error)"))
+      handle(.stopped(attempt))
     }
   }
 
-  /// The note stays, for the next start or for a clean-up.
-  func cutShort() { (isStopping, isStopDue, isStartDue) = (false, false, false) }
+  /// It was stopped: nothing is owed any more, unless it has been started since.
+  private func ended(_ attempt: Attempt) {
+    if life.isStopping(attempt) { platform.recoveryLog.forgetCommand(tunnel) }
+    handle(.stopped(attempt))
+  }
 }

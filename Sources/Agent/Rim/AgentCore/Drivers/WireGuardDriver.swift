@@ -3,7 +3,7 @@ internal import NetworkTypes
 internal import RoamwardCore
 
 /// Drives a WireGuard tunnel: resolves the peers' endpoints on the underlay, and begins new sessions on another one.
-final class WireGuardDriver: TunnelDriver {
+final class WireGuardDriver: RoamingDriver, ArmingDriver, SessionDriver, EndpointDriver, PolledDriver, TimedDriver {
   private let configuration: WireGuardQuickConfiguration
   private let link: String
   private let platform: Platform

@@ -13,7 +13,7 @@ final class TunnelSupervisor {
   private var connectedSince: Timestamp
   private let platform: Platform
   private let surroundings: TunnelSurroundings
-  private var driver: (any TunnelDriver)?
+  private var abilities: DriverAbilities?
   private var underlay: LinkFacts?
   private var sampling = TunnelSampling()
   private var trials = EndpointTrials()
@@ -49,6 +49,8 @@ final class TunnelSupervisor {
 
   var linkName: String? { policy.linkName }
 
+  private var driver: (any TunnelDriver)? { abilities?.driver }
+
   var engineName: String { driver?.engineName ?? "" }
 
   /// Whether everything started has ended.
@@ -67,29 +69,29 @@ final class TunnelSupervisor {
     setup.renewsSessions = wantsNewSessions
     setup.isSilent = machine.isSilent
     setup.progress = lookup.isReleased ? .connected : machine.progress
-    setup.portHolder = driver?.portHolder?.description
+    setup.portHolder = abilities?.ports?.portHolder?.description
     return setup
   }
 
   /// The policy with the settings that the provider has brought.
-  var policyInForce: TunnelPolicy { driver.map { policy.with($0.brought) } ?? policy }
+  var policyInForce: TunnelPolicy { abilities?.settings.map { policy.with($0.brought) } ?? policy }
 
   /// The provider as a program of its own; `nil`: it is another kind of tunnel.
   var installed: InstalledDriver? { driver as? InstalledDriver }
 
   /// Whether its answer is awaited, and only a read of its device shows it.
-  var isPolled: Bool { machine.state.isAwaitingAnswer && driver?.isPolled == true }
+  var isPolled: Bool { machine.state.isAwaitingAnswer && abilities?.polled != nil }
 
   /// When its driver has something to do by itself.
-  var driverDeadline: Moment? { driver?.nextDeadline }
+  var driverDeadline: Moment? { abilities?.timed?.nextDeadline }
 
-  func advance() { driver?.advance() }
+  func advance() { abilities?.timed?.advance() }
 
   /// Whether its peers need new sessions.
-  var wantsNewSessions: Bool { driver?.wantsNewSessions ?? false }
+  var wantsNewSessions: Bool { abilities?.sessions?.wantsNewSessions ?? false }
 
   /// Notes that they have new sessions, or that no device could have had others.
-  func sessionsBegan() { driver?.sessionsBegan() }
+  func sessionsBegan() { abilities?.sessions?.sessionsBegan() }
 
   var standing: DesiredTunnels.Standing {
     var standing = DesiredTunnels.Standing(setup, isWanted: isWanted, isRunning: machine.isRunning)
@@ -192,8 +194,8 @@ final class TunnelSupervisor {
     let effects = machine.handle(lookup.turn(event, in: machine.state, rest: rest, at: now), at: now)
     lookup.follow(machine.state)
     noteTime(before, status)
-    if event == .applied { driver?.applied() }
-    if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { driver?.noteAnswer(false) }
+    if event == .applied { abilities?.settings?.applied() }
+    if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { abilities?.sessions?.noteAnswer(false) }
     if machine.state != before { sampling.stateChanged() }
     if !endsWhenIdle { sampling.endMeasuring() }
     if machine.state != .armed { packets = PacketWatch() }
@@ -211,25 +213,14 @@ final class TunnelSupervisor {
 
   /// The obstacle to all its endpoints while their answer is awaited; `nil`: one may be reached. `isOver`: the wait has ended.
   func tryEndpoints(isOver: Bool) -> TunnelFailure? {
-    guard let deadline = machine.state.answerDeadline, let driver else { return nil }
-    return trials.obstacle(to: driver.endpoints, until: deadline, isOver: isOver, at: platform.clock.now()) {
+    guard let deadline = machine.state.answerDeadline, let abilities else { return nil }
+    return trials.obstacle(to: abilities.ports?.endpoints ?? [], until: deadline, isOver: isOver, at: platform.clock.now()) {
       platform.network.tryEndpoint($0, $1, Ownership.mark)
     }
   }
 
   private func carryOut(_ effects: [TunnelMachine.Effect], on underlay: LinkFacts?) {
-    for effect in effects {
-      switch effect {
-      case .prepare: driver?.prepare(on: underlay)
-      case .arm: driver?.arm(on: underlay)
-      case .rearm: driver?.rearm(on: underlay)
-      case .open: driver?.open(on: underlay)
-      case .probePeer: driver?.probePeer(on: underlay)
-      case .reassert: driver?.reassert(on: underlay)
-      case .renewSessions: driver?.renewSessions(on: underlay)
-      case .release: driver?.release()
-      }
-    }
+    for effect in effects { abilities?.carryOut(effect, on: underlay) }
   }
 
   /// Whether the next agent may take the tunnel over; otherwise it has to be taken down before this agent ends.
@@ -285,8 +276,8 @@ final class TunnelSupervisor {
   /// Takes in the kernel's state of the device: an awaited answer.
   func observe(_ state: WireGuardState?) {
     if machine.state == .armed, !wantsNewSessions, state?.isStirred == true { handle(.called, on: underlay) }
-    guard machine.state.isAwaitingAnswer, driver?.isAnswered(by: state) == true else { return }
-    driver?.noteAnswer(true)
+    guard machine.state.isAwaitingAnswer, abilities?.sessions?.isAnswered(by: state) == true else { return }
+    abilities?.sessions?.noteAnswer(true)
     handle(.peerAnswered, on: underlay)
   }
 
@@ -297,7 +288,7 @@ final class TunnelSupervisor {
   }
 
   /// The addresses of its peers' endpoints, as far as the agent knows them.
-  var endpoints: [IPAddress] { driver?.endpoints.map(\.address) ?? [] }
+  var endpoints: [IPAddress] { abilities?.ports?.endpoints.map(\.address) ?? [] }
 
   /// Whether the change concerns this tunnel: a change of the other family's path does not.
   func isConcerned(by news: (event: TunnelMachine.Event, paths: Set<IPAddress.Family>)) -> Bool {
@@ -309,18 +300,18 @@ final class TunnelSupervisor {
   var nextSample: Moment? { [sampling.nextSample, idleEnd, lookup.end(in: machine.state), ownSample].compactMap { $0 }.min() }
 
   /// When its driver takes a sample of its own.
-  private var ownSample: Moment? { machine.state.isUp ? driver?.nextSample : nil }
+  private var ownSample: Moment? { machine.state.isUp ? abilities?.sampling?.nextSample : nil }
 
   /// Samples whether the peer still answers, and whether data flows. Returns the event if the tunnel is to be doubted, or is idle.
   func samplePeer() -> TunnelMachine.Event? {
     if let end = lookup.end(in: machine.state), end <= platform.clock.now() { return .idle }
     let now = platform.clock.now()
-    if let due = ownSample, due <= now, let event = driver?.sample() { return event }
+    if let due = ownSample, due <= now, let event = abilities?.sampling?.sample() { return event }
     if sampling.measuresLink, let packets = linkPackets {
       sampling.take(packets: packets, at: now)
       if let idleEnd, idleEnd <= now { return .idle }
     }
-    guard machine.state == .connected || sampling.measuresDevice, let device = driver?.readDevice() else { return nil }
+    guard machine.state == .connected || sampling.measuresDevice, let device = abilities?.sessions?.readDevice() else { return nil }
     sampling.measure(device, at: now)
     if let idleEnd, idleEnd <= now { return .idle }
     guard machine.state == .connected else { return nil }
@@ -332,7 +323,7 @@ final class TunnelSupervisor {
     guard machine.state == .connected else { return }
     let now = platform.clock.now()
     if endsWhenIdle, !sampling.measuresLink, let packets = linkPackets { sampling.begin(packets: packets, at: now) }
-    guard sampling.isToBegin(endsWhenIdle: endsWhenIdle), let device = driver?.readDevice() else { return }
+    guard sampling.isToBegin(endsWhenIdle: endsWhenIdle), let device = abilities?.sessions?.readDevice() else { return }
     sampling.begin(device, endsWhenIdle: endsWhenIdle, at: now)
   }
 
@@ -357,13 +348,13 @@ final class TunnelSupervisor {
     packets.watch(linkName, platform) { [weak self] in
       guard let self else { return }
       packets.packetCame(at: platform.clock.now())
-      driver?.packetsCame(on: underlay)
+      abilities?.arming?.packetsCame(on: underlay)
       came()
     }
   }
 
   /// Whether the device shows the awaited answer.
-  func isAnswered(by state: WireGuardState) -> Bool { machine.state.isAwaitingAnswer && driver?.isAnswered(by: state) == true }
+  func isAnswered(by state: WireGuardState) -> Bool { machine.state.isAwaitingAnswer && abilities?.sessions?.isAnswered(by: state) == true }
 
   /// Handles the loss of its device. It has failed if no query can show whether the peer still answers.
   func loseDevice(on underlay: LinkFacts?) {
@@ -377,15 +368,15 @@ final class TunnelSupervisor {
   }
 
   /// Kills what still runs.
-  func cutShort() { driver?.cutShort() }
+  func cutShort() { abilities?.cuttable?.cutShort() }
 
   /// Takes in new facts of the same underlay.
   func learn(_ underlay: LinkFacts?) {
     self.underlay = underlay
-    driver?.learn(underlay)
+    abilities?.roaming?.learn(underlay)
   }
 
-  func askAgain() { if machine.state.isAwaitingAnswer { driver?.askAgain() } }
+  func askAgain() { if machine.state.isAwaitingAnswer { abilities?.polled?.askAgain() } }
 
   private func becomeSuccessor() {
     guard let next = successor, machine.state == .disconnected, isReleased else { return }
@@ -409,8 +400,9 @@ final class TunnelSupervisor {
       cause: { [weak self] in self.map { $0.cause } ?? .stopping },
       outerWay: { [weak self] in self.flatMap { $0.surroundings.outerWay($0.policy) } }, places: surroundings.places,
       ownAddresses: surroundings.ownAddresses)
-    driver = policy.provider.driver(
-      of: { [weak self, policy] in self?.policy ?? policy }, named: policy.name, platform: platform, outlets: outlets)
+    abilities = DriverAbilities(
+      policy.provider.driver(
+        of: { [weak self, policy] in self?.policy ?? policy }, named: policy.name, platform: platform, outlets: outlets))
   }
 
   /// The reason why it leaves its state: the failure, or the reason of rules and people.
