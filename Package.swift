@@ -79,7 +79,7 @@ let house = """
     rim ProbeProtocol: JSON NetworkTypes
     rim ProbeWorker: CAres CCurl ClientLibraries LinuxIO NetworkTypes ProbeProtocol ProcessConfinement
     tests ProbeProtocolTests: NetworkTypes ProbeProtocol SeededRandom
-    tests ProbeWorkerTests: CConfined LinuxIO NetworkTypes ProbeProtocol ProbeWorker ProcessConfinement roamward-probe TestSupport
+    tests ProbeWorkerTests: CConfined LinuxIO NetworkTypes ProbeProtocol ProbeWorker ProcessConfinement roamward-probe
   ProviderKit: for programs that are tunnels: protocol, library, an agent for their tests
     pure ProviderProtocol: JSON NetworkTypes
     rim RoamwardProvider: CLinux CProviderIO JSON LinuxIO NetworkTypes ProviderProtocol

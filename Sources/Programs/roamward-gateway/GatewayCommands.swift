@@ -3,7 +3,6 @@ import GatewayCore
 import GatewayHost
 import GatewayStore
 import KernelModel
-import KeyMemory
 import LinuxIO
 import NetworkTypes
 

@@ -1,11 +1,9 @@
 import ControlProtocol
 import FlightRecord
 import History
-import KeyMemory
 import NetworkTypes
 import PolicySource
 import RoamwardCore
-import SeededRandom
 import Simulation
 import TestKit
 import Testing

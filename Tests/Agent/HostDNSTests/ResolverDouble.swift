@@ -3,7 +3,6 @@ import Glibc
 import LinuxIO
 import NetworkTypes
 import SystemdTestSupport
-import TestSupport
 
 @testable import SystemdIO
 

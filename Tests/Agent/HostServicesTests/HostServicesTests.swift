@@ -5,7 +5,6 @@ import NetworkTypes
 import RoamwardCore
 import SystemdIO
 import SystemdTestSupport
-import TestSupport
 import Testing
 
 @Suite("The bus", .enabled(if: PrivateBus.isPossible, "dbus-daemon is not installed"), .serialized)

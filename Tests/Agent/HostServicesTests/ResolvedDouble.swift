@@ -4,7 +4,6 @@ import LinuxIO
 import NetworkTypes
 import SystemdIO
 import SystemdTestSupport
-import TestSupport
 
 /// A double of systemd-resolved on a private bus: answers every call of its name with `DNS` and `Domains` for one link, or not at all.
 final class ResolvedDouble {

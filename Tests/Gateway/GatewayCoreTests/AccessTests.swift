@@ -2,7 +2,6 @@ import GatewayCore
 import KernelModel
 import KeyMemory
 import NetworkTypes
-import SeededRandom
 import Testing
 
 @Suite struct AccessTests {

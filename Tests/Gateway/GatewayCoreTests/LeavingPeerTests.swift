@@ -1,7 +1,6 @@
 import GatewayCore
 import KernelModel
 import NetworkTypes
-import SeededRandom
 import Testing
 
 @Suite("Peers whose devices are told the end of their sessions") struct LeavingPeerTests {

@@ -1,7 +1,6 @@
 import GatewayCore
 import KernelModel
 import NetworkTypes
-import SeededRandom
 import Testing
 
 func name(_ text: String) throws -> GatewayName { try #require(GatewayName(text)) }

@@ -2,7 +2,6 @@ import GatewayCore
 import GatewayLogin
 import LoginProtocol
 import NetworkTypes
-import SeededRandom
 import Testing
 
 /// Attacks of strangers on logins, in virtual time.

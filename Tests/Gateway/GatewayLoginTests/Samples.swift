@@ -2,7 +2,6 @@ import GatewayCore
 import GatewayLogin
 import LoginProtocol
 import NetworkTypes
-import SeededRandom
 import Testing
 
 let key = [UInt8](repeating: 7, count: 32)

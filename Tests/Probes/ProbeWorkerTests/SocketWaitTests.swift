@@ -2,7 +2,6 @@ import Glibc
 import LinuxIO
 import NetworkTypes
 import ProbeProtocol
-import TestSupport
 import Testing
 
 /// `roamward-probe` with this test in the agent's place.

@@ -2,7 +2,6 @@ import Glibc
 import LinuxIO
 import NetworkTypes
 import ProviderProtocol
-import Testing
 
 /// The agent's part with a provider's real process: the pure session, a channel, sockets of the loopback interface, and a pair of sockets
 /// in place of a TUN device.

@@ -1,5 +1,4 @@
 import AgentCore
-import LinuxPlatform
 package import NetworkTypes
 
 /// Limits the turns of clients: a token bucket for each user, and one for all users together, as one person can have many UIDs (subuid(5)).

@@ -1,6 +1,5 @@
 internal import ControlProtocol
 internal import JSON
-internal import NetworkTypes
 internal import RoamwardCore
 
 /// Drives the probe machine: sends its queries to the network, and returns the answers.

@@ -1,5 +1,4 @@
 package import KernelModel
-import KeyMemory
 package import NetworkTypes
 
 /// The desired state: every object of ours, and no object of other programs.

@@ -1,5 +1,4 @@
 internal import CLinux
-internal import CProviderIO
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes

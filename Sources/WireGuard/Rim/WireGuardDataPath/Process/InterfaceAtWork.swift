@@ -1,4 +1,3 @@
-internal import CWireGuardConfinement
 internal import CWireGuardIO
 internal import Glibc
 package import LinuxIO
