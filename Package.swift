@@ -177,6 +177,7 @@ let house = """
     pure StatusDisplay: ControlProtocol JSON Metrics NetworkTypes RoamwardCore
     rim ControlClient: ControlProtocol JSON LinuxIO NetworkTypes
     rim SignedMessages: CCrypto
+    rim Terminal: ArgumentParser NetworkTypes PolicySource
     rim XMLEvents: CExpat
     tests BugReportTests: BugReport JSON LinuxIO SeededRandom
     tests LintTests: NetworkTypes PolicyLint RoamwardCore SeededRandom TestKit
@@ -190,7 +191,7 @@ let house = """
   Programs: what is installed
     program roamward: AgentCore ArgumentParser BugReport ControlClient ControlProtocol CWipingHeap Doctor FlightRecord History JSON
         KernelModel KernelNetwork KeyMemory LinuxAgent LinuxIO LinuxPlatform Metrics NetworkTypes PolicyAuthoring PolicyFiles PolicyImport
-        PolicyLint PolicySource ProviderProtocol RoamwardCore Simulation StatusDisplay
+        PolicyLint PolicySource ProviderProtocol RoamwardCore Simulation StatusDisplay Terminal
     program roamwardd: AgentCore AgentDaemon ControlProtocol CWipingHeap LinuxAgent LinuxIO LinuxPlatform Logging NetworkTypes RoamwardCore
     program roamward-desktop: DesktopService LinuxIO SystemdIO
     program roamward-names: NameWorker ProcessConfinement
@@ -199,7 +200,7 @@ let house = """
         StrongSwanProvider
     program roamward-wireguard: LinuxIO NetworkTypes WireGuardControl WireGuardDataPath
     program roamward-gateway: ArgumentParser CWipingHeap GatewayCore GatewayCredentials GatewayHost GatewayLogin GatewayPage GatewayStore
-        JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes
+        JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes Terminal
     program roamward-gateway-auth: CWipingHeap GatewayAuth ProcessConfinement
     program roamward-gateway-oidc: CWipingHeap GatewayOpenID ProcessConfinement
     program roamward-gateway-pam: CWipingHeap GatewayPAM ProcessConfinement

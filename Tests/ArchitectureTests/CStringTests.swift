@@ -27,7 +27,7 @@ import Testing
         ("Sources/Linux/Rim/LinuxIO/SystemError.swift", 1),
         ("Sources/Agent/Rim/LinuxPlatform/Host/HostExamination.swift", 2),
         ("Sources/CommandLine/Rim/SignedMessages/SignedMessage.swift", 2),
-        ("Sources/Policy/Rim/YAMLEvents/YAMLEvents.swift", 2), ("Sources/Programs/roamward/Terminal.swift", 1),
+        ("Sources/Policy/Rim/YAMLEvents/YAMLEvents.swift", 2), ("Sources/CommandLine/Rim/Terminal/Output.swift", 1),
       ]
     ),
     (

@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayCore
 import NetworkTypes
+import Terminal
 
 struct Access: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -7,6 +7,7 @@ import JSON
 import KernelModel
 import LinuxIO
 import NetworkTypes
+import Terminal
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import GatewayStore
 import KernelModel
 import LinuxIO
 import NetworkTypes
+import Terminal
 
 extension GatewayName: ExpressibleByArgument {
   public init?(argument: String) { self.init(argument) }

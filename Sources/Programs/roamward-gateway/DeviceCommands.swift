@@ -5,6 +5,7 @@ import KernelModel
 import KeyMemory
 import LinuxIO
 import NetworkTypes
+import Terminal
 
 /// The options for showing a client's file.
 struct FileOptions: ParsableArguments {

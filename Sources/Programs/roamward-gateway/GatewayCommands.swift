@@ -5,6 +5,7 @@ import GatewayStore
 import KernelModel
 import LinuxIO
 import NetworkTypes
+import Terminal
 
 struct Initialise: ParsableCommand {
   static let configuration = CommandConfiguration(

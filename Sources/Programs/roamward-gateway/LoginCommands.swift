@@ -8,6 +8,7 @@ import Glibc
 import LinuxIO
 import LoginProtocol
 import NetworkTypes
+import Terminal
 
 struct Logins: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ import GatewayHost
 import GatewayLogin
 import Glibc
 import LinuxIO
+import Terminal
 
 /// A group of this gateway and the provider's value for it: `staff=Engineering`.
 struct MappingArgument: ExpressibleByArgument {

@@ -3,6 +3,7 @@ import GatewayCore
 import GatewayHost
 import GatewayLogin
 import LinuxIO
+import Terminal
 
 struct PAM: ParsableCommand {
   static let configuration = CommandConfiguration(

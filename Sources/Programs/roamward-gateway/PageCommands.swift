@@ -3,6 +3,7 @@ import GatewayCore
 import GatewayHost
 import LinuxIO
 import NetworkTypes
+import Terminal
 
 struct Page: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import GatewayPage
 import JSON
 import LinuxIO
 import NetworkTypes
+import Terminal
 
 struct Users: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayHost
 import LinuxIO
+import Terminal
 
 struct Relay: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import GatewayCore
 import GatewayHost
 import GatewayPage
 import JSON
+import Terminal
 
 struct Sessions: ParsableCommand {
   static let configuration = CommandConfiguration(

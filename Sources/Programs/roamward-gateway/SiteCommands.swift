@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayCore
+import Terminal
 
 struct Sites: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ import GatewayHost
 import GatewayStore
 import KernelModel
 import LinuxIO
+import Terminal
 
 struct Store: ParsableCommand {
   static let configuration = CommandConfiguration(

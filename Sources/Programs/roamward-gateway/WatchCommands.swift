@@ -6,6 +6,7 @@ import JSON
 import LinuxIO
 import Metrics
 import NetworkTypes
+import Terminal
 
 extension MetricsFormat: ExpressibleByArgument {}
 

@@ -4,6 +4,7 @@ import ControlProtocol
 import Glibc
 import JSON
 import StatusDisplay
+import Terminal
 
 struct AgentOptions: ParsableArguments {
   @Option(

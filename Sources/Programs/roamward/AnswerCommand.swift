@@ -5,6 +5,7 @@ import Glibc
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import Terminal
 
 struct Answer: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -8,6 +8,7 @@ import NetworkTypes
 import PolicyFiles
 import PolicySource
 import StatusDisplay
+import Terminal
 
 struct Apply: ParsableCommand {
   static let configuration = CommandConfiguration(

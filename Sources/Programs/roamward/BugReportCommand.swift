@@ -5,6 +5,7 @@ import LinuxIO
 import NetworkTypes
 import PolicySource
 import StatusDisplay
+import Terminal
 
 struct Bugreport: ParsableCommand {
   static let configuration = CommandConfiguration(

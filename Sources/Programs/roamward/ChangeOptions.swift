@@ -8,6 +8,7 @@ import PolicyAuthoring
 import PolicyFiles
 import PolicySource
 import RoamwardCore
+import Terminal
 
 /// The policies that a command changes, and the way in which the change takes effect.
 struct ChangeOptions: ParsableArguments {

@@ -9,6 +9,7 @@ import PolicyFiles
 import PolicyLint
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -8,6 +8,7 @@ import LinuxPlatform
 import PolicyFiles
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct Diff: ParsableCommand {
   static let configuration = CommandConfiguration(

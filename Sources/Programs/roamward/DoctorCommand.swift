@@ -9,6 +9,7 @@ import LinuxPlatform
 import NetworkTypes
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(

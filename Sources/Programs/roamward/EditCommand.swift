@@ -6,6 +6,7 @@ import PolicyAuthoring
 import PolicyFiles
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct Edit: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import ControlProtocol
 import JSON
 import NetworkTypes
 import RoamwardCore
+import Terminal
 
 struct Evaluate: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import History
 import JSON
 import LinuxPlatform
 import RoamwardCore
+import Terminal
 
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import KernelNetwork
 import NetworkTypes
 import ProviderProtocol
 import RoamwardCore
+import Terminal
 
 extension Explain {
   /// Follows a packet on both sides of its tunnel (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).

@@ -1,6 +1,7 @@
 import ArgumentParser
 import PolicyImport
 import RoamwardCore
+import Terminal
 
 struct Export: ParsableCommand {
   static let configuration = CommandConfiguration(

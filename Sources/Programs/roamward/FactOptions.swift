@@ -4,6 +4,7 @@ import LinuxIO
 import LinuxPlatform
 import PolicySource
 import RoamwardCore
+import Terminal
 
 /// The sources of the facts of a dry run.
 struct FactOptions: ParsableArguments {

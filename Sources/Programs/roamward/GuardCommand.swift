@@ -4,6 +4,7 @@ import Glibc
 import JSON
 import LinuxIO
 import NetworkTypes
+import Terminal
 
 struct Guard: ParsableCommand {
   static let configuration = CommandConfiguration(

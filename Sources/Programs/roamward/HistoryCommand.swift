@@ -6,6 +6,7 @@ import JSON
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import Terminal
 
 struct HistoryOfMachine: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -8,6 +8,7 @@ import PolicyFiles
 import PolicyImport
 import PolicySource
 import RoamwardCore
+import Terminal
 
 /// The files of one import, with the trusted networks that their rules name.
 struct ImportBatch {
@@ -207,11 +208,11 @@ struct ImportBatch {
     for (place, snapshot) in [(network.map { "here (\($0.place))" }, network), ("on an unknown network", .unknownNetwork)] {
       guard let place, let snapshot else { continue }
       for decision in policies.decisions(on: snapshot) where tunnels.contains(where: { $0.name == decision.tunnel }) {
-        roamward.write("\(decision.tunnel) \(place): \(decision.text)\n")
+        Terminal.write("\(decision.tunnel) \(place): \(decision.text)\n")
       }
     }
     for (i, step) in nextSteps(tunnels, isDryRun: isDryRun).enumerated() {
-      roamward.write("\(i == 0 ? "next: " : "      ")\(step.command)\(step.effect.isEmpty ? "" : "    # \(step.effect)")\n")
+      Terminal.write("\(i == 0 ? "next: " : "      ")\(step.command)\(step.effect.isEmpty ? "" : "    # \(step.effect)")\n")
     }
   }
 

@@ -10,6 +10,7 @@ import PolicyFiles
 import PolicyImport
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import NetworkTypes
 import PolicyFiles
 import PolicyImport
+import Terminal
 
 /// The result for one file.
 struct ImportOutcome {

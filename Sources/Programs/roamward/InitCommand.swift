@@ -7,6 +7,7 @@ import PolicyAuthoring
 import PolicyFiles
 import PolicyImport
 import PolicySource
+import Terminal
 
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -8,6 +8,7 @@ import PolicyAuthoring
 import PolicyFiles
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct ListPolicies: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import ControlProtocol
 import Glibc
 import JSON
 import ProviderProtocol
+import Terminal
 
 struct Message: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ import ControlProtocol
 import LinuxIO
 import Metrics
 import StatusDisplay
+import Terminal
 
 extension MetricsFormat: ExpressibleByArgument {}
 

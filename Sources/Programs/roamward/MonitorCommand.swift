@@ -5,6 +5,7 @@ import JSON
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import Terminal
 
 struct Monitor: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -53,7 +54,7 @@ private struct Recording {
     self.path = path
     recorder = TimelineRecorder(beginning: reply.time)
     let head =
-      "# Recorded by `roamward monitor --record` on \(reply.time.localTime).\nversion: 1\nstart: \(weekTime(reply.time))\nsteps:\n"
+      "# Recorded by `roamward monitor --record` on \(reply.time.localTime).\nversion: 1\nstart: \(reply.time.weekTime)\nsteps:\n"
     do throws(SystemError) {
       try TextFile.create(path, with: Array(head.utf8), mode: 0o600)
     } catch {

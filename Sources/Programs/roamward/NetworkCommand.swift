@@ -8,6 +8,7 @@ import LinuxPlatform
 import NetworkTypes
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct Network: ParsableCommand {
   static let configuration = CommandConfiguration(

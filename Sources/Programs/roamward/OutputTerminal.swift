@@ -1,4 +1,5 @@
 import Glibc
+import Terminal
 
 /// The terminal that a descriptor leads to.
 struct OutputTerminal {

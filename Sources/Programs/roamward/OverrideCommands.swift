@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlProtocol
 import StatusDisplay
+import Terminal
 
 struct Up: ParsableCommand {
   static let configuration = CommandConfiguration(

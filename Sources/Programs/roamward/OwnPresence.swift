@@ -1,5 +1,6 @@
 import LinuxIO
 import NetworkTypes
+import Terminal
 
 /// The file by which `roamward guard` tells an end that is wanted from all others: if it is still there when this process has ended, the
 /// kill switch stays closed.

@@ -6,6 +6,7 @@ import KernelModel
 import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
+import Terminal
 
 struct Plan: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ import LinuxPlatform
 import PolicyFiles
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct PolicyOptions: ParsableArguments {
   @Option(

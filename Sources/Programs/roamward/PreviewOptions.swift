@@ -2,6 +2,7 @@ import AgentCore
 import ArgumentParser
 import LinuxPlatform
 import RoamwardCore
+import Terminal
 
 /// The inputs of a plan for this machine.
 struct PreviewOptions: ParsableArguments {

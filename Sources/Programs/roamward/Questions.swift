@@ -1,4 +1,5 @@
 import Glibc
+import Terminal
 
 /// Whether a person sits at a terminal, who can be asked.
 var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }

@@ -7,6 +7,7 @@ import LinuxPlatform
 import NetworkTypes
 import PolicySource
 import RoamwardCore
+import Terminal
 
 /// The agent's record on this machine.
 struct RecordOptions: ParsableArguments {

@@ -6,6 +6,7 @@ import JSON
 import LinuxAgent
 import LinuxIO
 import LinuxPlatform
+import Terminal
 
 struct Release: ParsableCommand {
   static let configuration = CommandConfiguration(

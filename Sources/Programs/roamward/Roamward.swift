@@ -1,6 +1,7 @@
 import ArgumentParser
 import NetworkTypes
 import PolicySource
+import Terminal
 
 @main
 struct Roamward: ParsableCommand {
@@ -41,49 +42,11 @@ struct Roamward: ParsableCommand {
   }
 
   static func main() {
-    if let word = CommandLine.arguments.dropFirst().first, let refusal = refusal(ofCommand: word) {
-      writeError("roamward: \(refusal)\n")
-      exit(withError: ExitStatus.usage)
-    }
-    do {
-      var command = try parseAsRoot()
-      do {
-        try command.run()
-      } catch let error as ValidationError {
-        // Errors after parsing are printed without a usage text: the library would print that of `roamward`, not of the command.
-        writeError("roamward: \(error.message)\n")
-        throw ExitStatus.usage
-      }
-    } catch  where exitCode(for: error) == .validationFailure {
-      // The library's own status for it is 64.
-      writeError(fullMessage(for: error) + "\n")
-      exit(withError: ExitStatus.usage)
-    } catch {
-      // Help, a version or a completion script was requested: write it like all other output.
-      if exitCode(for: error) == .success {
-        let text = fullMessage(for: error)
-        if !text.isEmpty { write(text.hasSuffix("\n") ? text : text + "\n") }
-        exit()
-      }
-      exit(withError: error)
-    }
-  }
-
-  /// The reason why the first word is not a command; `nil` if it is one, or an option.
-  private static func refusal(ofCommand word: String) -> String? {
-    let known = configuration.subcommands.map { $0._commandName } + ["help"]
-    guard !word.hasPrefix("-"), !known.contains(word) else { return nil }
-    // Names of the same commands in other programs.
-    let others = [
-      "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down",
-      "ls": "list", "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor",
-      "events": "monitor", "bug-report": "bugreport", "report": "bugreport", "validate": "check", "lint": "check", "test": "evaluate",
-      "dry-run": "plan",
-      "version": "--version",
-      "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",
-    ]
-    let meant = others[word] ?? nearest(to: word, among: known)
-    return "unknown command \(quoted(word))" + (meant.map { "; did you mean `roamward \($0)`?" } ?? "")
-      + "\n  help: `roamward --help` lists the commands"
+    runAsProgram(synonyms: [
+      "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down", "ls": "list",
+      "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
+      "bug-report": "bugreport", "report": "bugreport", "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan",
+      "version": "--version", "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",
+    ])
   }
 }

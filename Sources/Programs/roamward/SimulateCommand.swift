@@ -7,6 +7,7 @@ import NetworkTypes
 import PolicySource
 import RoamwardCore
 import Simulation
+import Terminal
 
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -4,6 +4,7 @@ import LinuxIO
 import NetworkTypes
 import PolicySource
 import RoamwardCore
+import Terminal
 
 extension Simulate {
   /// Lives through the recorded days with the policies in force and with others, and prints the differences.

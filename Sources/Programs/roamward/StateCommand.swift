@@ -7,8 +7,9 @@ import JSON
 import LinuxAgent
 import LinuxIO
 import LinuxPlatform
-internal import NetworkTypes
+import NetworkTypes
 import RoamwardCore
+import Terminal
 
 struct State: ParsableCommand {
   static let configuration = CommandConfiguration(

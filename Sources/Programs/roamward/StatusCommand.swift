@@ -6,6 +6,7 @@ import LinuxPlatform
 import NetworkTypes
 import RoamwardCore
 import StatusDisplay
+import Terminal
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(

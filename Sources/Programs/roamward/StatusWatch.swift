@@ -6,6 +6,7 @@ import LinuxIO
 import LinuxPlatform
 import NetworkTypes
 import StatusDisplay
+import Terminal
 
 /// Shows a status again after each event of the agent, and waits for an agent that stops.
 ///

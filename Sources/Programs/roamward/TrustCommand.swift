@@ -4,6 +4,7 @@ import PolicyAuthoring
 import PolicyFiles
 import PolicySource
 import RoamwardCore
+import Terminal
 
 struct Trust: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ import ArgumentParser
 import NetworkTypes
 import PolicyAuthoring
 import RoamwardCore
+import Terminal
 
 /// The networks on which an imported tunnel is to be down.
 struct TrustedNetworkOptions: ParsableArguments {

@@ -6,6 +6,7 @@ import LinuxIO
 import NetworkTypes
 import RoamwardCore
 import StatusDisplay
+import Terminal
 
 struct Wait: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import History
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import Terminal
 
 struct Why: ParsableCommand {
   static let configuration = CommandConfiguration(

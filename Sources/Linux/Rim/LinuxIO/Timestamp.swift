@@ -17,4 +17,14 @@ extension Timestamp {
     let count = buffer.withUnsafeMutableBytes { strftime($0.baseAddress, $0.count, "%Y-%m-%d %H:%M:%S", &parts) }
     return String(decoding: buffer.prefix(count), as: UTF8.self)
   }
+
+  /// The local time as timelines begin: `mon 14:03`.
+  package var weekTime: String {
+    var time = time_t(seconds)
+    var parts = tm()
+    localtime_r(&time, &parts)
+    let days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+    func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
+    return "\(days[Int(parts.tm_wday) % 7]) \(two(parts.tm_hour)):\(two(parts.tm_min))"
+  }
 }
