@@ -142,10 +142,10 @@ let house = """
     tests GatewayCoreTests: GatewayCore KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestSupport
     tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin LoginProtocol NetworkTypes SeededRandom
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
-        SeededRandom TestSupport
-    tests GatewayServeTests: GatewayCore GatewayHost KernelModel KernelNetwork LinuxIO NetworkTypes ProviderGroups roamward-gateway
-        roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web roamward-wireguard
-        SeededRandom TestSupport +but=pam_scene.c
+        SchemaCheck SeededRandom TestSupport
+    tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO NetworkTypes ProviderGroups
+        roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web
+        roamward-wireguard SchemaCheck SeededRandom TestSupport +but=pam_scene.c
     tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store
         SeededRandom TestSupport
     tests OpenIDConnectTests: GatewayCore GatewayLogin GatewayOpenID JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect

@@ -23,7 +23,7 @@ struct Status: ParsableCommand {
 
   func run() throws {
     let status = try HostExamination(state.folder).status()
-    write(json ? [status.json().text(indented: true)] : status.lines)
+    write(json ? [JSON(encoding: status.report()).text(indented: true)] : status.lines)
   }
 }
 

@@ -84,7 +84,7 @@ struct Users: ParsableCommand {
 
     func run() throws {
       let report = try HostExamination(state.folder).report(of: name)
-      write(json ? [report.json.text(indented: true)] : report.lines)
+      write(json ? [JSON(encoding: report.document).text(indented: true)] : report.lines)
     }
   }
 

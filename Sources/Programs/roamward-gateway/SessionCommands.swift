@@ -24,7 +24,7 @@ struct Sessions: ParsableCommand {
 
     func run() throws {
       let status = try HostExamination(state.folder).status()
-      write(json ? [status.sessionsJSON.text(indented: true)] : status.sessionLines)
+      write(json ? [JSON(encoding: status.sessionReports).text(indented: true)] : status.sessionLines)
     }
   }
 

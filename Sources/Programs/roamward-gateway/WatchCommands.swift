@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayCore
 import GatewayHost
+import GatewayPage
 import Glibc
 import JSON
 import LinuxIO
@@ -61,7 +62,7 @@ struct Monitor: ParsableCommand {
       } catch {
         // An error of the first look is reported as by other commands; a later one is an event.
         guard earlier != nil else { throw error }
-        if earlier?.away?.reason != "\(error)" { tell(.store(away: "\(error)"), at: Timestamp.now.seconds) }
+        if earlier?.away?.reason != "\(error)" { tell(.store(away: "\(error)"), at: .now) }
         earlier?.away = StoreAbsence(reason: "\(error)", age: nil)
       }
       // A look reads the whole store: it may take a tenth of the time.
@@ -73,9 +74,9 @@ struct Monitor: ParsableCommand {
     let examination = try HostExamination(state.folder)
     let status = examination.status()
     let entries = try examination.entries(after: last)
-    for event in GatewayEvent.between(earlier, status) { tell(event, at: status.now) }
+    for event in GatewayEvent.between(earlier, status) { tell(event, at: Timestamp(seconds: status.now)) }
     // Entries from before the first look are no events.
-    if last != nil { for entry in entries ?? [] { tell(.audit(entry), at: entry.time) } }
+    if last != nil { for entry in entries ?? [] { tell(.audit(entry), at: Timestamp(seconds: entry.time)) } }
     if let entries { last = entries.last?.sequence ?? last ?? 0 }
     earlier = status
   }
@@ -86,32 +87,8 @@ struct Monitor: ParsableCommand {
     if poll(&output, 1, Int32(clamping: Int64(duration / .milliseconds(1)))) > 0 { Glibc.exit(0) }
   }
 
-  private func tell(_ event: GatewayEvent, at time: Int64) {
+  private func tell(_ event: GatewayEvent, at time: Timestamp) {
     // Names of refused logins are strangers' words.
-    write(json ? event.json(at: time).text() + "\n" : "\(Timestamp(seconds: time))  \(escaped(event.line, keepingLines: false))\n")
-  }
-}
-
-extension GatewayEvent {
-  fileprivate func json(at time: Int64) -> JSON {
-    var members: [(String, JSON)] = [("time", .string("\(Timestamp(seconds: time))"))]
-    func add(_ event: String, _ more: [(String, JSON)]) { members += [("event", .string(event))] + more }
-    switch self {
-    case .serving(let isServing): add("serving", [("serving", .bool(isServing))])
-    case .store(let reason): add("store", [("away", reason.map { .string($0) } ?? .null)])
-    case .connected(let path, let endpoint):
-      add("connected", [("device", .string("\(path)")), ("endpoint", endpoint.map { .string("\($0)") } ?? .null)])
-    case .disconnected(let path): add("disconnected", [("device", .string("\(path)"))])
-    case .moved(let path, let endpoint): add("moved", [("device", .string("\(path)")), ("endpoint", .string("\(endpoint)"))])
-    case .audit(let entry):
-      let record = entry.record
-      add(
-        "audit",
-        [
-          ("sequence", .integer(entry.sequence)), ("actor", .string(record.actor)), ("verb", .string(record.verb)),
-          ("object", .string(record.object)), ("detail", .string(record.detail)),
-        ])
-    }
-    return .object(members.map { JSON.Member(key: $0.0, value: $0.1) })
+    write(json ? GatewayEventReport(event, at: time).json.text() + "\n" : "\(time)  \(escaped(event.line, keepingLines: false))\n")
   }
 }

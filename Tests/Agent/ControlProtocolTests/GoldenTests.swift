@@ -53,7 +53,8 @@ import Testing
   }
 
   @Test("no other schema is in docs/schema") func files() {
-    #expect(Set(Folder.names(in: "\(GoldenTests.root)/docs/schema")) == Set(PublishedSchema.allCases.map { "\($0.rawValue).schema.json" }))
+    let agents = Folder.names(in: "\(GoldenTests.root)/docs/schema").filter { !$0.hasPrefix("gateway-") }
+    #expect(Set(agents) == Set(PublishedSchema.allCases.map { "\($0.rawValue).schema.json" }))
   }
 
   static func documents(_ schema: PublishedSchema) throws -> [JSON] {

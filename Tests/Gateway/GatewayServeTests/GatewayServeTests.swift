@@ -1,4 +1,8 @@
+import GatewayPage
 import Glibc
+import JSON
+import LinuxIO
+import SchemaCheck
 import TestSupport
 import Testing
 
@@ -46,9 +50,22 @@ import Testing
     .needs("python3", "ip", "unshare", "pgrep", "setpriv"),
     .timeLimit(.minutes(5)))
   func login() throws {
+    let documents = try TemporaryFolder()
     try GatewayScene.play(
       "login", with: GatewayScene.loginClient,
-      ["RELAY": GatewayScene.folder + "/relay.py", "UNIT": GatewayScene.root + "/packaging/systemd/roamward-gateway.service"])
+      [
+        "RELAY": GatewayScene.folder + "/relay.py", "UNIT": GatewayScene.root + "/packaging/systemd/roamward-gateway.service",
+        "DOCUMENTS": documents.path,
+      ])
+    let files = Folder.names(in: documents.path).sorted()
+    #expect(Set(files.map { String($0.prefix { $0 != "-" }) }) == Set(PublishedGatewaySchema.allCases.map(\.rawValue)))
+    for file in files {
+      let schema = try #require(PublishedGatewaySchema(rawValue: String(file.prefix { $0 != "-" })))
+      let text = String(decoding: try TextFile.read("\(documents.path)/\(file)"), as: UTF8.self)
+      let lines = schema == .monitor ? text.split(separator: "\n").map(String.init) : [text]
+      #expect(!lines.isEmpty)
+      for line in lines { #expect(violations(of: try schema.json(), in: try JSON(parsing: line.utf8)) == [], "\(file): \(line)") }
+    }
   }
 
   @Test(

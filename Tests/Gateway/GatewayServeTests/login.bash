@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A gateway and a client that logs in (login.py), on loopback addresses.
 #
-# $LOGIN is the client.
+# $LOGIN is the client. Documents for programs are put into $DOCUMENTS, as COMMAND-NUMBER.
 # shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
@@ -29,6 +29,8 @@ gateway user password bob <<<'battery staple'
 ! gateway user password alice <<<'short' 2>/dev/null || fail 'a short password is taken'
 gateway settings set --route 203.0.113.0/24 --dns 10.77.0.1 --search corp.example --mtu 1380
 serve first
+(exec "$ROAMWARD_BIN/roamward-gateway" monitor --json --state /run/work/state) >"$DOCUMENTS/monitor-1" 2>&1 &
+gateway status --json >"$DOCUMENTS/status-1"
 read -r _ _ _ _ pin < <(gateway login enable)
 [[ $pin == sha256//* ]] || fail "no pin: $pin"
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' first.log
@@ -53,7 +55,7 @@ wanted() { "$ROAMWARD_BIN/roamward-gateway" plan --table --state /run/work/state
 gateway session end alice 2>ended.log || fail "session end: $(<ended.log)"
 [[ $(wanted 10.77.0.2) == 0 ]] || fail 'the address of an ended session is there'
 gateway session list | found 'alice/laptop  10.77.0.2, fd77::2  session ended  login .* ended ' || fail "sessions: $(gateway session list)"
-gateway session list --json | python3 -c '
+gateway session list --json | tee "$DOCUMENTS/sessions-1" | python3 -c '
 import json, sys
 (one,) = json.load(sys.stdin)
 assert one["state"] == "session ended" and one["login"]["ended"] is not None, one' || fail 'session list --json'
@@ -72,7 +74,10 @@ for line in '^user  alice  locked since 2.* by root (0): laptop stolen$' '^login
   '^setting  routes 203.0.113.0/24  from everybody$' '^device  alice/laptop  .*  refused$' '^session  alice/laptop  login .* by password '; do
   grep -q "$line" shown.out || fail "user show has no '$line': $(<shown.out)"
 done
-gateway user show alice --json | python3 -c '
+gateway status --json >"$DOCUMENTS/status-2"
+gateway user show bob --json >"$DOCUMENTS/user-1"
+until_so 'the monitor tells of the lock' grep -q '"verb":"user lock"' "$DOCUMENTS/monitor-1"
+gateway user show alice --json | tee "$DOCUMENTS/user-2" | python3 -c '
 import json, sys
 user = json.load(sys.stdin)
 assert user["locked"]["reason"] == "laptop stolen" and user["login"]["password"], user

@@ -39,48 +39,8 @@ extension GatewayStatus {
       "user": asker.user.name.json, "device": asker.device.name.json, "administrator": .bool(asker.role >= .administrator),
       "operator": .bool(asker.role >= .operator),
       "limit": .integer(directory.deviceLimit(of: asker.user.id)),
-      "devices": .array(rows(of: directory.devices(of: asker.user.id)).map(\.json)),
+      "devices": JSON(encoding: reports(of: directory.devices(of: asker.user.id))),
     ]
-  }
-
-  /// All devices, as `status --json` shows them; `search`: those whose path contains it.
-  package func json(search: String = "", within limit: Int = .max) -> JSON {
-    let found = rows(of: Array(directory.devices.values)).filter { search.isEmpty || $0.path.description.contains(search.lowercased()) }
-    let (shown, more) = fitting(found.sorted { $0.path < $1.path }.lazy.map(\.json), within: limit)
-    return [
-      "endpoint": JSON(directory.site?.endpoint.description), "link": JSON(directory.site?.link.description), "serving": .bool(isServing),
-      "time": .string(Timestamp(seconds: now).description), "pools": .array(directory.sortedPools.map { .string($0.prefix.description) }),
-      "connected": .integer(Int64(found.count { $0.state == .connected })), "devices": .array(shown), "more": .integer(Int64(more)),
-      "away": JSON(away?.description),
-    ]
-  }
-
-  struct Row {
-    let path: DevicePath
-    let state: Connection
-    let json: JSON
-  }
-
-  func rows(of devices: [Device]) -> [Row] {
-    let peers = Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
-    return devices.compactMap { device in
-      guard let path = directory.path(of: device) else { return nil }
-      let peer = peers[device.publicKey]
-      let state = connection(of: device, peer)
-      let seen = peer.flatMap { $0.lastHandshake > 0 ? $0 : nil }
-      let login = directory.login(of: device.id)
-      return Row(
-        path: path, state: state,
-        json: [
-          "user": path.user.json, "device": path.device.json, "state": .string(state.rawValue),
-          "addresses": JSON(directory.addresses(of: device.id).map(\.description)), "added": time(device.added),
-          "endpoint": JSON(seen?.endpoint?.description), "handshake": time(seen?.lastHandshake),
-          "received": .integer(Int64(clamping: seen?.receivedBytes ?? 0)), "sent": .integer(Int64(clamping: seen?.sentBytes ?? 0)),
-          "login": login.map {
-            ["time": time($0.proven), "factors": .string($0.factors), "source": .string($0.source), "ended": time($0.ended)]
-          } ?? .null,
-        ])
-    }
   }
 }
 

@@ -219,7 +219,7 @@ extension PageService {
         try work.removeOwnDevice(name, by: asker)
         return PageAnswer(["device": .string(name.description)])
       }
-    case .devices(let search): return PageAnswer(status(at: now).json(search: search, within: Self.listLimit))
+    case .devices(let search): return PageAnswer(JSON(encoding: status(at: now).report(search: search, within: Self.listLimit)))
     case .endSession(let path):
       return change(by: asker) { work throws(GatewayError) in
         try work.endSession(of: path, by: asker, setting?.page)

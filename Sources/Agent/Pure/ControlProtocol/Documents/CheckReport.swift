@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 
 /// The output of `roamward check --json`.
 package struct CheckReport: Hashable, Sendable, Codable {

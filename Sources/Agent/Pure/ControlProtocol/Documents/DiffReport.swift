@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 package import RoamwardCore
 
 /// The output of `roamward diff --json`: the drift between desired and observed state.

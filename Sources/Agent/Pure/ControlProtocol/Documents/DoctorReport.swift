@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 
 /// The output of `roamward doctor --json`.
 package struct DoctorReport: Equatable, Sendable, Codable {

@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 
 /// The output of `roamward import --json`.
 package struct ImportsReport: Hashable, Sendable, Codable {

@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 
 /// The output of `roamward list --json`: the policy files of all layers.
 package struct ListReport: Hashable, Sendable, Codable {

@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 
 /// The output of `roamward dns --json`: the servers that a question for a name is sent to.
 package struct NameReport: Hashable, Sendable, Codable {

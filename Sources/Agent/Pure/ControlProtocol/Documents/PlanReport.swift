@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 internal import KernelModel
 package import RoamwardCore
 

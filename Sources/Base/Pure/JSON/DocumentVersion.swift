@@ -1,5 +1,3 @@
-package import JSON
-
 /// The version of the documents for users' programs: 1. Members may be added to it; no member is removed or changes its meaning without
 /// another number.
 package struct DocumentVersion: Hashable, Sendable, Codable, SchemaDescribed {

@@ -1,0 +1,28 @@
+package import JSON
+
+/// The JSON Schemas of the gateway's documents for programs of its administrators: docs/schema/gateway-NAME.schema.json. They are made from
+/// the declarations that encode the documents.
+package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
+  /// `roamward-gateway status --json`.
+  case status
+  /// `roamward-gateway user show --json`.
+  case user
+  /// `roamward-gateway session list --json`.
+  case sessions
+  /// A line of `roamward-gateway monitor --json`.
+  case monitor
+
+  /// The name of its file in docs/schema.
+  package var file: String { "gateway-\(rawValue).schema.json" }
+
+  package func json() throws -> JSON {
+    let (title, schema) =
+      switch self {
+      case .status: ("What `roamward-gateway status --json` prints.", try JSON.schema(of: GatewayStatusReport.self))
+      case .user: ("What `roamward-gateway user show --json` prints.", try JSON.schema(of: UserDocument.self))
+      case .sessions: ("What `roamward-gateway session list --json` prints.", try JSON.schema(of: [DeviceReport].self))
+      case .monitor: ("A line of what `roamward-gateway monitor --json` prints: one event.", try GatewayEventReport.schema())
+      }
+    return JSON.documentSchema(title, of: schema)
+  }
+}
