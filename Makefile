@@ -86,7 +86,7 @@ check: ## the tests that need no other program, a few minutes after an edit
 	swift build --build-tests
 	scripts/test --filter '^($(quick))Tests\.'
 
-quick = Agent|BugReport|ControlProtocol|GatewayCore|GatewayLogin|GatewayPage|JSON|Lint|NameServer|NetworkTypes|PolicyAuthoring|PolicyImport|PolicySource|ProviderProtocol|RoamwardCore|StatusDisplay|VICI|Wire
+quick = Agent|BugReport|ControlProtocol|GatewayCore|GatewayLogin|GatewayPage|JSON|Lint|NameServer|NetworkTypes|PolicyAuthoring|PolicyImport|PolicySource|ProviderLife|ProviderProtocol|RoamwardCore|StatusDisplay|VICI|Wire
 
 test: ## all tests but those in virtual machines
 	@scripts/bare $(MAKE) --no-print-directory tests

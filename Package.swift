@@ -154,10 +154,12 @@ let house = """
         RoamwardProvider RoamwardProviderTesting SeededRandom
   Providers: tunnels of other programs
     pure OpenVPNLanguage
+    pure ProviderLife: ProviderProtocol
     pure VICI
-    rim NebulaProvider: CLinux JSON LinuxIO NetworkTypes ProviderProtocol RoamwardProvider YAMLEvents
+    rim NebulaProvider: CLinux JSON LinuxIO NetworkTypes ProgramProvider ProviderLife ProviderProtocol RoamwardProvider YAMLEvents
     rim OpenConnectProvider: CLinux JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider
     rim OpenVPNProvider: CLinux JSON LinuxIO NetworkTypes OpenVPNLanguage ProviderCertificates ProviderProtocol RoamwardProvider
+    rim ProgramProvider: ProviderLife ProviderProtocol RoamwardProvider
     rim ProviderCertificates: CCrypto NetworkTypes ProviderProtocol
     rim StrongSwanProvider: CCrypto CLinux CXFRM JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider VICI
     tests NebulaProviderTests: JSON LinuxIO NebulaProvider NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting
@@ -165,6 +167,7 @@ let house = """
     tests OpenConnectProviderTests: JSON NetworkTypes OpenConnectProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting
         SeededRandom
     tests OpenVPNProviderTests: JSON NetworkTypes OpenVPNProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
+    tests ProviderLifeTests: ProviderLife ProviderProtocol SeededRandom
     tests StrongSwanProviderTests: JSON NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider RoamwardProviderTesting
         SeededRandom StrongSwanProvider VICI
     tests VICITests: SeededRandom VICI

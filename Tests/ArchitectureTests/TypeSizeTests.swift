@@ -41,7 +41,6 @@ import Testing
     "NameServer.ForwardMachine": (0, 15, "questions under way, by client, server and deadline"),
     "NameServer.NameServerMachine": (0, 13, "rules, cache, held and forwarded questions, one machine"),
     "NameWorker.NameWork": (422, 20, "sockets and connections by kind, with their timers"),
-    "NebulaProvider.Nebula": (0, 13, "the life of a program in properties; a phase would hold most of them"),
     "OpenConnectProvider.OpenConnect": (0, 14, "the life of two programs in properties; a phase would hold most of them"),
     "OpenVPNProvider.OpenVPN": (0, 17, "the life of a program in properties; a phase would hold most of them"),
     "OpenVPNProvider.OpenVPNProcess": (0, 13, "a process, its management channel and its files"),

@@ -17,7 +17,10 @@ final class FakeNebula: NebulaRunner {
   private(set) var files: [String: String] = [:]
   private(set) var done: [String] = []
   private var said: (NebulaLine) -> Void = { _ in }
-  private var ended: (Int32) -> Void = { _ in }
+  /// The ends of its processes, the first first; `nil`: it has ended.
+  private(set) var processes: [((Int32) -> Void)?] = []
+  /// Whether it was told to end, and has not ended.
+  private(set) var isTold = false
 
   init(host: ProviderHost) { Self.last = self }
 
@@ -33,16 +36,29 @@ final class FakeNebula: NebulaRunner {
 
   func start(_ files: [String: [UInt8]], said: @escaping (NebulaLine) -> Void, ended: @escaping (Int32) -> Void) -> String? {
     self.files = files.mapValues { String(decoding: $0, as: UTF8.self) }
-    (self.said, self.ended) = (said, ended)
+    self.said = said
+    processes.append(ended)
     return nil
   }
 
   func forgetFiles() { done.append("forget") }
-  func terminate() { done.append("terminate") }
-  func kill() {}
+  func terminate() {
+    done.append("terminate")
+    tell()
+  }
+  func kill() { tell() }
 
   func say(_ lines: String...) { for line in lines { said(NebulaLine(line[...])) } }
-  func end(_ code: Int32) { ended(code) }
+  func end(_ code: Int32) { end(code, process: processes.count - 1) }
+
+  func end(_ code: Int32, process: Int) {
+    guard processes.indices.contains(process), let ended = processes[process] else { return }
+    processes[process] = nil
+    if process == processes.count - 1 { isTold = false }
+    ended(code)
+  }
+
+  private func tell() { isTold = processes.last ?? nil != nil }
 }
 
 private let active = #"{"build":"1.6.1","interface":"test","level":"info","msg":"Nebula interface is active","network":"10.96.0.2/24"}"#
@@ -96,6 +112,45 @@ private let hosts = "static_host_map: { 10.96.0.1: ['192.0.2.1:4242'] }\n"
     nebula.end(0)
     host.advance(by: .zero)
     #expect(host.ends == [.stopped(inTime: true)] && host.violations.isEmpty)
+  }
+
+  @Test("a run that has failed is over: the end of its process means nothing to the next run") func late() throws {
+    let (host, nebula) = try start()
+    nebula.say(active, sent)
+    host.advance(by: .seconds(31))
+    #expect(host.ends.count == 1)
+    host.start([:], credentials: ["config": Array(hosts.utf8), "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": [75]])
+    nebula.end(137, process: 0)
+    nebula.say(active, received)
+    host.advance(by: .zero)
+    #expect(host.state == .connected && host.ends.count == 1 && host.violations.isEmpty)
+  }
+
+  @Test("random lives: each start has one end, and no message is out of order", arguments: 0..<60 as Range<UInt64>)
+  func random(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let (host, nebula) = try start()
+    var starts = 1
+    for _ in 0..<300 {
+      switch random.next() % 8 {
+      case 0 where host.state == .idle:
+        host.settingsRefusal = random.chance(0.1) ? Refusal(code: "refused", text: "no") : nil
+        host.start([:], credentials: ["config": Array(hosts.utf8), "cert": Array(pem.utf8), "ca": Array(pem.utf8), "key": [75]])
+        starts += 1
+      case 1 where host.state != .idle && random.chance(0.3): host.stop(.person)
+      case 2: nebula.end(Int32(random.next() % 3), process: Int(random.next() % UInt64(max(1, nebula.processes.count))))
+      case 3:
+        // It has not long to end.
+        if nebula.isTold { nebula.end(0) }
+        host.advance(by: .milliseconds(Int64(random.next() % 4000)))
+      default: nebula.say(random.pick([active, active, sent, received, dead, "panic"]))
+      }
+      host.advance(by: .zero)
+      #expect(host.violations.isEmpty && host.ends.count == starts - (host.state == .idle ? 0 : 1))
+    }
+    let failures = host.ends.compactMap { if case .failed(let failure) = $0 { failure } else { nil } }
+    #expect(failures.filter { $0.code == "provider-error" } == [])
+    #expect(starts > 3)
   }
 
   @Test("without a host that it wants to reach it is ready by itself") func alone() throws {
