@@ -158,7 +158,8 @@ let house = """
     pure VICI
     rim NebulaProvider: CLinux JSON LinuxIO NetworkTypes ProgramProvider ProviderLife ProviderProtocol RoamwardProvider YAMLEvents
     rim OpenConnectProvider: CLinux JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider
-    rim OpenVPNProvider: CLinux JSON LinuxIO NetworkTypes OpenVPNLanguage ProviderCertificates ProviderProtocol RoamwardProvider
+    rim OpenVPNProvider: CLinux JSON LinuxIO NetworkTypes OpenVPNLanguage ProgramProvider ProviderCertificates ProviderLife ProviderProtocol
+        RoamwardProvider
     rim ProgramProvider: ProviderLife ProviderProtocol RoamwardProvider
     rim ProviderCertificates: CCrypto NetworkTypes ProviderProtocol
     rim StrongSwanProvider: CCrypto CLinux CXFRM JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider VICI

@@ -4,6 +4,7 @@ import OpenVPNProvider
 import ProviderProtocol
 import RoamwardProvider
 import RoamwardProviderTesting
+import SeededRandom
 import Testing
 
 /// openvpn(8) in memory: a test speaks for it.
@@ -12,22 +13,39 @@ final class FakeOpenVPN: OpenVPNRunner {
   private(set) var configuration = ""
   private(set) var commands: [String] = []
   private var line: (ManagementLine) -> Void = { _ in }
-  private var ended: (Int32) -> Void = { _ in }
+  /// The ends of its processes, the first first; `nil`: it has ended.
+  private(set) var processes: [((Int32) -> Void)?] = []
+  /// Whether it was told to end, and has not ended.
+  private(set) var isTold = false
 
   init(host: ProviderHost) { Self.last = self }
 
   func start(
     _ configuration: String, device: String, line: @escaping (ManagementLine) -> Void, ended: @escaping (Int32) -> Void
   ) -> String? {
-    (self.configuration, self.line, self.ended) = (configuration, line, ended)
+    (self.configuration, self.line) = (configuration, line)
+    processes.append(ended)
     return nil
   }
 
-  func send(_ command: String) { commands.append(command) }
-  func kill() {}
+  func send(_ command: String) {
+    commands.append(command)
+    if command == "signal SIGTERM" { tell() }
+  }
+
+  func kill() { tell() }
 
   func say(_ lines: String...) { for text in lines { line(ManagementLine(text[...])) } }
-  func end(_ code: Int32 = 0) { ended(code) }
+  func end(_ code: Int32 = 0) { end(code, process: processes.count - 1) }
+
+  func end(_ code: Int32, process: Int) {
+    guard processes.indices.contains(process), let ended = processes[process] else { return }
+    processes[process] = nil
+    if process == processes.count - 1 { isTold = false }
+    ended(code)
+  }
+
+  private func tell() { isTold = processes.last ?? nil != nil }
 
   /// Prints the lines that openvpn prints after `status`.
   func count(_ received: Int, _ sent: Int) {
@@ -117,6 +135,61 @@ final class FakeOpenVPN: OpenVPNRunner {
     openvpn.end()
     host.advance(by: .zero)
     #expect(host.state == .idle && host.violations.isEmpty)
+  }
+
+  @Test("a run that has failed is over: its process ends late, and its words are for the log alone") func late() throws {
+    let (host, openvpn) = try start()
+    connect(host, openvpn)
+    openvpn.say(">FATAL:no more")
+    host.advance(by: .zero)
+    #expect(code(host) == "openvpn-failed")
+    openvpn.say(">STATE:2,RECONNECTING,ping-restart,,,,,", ">LOG:1,N,closing")
+    host.start([:], credentials: ["config": Self.config])
+    openvpn.end(137, process: 0)
+    connect(host, openvpn)
+    #expect(host.state == .connected && host.ends.count == 1 && host.violations.isEmpty && host.log.map(\.text).contains("closing"))
+  }
+
+  @Test("random lives: each start has one end, and no message is out of order", arguments: 0..<60 as Range<UInt64>)
+  func random(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let options: JSON = ["username": "alice"]
+    let (host, openvpn) = try start(options)
+    var starts = 1
+    host.answers = { $0.kind == .password ? .secret(Array("pw".utf8)) : nil }
+    let lines = [
+      ">HOLD:Waiting for hold release:0", ">STATE:3,CONNECTED,SUCCESS,10.8.0.6,192.0.2.1,1194,,", ">STATE:2,RECONNECTING,tls-error,,,,,",
+      ">UPDOWN:UP", ">UPDOWN:ENV,dev=tun0", ">UPDOWN:ENV,ifconfig_local=10.8.0.6", ">UPDOWN:ENV,END", ">STATE:9,EXITING,SIGTERM,,,,,",
+      ">PASSWORD:Need 'Auth' username/password", ">PASSWORD:Need 'Auth' username/password SC:0,Enter PIN",
+      ">PASSWORD:Verification Failed: 'Auth' ['CRV1:R:state:YWxpY2U=:Code']", "TCP/UDP read bytes,1", "TCP/UDP write bytes,2",
+    ]
+    for _ in 0..<400 {
+      switch random.next() % 16 {
+      case 0 where host.state == .idle:
+        host.settingsRefusal = random.chance(0.1) ? Refusal(code: "refused", text: "no") : nil
+        host.start(options, credentials: ["config": Self.config])
+        starts += 1
+      case 1 where host.state != .idle && random.chance(0.3): host.stop(.person)
+      case 2: openvpn.end(Int32(random.next() % 3), process: Int(random.next() % UInt64(max(1, openvpn.processes.count))))
+      case 3:
+        // It has not long to end.
+        if openvpn.isTold { openvpn.end(0) }
+        host.advance(by: .milliseconds(Int64(random.next() % 9000)))
+      case 4: if let open = host.questions.first { host.answer(open.id, random.chance(0.8) ? .secret([49]) : .outcome(.declined)) }
+      case 5 where random.chance(0.1): openvpn.say(">FATAL:no more")
+      case 6: host.networkChanged(random.chance(0.5) ? nil : NetworkPath(interface: "eth0", kind: .ethernet))
+      default:
+        let line = random.pick(lines)
+        // It asks one question at a time.
+        if !line.hasPrefix(">PASSWORD") || host.questions.isEmpty { openvpn.say(line) }
+      }
+      if random.chance(0.7) { host.advance(by: .zero) }
+      #expect(host.violations.isEmpty)
+    }
+    host.advance(by: .zero)
+    #expect(host.ends.count == starts - (host.state == .idle ? 0 : 1) && starts > 3)
+    let failures = host.ends.compactMap { if case .failed(let failure) = $0 { failure } else { nil } }
+    #expect(failures.filter { $0.code == "provider-error" } == [])
   }
 
   @Test(

@@ -11,20 +11,27 @@ package final class OpenVPNProcess: OpenVPNRunner {
   /// A line that is longer is none of openvpn's.
   private static let longestLine = 1 << 16
 
+  /// The connection to our end of the management interface.
+  private enum Channel {
+    /// openvpn has not connected to the socket in this folder. The commands are sent when it does.
+    case awaited(FileDescriptor, PrivateFolder, DescriptorLoop.Source, commands: [String])
+    case connected(FileDescriptor, DescriptorLoop.Source?, unread: [UInt8], unsent: [UInt8])
+    /// openvpn has closed it. The end of the process follows.
+    case closed
+  }
+
+  /// A process that has not ended, with its pipes.
+  private struct Running {
+    let process: Int32
+    var exit: DescriptorLoop.Source?
+    /// The rest of its configuration.
+    var feeding: DescriptorLoop.Source?
+    var hearing: DescriptorLoop.Source?
+    var channel: Channel
+  }
+
   private let loop: DescriptorLoop?
-  private var process: Int32 = 0
-  private var listener: FileDescriptor?
-  /// Of the listener's socket, while openvpn has not connected.
-  private var folder: PrivateFolder?
-  private var connection: FileDescriptor?
-  private var exit: DescriptorLoop.Source?
-  /// Of the listener, then of the connection.
-  private var reading: DescriptorLoop.Source?
-  private var feeding: DescriptorLoop.Source?
-  private var hearing: DescriptorLoop.Source?
-  private var unread: [UInt8] = []
-  private var unsent: [UInt8] = []
-  private var commands: [String] = []
+  private var running: Running?
   private var line: (ManagementLine) -> Void = { _ in }
 
   package init(host: ProviderHost) { loop = host.loop }
@@ -36,16 +43,13 @@ package final class OpenVPNProcess: OpenVPNRunner {
   ) -> String? {
     kill()
     self.line = line
-    (unread, unsent, commands) = ([], [], ["state on", "log on"])
     guard let loop, let program = Self.programs.first(where: { access($0, X_OK) == 0 }) else {
       return "openvpn is not installed: apt install openvpn"
     }
     do throws(SystemError) {
       let folder = try PrivateFolder(Self.folders)
-      self.folder = folder
       let path = "\(folder.path)/management"
       let listener = try FileDescriptor.listen(at: path, mode: 0o600)
-      self.listener = listener
       var ends: [Int32] = [0, 0]
       guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
       let (input, output) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
@@ -53,22 +57,24 @@ package final class OpenVPNProcess: OpenVPNRunner {
       let (saying, said) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
       // Its ends block: it would take a pause of ours for the end of its configuration.
       for end in [input, said] { _ = fcntl(end.number, F_SETFL, fcntl(end.number, F_GETFL) & ~O_NONBLOCK) }
-      process = try SpawnedProgram(
+      let process = try SpawnedProgram(
         program, ["openvpn", "--config", "stdin"], environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],
         descriptors: [.open(input), .open(said), .open(said)], company: .group, umask: 0o077
       ).start()
-      hearing = try loop.whenReadable(saying.number) { [weak self] in self?.hear(saying) }
-      reading = try loop.whenReadable(listener.number) { [weak self] in self?.accept() }
-      exit = try loop.onExit(of: process) { [weak self] code in
+      let reading = try loop.whenReadable(listener.number) { [weak self] in self?.accept() }
+      running = Running(process: process, channel: .awaited(listener, folder, reading, commands: ["state on", "log on"]))
+      running?.hearing = try loop.whenReadable(saying.number) { [weak self] in self?.hear(saying) }
+      running?.exit = try loop.onExit(of: process) { [weak self] code in
         // Its last words.
         self?.hear(saying)
-        self?.forget()
+        self?.running = nil
         ended(code)
       }
-      try feed(Array((Self.settings(path, device) + configuration).utf8), into: output, on: loop)
+      running?.feeding = try feed(Array((Self.settings(path, device) + configuration).utf8), into: output, on: loop)
       return nil
     } catch {
-      forget()
+      kill()
+      running = nil
       return "\(program): \(error)"
     }
   }
@@ -97,24 +103,29 @@ package final class OpenVPNProcess: OpenVPNRunner {
   }
 
   /// Writes the configuration, which may exceed what a pipe holds.
-  private func feed(_ bytes: [UInt8], into output: FileDescriptor, on loop: DescriptorLoop) throws(SystemError) {
+  private func feed(
+    _ bytes: [UInt8], into output: FileDescriptor, on loop: DescriptorLoop
+  ) throws(SystemError) -> DescriptorLoop.Source {
     _ = fcntl(output.number, F_SETFL, O_NONBLOCK)
     var rest = bytes[...]
-    feeding = try loop.whenWritable(output.number) { [weak self] in
+    return try loop.whenWritable(output.number) { [weak self] in
       guard let count = try? output.write(rest.prefix(4096)) else {
-        self?.feeding = nil
+        self?.running?.feeding = nil
         return
       }
       rest = rest.dropFirst(count)
-      if rest.isEmpty { self?.feeding = nil }
+      if rest.isEmpty { self?.running?.feeding = nil }
     }
   }
 
   /// Takes what it prints. Until it has connected, that is all that it says; from then on it says the same by its management interface.
   private func hear(_ saying: FileDescriptor) {
     guard let bytes = try? saying.read() else { return }
-    guard !bytes.isEmpty else { return hearing = nil }
-    if connection != nil { return }
+    guard !bytes.isEmpty else {
+      running?.hearing = nil
+      return
+    }
+    if case .connected = running?.channel { return }
     for text in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
       // The line begins with the date: 2026-11-23 16:37:12.
       line(.log(String(text.first?.isNumber == true ? text.dropFirst(20) : text), isLoud: false))
@@ -122,42 +133,41 @@ package final class OpenVPNProcess: OpenVPNRunner {
   }
 
   private func accept() {
-    guard connection == nil, let accepted = try? listener?.accept() else { return }
-    connection = accepted
-    (listener, folder) = (nil, nil)
-    reading = try? loop?.whenReadable(accepted.number) { [weak self] in self?.read() }
+    guard case .awaited(let listener, _, _, let commands) = running?.channel, let accepted = try? listener.accept() else { return }
+    let reading = try? loop?.whenReadable(accepted.number) { [weak self] in self?.read() }
+    running?.channel = .connected(accepted, reading, unread: [], unsent: [])
     for command in commands { send(command) }
-    commands = []
   }
 
   private func read() {
-    guard let bytes = try? connection?.read() else { return }
+    guard case .connected(let connection, let reading, let unread, let unsent) = running?.channel, let bytes = try? connection.read()
+    else { return }
     guard !bytes.isEmpty else {
-      // Its end follows.
-      (connection, reading) = (nil, nil)
+      running?.channel = .closed
       return
     }
-    unread += bytes
-    while let end = unread.firstIndex(of: 10) {
-      let text = String(decoding: unread[..<end], as: UTF8.self)
-      unread.removeSubrange(...end)
-      line(ManagementLine(text.hasSuffix("\r") ? text.dropLast() : text[...]))
+    var (lines, rest): ([ManagementLine], [UInt8]) = ([], unread + bytes)
+    while let end = rest.firstIndex(of: 10) {
+      let text = String(decoding: rest[..<end], as: UTF8.self)
+      rest.removeSubrange(...end)
+      lines.append(ManagementLine(text.hasSuffix("\r") ? text.dropLast() : text[...]))
     }
-    if unread.count > Self.longestLine { kill() }
+    running?.channel = .connected(connection, reading, unread: rest, unsent: unsent)
+    for one in lines { line(one) }
+    if rest.count > Self.longestLine { kill() }
   }
 
   package func send(_ command: String) {
-    guard let connection else { return commands.append(command) }
-    unsent += Array("\(command)\n".utf8)
-    while !unsent.isEmpty, let count = try? connection.write(unsent[...]), count > 0 { unsent.removeFirst(count) }
+    switch running?.channel {
+    case .awaited(let listener, let folder, let reading, let commands):
+      running?.channel = .awaited(listener, folder, reading, commands: commands + [command])
+    case .connected(let connection, let reading, let unread, var unsent):
+      unsent += Array("\(command)\n".utf8)
+      while !unsent.isEmpty, let count = try? connection.write(unsent[...]), count > 0 { unsent.removeFirst(count) }
+      running?.channel = .connected(connection, reading, unread: unread, unsent: unsent)
+    case .closed, nil: break
+    }
   }
 
-  package func kill() {
-    if process > 0 { Glibc.kill(process, SIGKILL) }
-  }
-
-  private func forget() {
-    process = 0
-    (listener, folder, connection, feeding, hearing, reading, exit) = (nil, nil, nil, nil, nil, nil, nil)
-  }
+  package func kill() { if let running { Glibc.kill(running.process, SIGKILL) } }
 }
