@@ -157,7 +157,8 @@ let house = """
     pure ProviderLife: ProviderProtocol
     pure VICI
     rim NebulaProvider: CLinux JSON LinuxIO NetworkTypes ProgramProvider ProviderLife ProviderProtocol RoamwardProvider YAMLEvents
-    rim OpenConnectProvider: CLinux JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider
+    rim OpenConnectProvider: CLinux JSON LinuxIO NetworkTypes ProgramProvider ProviderCertificates ProviderLife ProviderProtocol
+        RoamwardProvider
     rim OpenVPNProvider: CLinux JSON LinuxIO NetworkTypes OpenVPNLanguage ProgramProvider ProviderCertificates ProviderLife ProviderProtocol
         RoamwardProvider
     rim ProgramProvider: ProviderLife ProviderProtocol RoamwardProvider

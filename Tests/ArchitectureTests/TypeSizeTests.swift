@@ -41,7 +41,6 @@ import Testing
     "NameServer.ForwardMachine": (0, 15, "questions under way, by client, server and deadline"),
     "NameServer.NameServerMachine": (0, 13, "rules, cache, held and forwarded questions, one machine"),
     "NameWorker.NameWork": (422, 20, "sockets and connections by kind, with their timers"),
-    "OpenConnectProvider.OpenConnect": (0, 14, "the life of two programs in properties; a phase would hold most of them"),
     "PolicyImport.HookFirewall": (427, 0, "the language of iptables lines that wg-quick files have"),
     "PolicyImport.ImportedTunnel": (0, 20, "all that an import may find of a tunnel, before it is written"),
     "PolicySource.ValueReader": (641, 0, "a reader for each kind of value, declared beside its words"),

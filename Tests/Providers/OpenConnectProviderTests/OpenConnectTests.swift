@@ -4,6 +4,7 @@ import OpenConnectProvider
 import ProviderProtocol
 import RoamwardProvider
 import RoamwardProviderTesting
+import SeededRandom
 import Testing
 
 /// openconnect(8) in memory: a test speaks for it.
@@ -12,7 +13,10 @@ final class FakeOpenConnect: OpenConnectRunner {
   private(set) var commands: [OpenConnectCommand] = []
   private(set) var done: [String] = []
   private var said: (OpenConnectWord) -> Void = { _ in }
-  private var ended: (Int32) -> Void = { _ in }
+  /// The ends of its processes, the first first; `nil`: it has ended.
+  private(set) var processes: [((Int32) -> Void)?] = []
+  /// Whether it was told to end, and has not ended.
+  private(set) var isTold = false
 
   init(host: ProviderHost) { Self.last = self }
 
@@ -20,18 +24,37 @@ final class FakeOpenConnect: OpenConnectRunner {
     _ command: OpenConnectCommand, said: @escaping (OpenConnectWord) -> Void, ended: @escaping (Int32) -> Void
   ) -> String? {
     commands.append(command)
-    (self.said, self.ended) = (said, ended)
+    self.said = said
+    processes.append(ended)
     return nil
   }
 
   func answer(_ text: String) { done.append("answer \(text)") }
   func reconnect() { done.append("reconnect") }
-  func leave() { done.append("leave") }
-  func pause() { done.append("pause") }
-  func kill() {}
+
+  func leave() {
+    done.append("leave")
+    tell()
+  }
+
+  func pause() {
+    done.append("pause")
+    tell()
+  }
+
+  func kill() { tell() }
 
   func say(_ words: OpenConnectWord...) { for word in words { said(word) } }
-  func end(_ code: Int32 = 0) { ended(code) }
+  func end(_ code: Int32 = 0) { end(code, process: processes.count - 1) }
+
+  func end(_ code: Int32, process: Int) {
+    guard processes.indices.contains(process), let ended = processes[process] else { return }
+    processes[process] = nil
+    if process == processes.count - 1 { isTold = false }
+    ended(code)
+  }
+
+  private func tell() { isTold = processes.last ?? nil != nil }
 
   func takeDone() -> [String] {
     defer { done = [] }
@@ -126,6 +149,61 @@ final class FakeOpenConnect: OpenConnectRunner {
     openconnect.end()
     host.advance(by: .zero)
     #expect(host.state == .idle && host.violations.isEmpty && host.ends == [.stopped(inTime: true)])
+  }
+
+  @Test("a run that has failed is over: the end of its process means nothing to the next run") func late() throws {
+    let (host, openconnect) = try start()
+    openconnect.say(.prompt("Password:"), .line("Login failed."), .prompt("Password:"))
+    host.advance(by: .zero)
+    #expect(try failure(host).code == "auth-failed")
+    host.start(Self.options, credentials: ["password": Array("other".utf8)])
+    openconnect.end(1, process: 0)
+    letIn(host, openconnect)
+    openconnect.say(.script(values))
+    host.advance(by: .zero)
+    #expect(host.state == .connected && host.ends.count == 1 && host.violations.isEmpty)
+  }
+
+  @Test("random lives: each start has one end, and no message is out of order", arguments: 0..<60 as Range<UInt64>)
+  func random(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let (host, openconnect) = try start()
+    var starts = 1
+    let ticket = ["COOKIE='c00k1e'", "HOST='192.0.2.1'", "FINGERPRINT='pin-sha256:abc='"].map { OpenConnectWord.result($0) }
+    let words: [OpenConnectWord] = [
+      .prompt("Password:"), .prompt("Password:"), .prompt("Code:"), .line("Login failed."), .line("Please enter your password."),
+      .line("Cookie was rejected by server; exiting."), .line("Failed to connect to host vpn.example"), .script(values), .script(values),
+      .script(values.merging(["reason": "reconnect"]) { $1 }), .script(["reason": "attempt-reconnect"]),
+    ]
+    for _ in 0..<400 {
+      switch random.next() % 12 {
+      case 0 where host.state == .idle:
+        host.settingsRefusal = random.chance(0.1) ? Refusal(code: "refused", text: "no") : nil
+        host.start(Self.options, credentials: random.chance(0.5) ? ["password": Array("pw".utf8)] : [:])
+        starts += 1
+      case 1 where host.state != .idle && random.chance(0.3): host.stop(random.pick(StopReason.allCases))
+      case 2:
+        if random.chance(0.5) { for word in ticket { openconnect.say(word) } }
+        openconnect.end(Int32(random.next() % 3), process: openconnect.processes.count - 1 - Int(random.next() % 2))
+      case 3:
+        // It has not long to end.
+        if openconnect.isTold { openconnect.end(0) }
+        host.advance(by: .milliseconds(Int64(random.next() % 9000)))
+      case 4: if let open = host.questions.first { host.answer(open.id, random.chance(0.8) ? .secret([49]) : .outcome(.declined)) }
+      case 5: host.networkChanged(random.chance(0.5) ? nil : NetworkPath(interface: "eth0", kind: .ethernet))
+      default:
+        let word = random.pick(words)
+        // It asks one question at a time.
+        if case .prompt = word, !host.questions.isEmpty { break }
+        openconnect.say(word)
+      }
+      if random.chance(0.7) { host.advance(by: .zero) }
+      #expect(host.violations.isEmpty)
+    }
+    host.advance(by: .zero)
+    #expect(host.ends.count == starts - (host.state == .idle ? 0 : 1) && starts > 3)
+    let failures = host.ends.compactMap { if case .failed(let failure) = $0 { failure } else { nil } }
+    #expect(failures.filter { $0.code == "provider-error" } == [])
   }
 
   @Test("a wrong password needs a person, and is given once") func refused() throws {

@@ -1,6 +1,7 @@
 internal import JSON
-internal import NetworkTypes
+internal import ProgramProvider
 internal import ProviderCertificates
+package import ProviderLife
 package import ProviderProtocol
 package import RoamwardProvider
 
@@ -49,24 +50,10 @@ package protocol OpenConnectRunner: AnyObject {
 ///
 /// It runs twice: to sign in, which ends with a cookie, and to connect with that cookie. The cookie is kept until the tunnel is not wanted
 /// any more: a connection that is lost does not ask a person again.
-package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
-  private enum Phase { case idle, signingIn, connecting }
-
-  private let host: ProviderHost
+package final class OpenConnect<Runner: OpenConnectRunner>: ProgramProvider {
+  package let host: ProviderHost
+  package var life = ProgramLife<OpenConnectRun>()
   private let runner: Runner
-  private var options: JSON = .null
-  private var files: [String: [UInt8]] = [:]
-  private var device = ""
-  private var phase = Phase.idle
-  private var signIn = SignIn()
-  private var ticket = Ticket()
-  private var trouble: OpenConnectTrouble?
-  private var lastLine = ""
-  private var isReady = false
-  private var signIns = 0
-  private var isLeaving = false
-  /// Whether the ticket is that of an earlier run.
-  private var isResumed = false
 
   package init(host: ProviderHost) {
     self.host = host
@@ -76,11 +63,12 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
   // MARK: The agent
 
   package func start(_ request: StartRequest) {
-    (options, phase, isReady, signIns, isLeaving) = (request.options, .idle, false, 0, false)
-    signIn = SignIn(
+    let attempt = life.start()
+    let options = request.options
+    let signIn = SignIn(
       username: options["username"]?.string, password: text(of: "password"), keyPassword: text(of: "key-password"),
       group: options["group"]?.string)
-    files = [:]
+    var files: [String: [UInt8]] = [:]
     for (credential, option) in [("certificate", "--certificate"), ("key", "--sslkey"), ("ca", "--cafile")] {
       files[option] = Word(credential).flatMap { host.credential($0) }
     }
@@ -88,207 +76,107 @@ package final class OpenConnect<Runner: OpenConnectRunner>: TunnelProvider {
       host.validity(validity)
     }
     guard options["server"]?.string != nil else { return fail("no-server", "the option `server` is missing", .person) }
-    host.openDevice { [weak self] result in
-      switch result {
-      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
-      case .success(let flow):
-        // A device takes one program at a time: openconnect attaches to it by its name.
-        (flow as? any ClosableFlow)?.close()
-        self?.device = flow.interface
-        self?.begin()
+    var wanted = OpenConnectRun.Request(options: options, files: files)
+    openDevice(attempt) { [weak self] device in
+      guard let self else { return }
+      wanted.device = device
+      let kept = Ticket(kept: host.credential(ProtocolLimits.keptCredential), for: wanted.sign)
+      launch(OpenConnectRun(wanted, signIn: signIn, kept: kept))
+    }
+  }
+
+  /// Whether a connection that ends for this reason is likely wanted again, without a person.
+  private static func isLikelyWantedAgain(_ reason: StopReason) -> Bool {
+    [.failed, .timeout, .settingsFailed, .noNetwork, .networkChanged].contains(reason)
+  }
+
+  package func stop(_ reason: StopReason) {
+    if !Self.isLikelyWantedAgain(reason) { host.keep([]) }
+    perform(life.stop(reason))
+  }
+
+  package func leave(_ reason: StopReason) {
+    guard life.program?.isConnecting == true else { return runner.kill() }
+    if Self.isLikelyWantedAgain(reason) { runner.pause() } else { runner.leave() }
+  }
+
+  package func kill() { runner.kill() }
+
+  package func networkChanged(_ path: NetworkPath?) {
+    if case .running(_, let program, _) = life.phase, program.isConnecting, path != nil { runner.reconnect() }
+  }
+
+  package func receive(_ message: MessageContent, reply: @escaping (MessageReply) -> Void) {
+    let trouble = life.program?.trouble.map { JSON.string($0.text) } ?? .null
+    reply(answer(message, status: .success(.typed("status", ["connected": .bool(life.isReady), "trouble": trouble]))))
+  }
+
+  // MARK: The two programs
+
+  private func launch(_ program: OpenConnectRun) {
+    launch(program, missing: "openconnect-missing") { process in
+      runner.start(program.command, said: { [weak self] in self?.take($0, from: process) }) { [weak self] code in
+        self?.ended(process, code: code)
       }
     }
   }
 
-  /// With the ticket of an earlier run, or by signing in.
-  private func begin() {
-    guard let kept = Ticket(kept: host.credential(ProtocolLimits.keptCredential), for: sign) else { return authenticate() }
-    (ticket, isResumed) = (kept, true)
-    connect()
-  }
-
-  /// The server and the person of a sign-in: another one needs another ticket.
-  private var sign: String {
-    let names = ["server", "username", "group", "protocol", "server-certificate", "user-agent"]
-    return JSON.array(names.map { options[$0] ?? .null }).text()
-  }
-
-  package func stop(_ reason: StopReason) {
-    isLeaving = true
-    let isLater = [.failed, .timeout, .settingsFailed, .noNetwork, .networkChanged].contains(reason)
-    if !isLater { host.keep([]) }
-    switch phase {
-    case .idle: host.stopped()
-    case .signingIn: runner.kill()
-    case .connecting:
-      if isLater { runner.pause() } else { runner.leave() }
-      host.after(.seconds(5)) { [weak self] in self?.runner.kill() }
-    }
-  }
-
-  package func networkChanged(_ path: NetworkPath?) { if phase == .connecting, path != nil { runner.reconnect() } }
-
-  package func receive(_ message: MessageContent, reply: @escaping (MessageReply) -> Void) {
-    guard case .typed("status", _) = message else {
-      return reply(.failure(Refusal(code: "unknown-type", text: "this provider knows `status`")))
-    }
-    let trouble = trouble.map { JSON.string($0.text) } ?? .null
-    reply(.success(.typed("status", ["connected": .bool(isReady), "trouble": trouble])))
-  }
-
-  private func text(of credential: Word) -> String? {
-    guard let bytes = host.credential(credential), var text = String(validating: bytes, as: UTF8.self) else { return nil }
-    while text.last?.isNewline == true { text.removeLast() }
-    return text
-  }
-
-  private func fail(_ code: Word, _ text: String, _ help: TunnelFailure.Help) {
-    runner.kill()
-    phase = .idle
-    host.fail(TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: help))
-  }
-
-  // MARK: The two runs
-
-  private func authenticate() {
-    (phase, ticket, isResumed, trouble, lastLine) = (.signingIn, Ticket(), false, nil, "")
-    (signIn.notes, signIn.hasGivenPassword, signIn.isRefused) = ([], false, false)
-    signIns += 1
-    // Its own lines begin with the time, those of the server do not.
-    var arguments = ["--authenticate", "--timestamp", "--protocol", options["protocol"]?.string ?? "anyconnect"]
-    for (option, name) in [
-      ("--user", "username"), ("--authgroup", "group"), ("--servercert", "server-certificate"), ("--useragent", "user-agent"),
-    ] {
-      if let value = options[name]?.string { arguments += [option, value] }
-    }
-    run(OpenConnectCommand(arguments: arguments + ["--", options["server"]?.string ?? ""], files: files))
-  }
-
-  private func connect() {
-    (phase, trouble, lastLine) = (.connecting, nil, "")
-    var arguments = [
-      "--cookie-on-stdin", "--non-inter", "--interface", device, "--script", "env -0 >&3; printf '\\0' >&3",
-      "--protocol", options["protocol"]?.string ?? "anyconnect", "--servercert", ticket.fingerprint,
-      // Else a server that is dead is noticed when the server itself wants it: after minutes, or never.
-      "--force-dpd", "10",
-    ]
-    if !ticket.resolve.isEmpty { arguments += ["--resolve", ticket.resolve] }
-    if let agent = options["user-agent"]?.string { arguments += ["--useragent", agent] }
-    run(OpenConnectCommand(arguments: arguments + ["--", ticket.server], input: "\(ticket.cookie)\n", files: files))
-  }
-
-  private func run(_ command: OpenConnectCommand) {
-    let failure = runner.start(command, said: { [weak self] in self?.take($0) }) { [weak self] code in self?.ended(code) }
-    if let failure { fail("openconnect-missing", failure, .person) }
-  }
-
-  private func take(_ word: OpenConnectWord) {
+  private func take(_ word: OpenConnectWord, from process: LifeToken) {
     switch word {
-    case .line(let text): hear(text)
-    case .prompt(let text): answer(SignInPrompt(text))
-    case .result(let text): ticket.take(text[...])
-    case .script(let values): called(values)
+    case .line(let line):
+      guard let (text, isServers) = OpenConnectRun.text(of: line) else { return }
+      _ = life.update(process) { $0.hear(text, isServers: isServers) }
+      host.log(.debug, "openconnect", text)
+    case .prompt(let text): if let answer = life.update(process, { $0.answer(SignInPrompt(text)) }) { give(answer, to: process) }
+    case .result(let text): _ = life.update(process) { $0.take(result: text) }
+    case .script(let values): called(values, by: process)
     }
   }
 
-  private func hear(_ line: String) {
-    let end = line.first == "[" ? line.firstIndex(of: "]").map { line.index(after: $0) } : nil
-    let text = line[(end ?? line.startIndex)...].drop { $0 == " " }
-    if text.isEmpty { return }
-    hear(String(text), isServers: end == nil)
-  }
-
-  private func hear(_ text: String, isServers: Bool) {
-    lastLine = text
-    if let found = OpenConnectTrouble(text) {
-      // The first one is the cause.
-      if trouble == nil { trouble = found }
-      if found.code == "auth-failed" { signIn.isRefused = true }
-    }
-    if phase == .signingIn, isServers { signIn.notes.append(text) }
-    host.log(.debug, "openconnect", text)
-  }
-
-  private func called(_ values: [String: String]) {
+  private func called(_ values: [String: String], by process: LifeToken) {
+    guard life.isRunning(process), life.program?.isConnecting == true else { return }
     switch values["reason"] {
-    case "connect", "reconnect": apply(ScriptSettings(values))
-    case "attempt-reconnect":
-      if isReady { host.reasserting("reconnecting", "openconnect connects again") }
-      isReady = false
+    case "connect", "reconnect":
+      let sent = ScriptSettings(values)
+      for text in sent.unreadable.prefix(20) { host.log(.warning, "settings", "the server's `\(text)` cannot be read") }
+      apply(sent.settings, for: process)
+      perform(life.found())
+    case "attempt-reconnect": perform(life.doubt("reconnecting", "openconnect connects again"))
     default: break
     }
   }
 
-  private func apply(_ sent: ScriptSettings) {
-    for text in sent.unreadable.prefix(20) { host.log(.warning, "settings", "the server's `\(text)` cannot be read") }
-    host.apply(sent.settings) { [weak self] result in
-      switch result {
-      case .success(let refused):
-        for setting in refused { self?.host.log(.notice, "settings", "refused: \(setting.setting) \(setting.value) (\(setting.code))") }
-        self?.reportReady()
-      case .failure(let refusal): self?.fail(refusal.code, refusal.text, .time)
-      }
-    }
+  package func willBeReady() {
+    guard case .running(let process, let program, _) = life.phase else { return }
+    _ = life.update(process) { $0.becomeReady() }
+    host.keep(program.ticket.kept(for: program.request.sign))
   }
 
-  private func reportReady() {
-    guard phase == .connecting, !isReady else { return }
-    (isReady, isResumed, trouble, signIns) = (true, false, nil, 0)
-    host.keep(ticket.kept(for: sign))
-    host.ready()
-  }
-
-  private func ended(_ code: Int32) {
-    let before = phase
-    phase = .idle
-    if isLeaving { return host.stopped() }
-    if before == .signingIn, ticket.isComplete { return connect() }
-    // An old ticket may be refused in any words.
-    let isOld = isResumed && trouble?.code != "unreachable"
-    if before == .connecting, isOld || trouble?.isCookie == true, signIns < 2 {
+  private func ended(_ process: LifeToken, code: Int32) {
+    if case .running(process, let program, _) = life.phase, case .signIn(let reason) = program.next(code: code) {
       host.keep([])
-      if isReady { host.reasserting("signing-in", trouble?.text ?? "the server has ended the session") }
-      isReady = false
-      return authenticate()
+      perform(life.doubt("signing-in", reason))
     }
-    if let trouble { return fail(trouble.code, trouble.text, trouble.help) }
-    fail("openconnect-ended", "openconnect ended with status \(code)" + (lastLine.isEmpty ? "" : ": \(lastLine)") + "; see its log", .time)
+    guard let (program, _) = ended(process) else { return }
+    switch program.next(code: code) {
+    case .connect: launch(program.following(.connect(isResumed: false)))
+    case .signIn: launch(program.following(.signIn))
+    case .fail(let failure): fail(failure)
+    }
   }
 
   // MARK: Signing in
 
-  private func answer(_ prompt: SignInPrompt) {
-    defer { signIn.notes = [] }
-    if signIn.isRefused, signIn.hasGivenPassword, let trouble { return fail(trouble.code, trouble.text, trouble.help) }
-    switch prompt {
-    case .username:
-      guard let username = signIn.username else {
-        return fail("no-username", "the server asks for a user name: add `username:` to the options", .person)
+  private func give(_ answer: SignIn.Answer, to process: LifeToken) {
+    switch answer {
+    case .give(let text): runner.answer(text)
+    case .fail(let failure): fail(failure)
+    case .ask(let kind, let prompt, let credential):
+      host.ask(Question(kind: kind, prompt: "\(prompt) (\(host.tunnel))")) { [weak self] answer in
+        guard let self, life.isRunning(process) else { return }
+        if case .secret(let bytes) = answer, let text = String(validating: bytes, as: UTF8.self) { return runner.answer(text) }
+        fail("no-password", "it needs an answer, or a file with it: `credentials: { \(credential): FILE }`", .person)
       }
-      runner.answer(username)
-    case .password(let label):
-      let isFirst = !signIn.hasGivenPassword
-      signIn.hasGivenPassword = true
-      secret(isFirst ? signIn.password : nil, label, isFirst ? .password : .code, "password")
-    case .keyPassword: secret(signIn.keyPassword, "Pass phrase of the private key", .password, "key-password")
-    case .group(let groups):
-      guard let group = signIn.group, groups.contains(group) else {
-        let offered = groups.prefix(20).joined(separator: ", ")
-        return fail("no-group", "the server asks for a group: add `group:` to the options, one of \(offered)", .person)
-      }
-      runner.answer(group)
-    case .certificate:
-      fail("certificate-unknown", trouble?.text ?? "no authority vouches for the server", .person)
-    case .other(let label): secret(nil, label, .code, "password")
-    }
-  }
-
-  /// Gives a secret that is known, or asks a person for it.
-  private func secret(_ known: String?, _ label: String, _ kind: Question.Kind, _ credential: String) {
-    if let known { return runner.answer(known) }
-    host.ask(Question(kind: kind, prompt: signIn.prompt(label, host.tunnel))) { [weak self] answer in
-      if case .secret(let bytes) = answer, let text = String(validating: bytes, as: UTF8.self) { self?.runner.answer(text); return }
-      self?.fail("no-password", "it needs an answer, or a file with it: `credentials: { \(credential): FILE }`", .person)
     }
   }
 }

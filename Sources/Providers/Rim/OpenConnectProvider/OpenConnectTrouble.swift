@@ -9,6 +9,8 @@ package struct OpenConnectTrouble: Equatable, Sendable {
   /// Whether a new sign-in may mend it.
   package let isCookie: Bool
 
+  var failure: TunnelFailure { TunnelFailure(code: code, text: text, help: help) }
+
   private init(_ code: Word, _ text: String, _ help: TunnelFailure.Help, isCookie: Bool = false) {
     self.code = code
     self.text = text

@@ -1,3 +1,5 @@
+package import ProviderProtocol
+
 /// The input that openconnect(8) wants at a prompt.
 package enum SignInPrompt: Equatable, Sendable {
   case username
@@ -35,21 +37,63 @@ package enum SignInPrompt: Equatable, Sendable {
   }
 }
 
-/// A person's sign-in: what is known, and what was given already.
-struct SignIn {
-  var username: String?
-  var password: String?
-  var keyPassword: String?
-  var group: String?
+/// A person's sign-in: the credentials of the policy, and its progress.
+package struct SignIn: Sendable {
+  /// The answer to a prompt.
+  package enum Answer: Equatable, Sendable {
+    case give(String)
+    /// A person is asked. `credential`: the name of the file that could have it.
+    case ask(Question.Kind, prompt: String, credential: String)
+    case fail(TunnelFailure)
+  }
+
+  private let username: String?
+  private let password: String?
+  private let keyPassword: String?
+  private let group: String?
   /// Lines of the server since the last answer: what it asks for.
   var notes: [String] = []
   /// Whether the server has been given a password; it asks again after a wrong one.
-  var hasGivenPassword = false
+  private var hasGivenPassword = false
+  /// Whether the server has let nobody in.
   var isRefused = false
 
-  /// The server's own words for a question, in one line.
-  func prompt(_ label: String, _ tunnel: String) -> String {
-    let words = (notes.suffix(1) + [label]).joined(separator: " ").prefix(300)
-    return "\(words) (\(tunnel))"
+  package init(username: String?, password: String?, keyPassword: String?, group: String?) {
+    self.username = username
+    self.password = password
+    self.keyPassword = keyPassword
+    self.group = group
   }
+
+  /// Another sign-in with the same credentials begins.
+  mutating func begin() { self = SignIn(username: username, password: password, keyPassword: keyPassword, group: group) }
+
+  var isPasswordWrong: Bool { isRefused && hasGivenPassword }
+
+  mutating func answer(_ prompt: SignInPrompt, trouble: OpenConnectTrouble?) -> Answer {
+    switch prompt {
+    case .username:
+      return username.map { .give($0) } ?? failure("no-username", "the server asks for a user name: add `username:` to the options")
+    case .password(let label):
+      let isFirst = !hasGivenPassword
+      hasGivenPassword = true
+      return secret(isFirst ? password : nil, label, isFirst ? .password : .code, "password")
+    case .keyPassword: return secret(keyPassword, "Pass phrase of the private key", .password, "key-password")
+    case .group(let groups):
+      if let group, groups.contains(group) { return .give(group) }
+      let offered = groups.prefix(20).joined(separator: ", ")
+      return failure("no-group", "the server asks for a group: add `group:` to the options, one of \(offered)")
+    case .certificate: return failure("certificate-unknown", trouble?.text ?? "no authority vouches for the server")
+    case .other(let label): return secret(nil, label, .code, "password")
+    }
+  }
+
+  /// A secret that is known, or a question with the server's own words, in one line.
+  private func secret(_ known: String?, _ label: String, _ kind: Question.Kind, _ credential: String) -> Answer {
+    if let known { return .give(known) }
+    let words = (notes.suffix(1) + [label]).joined(separator: " ").prefix(300)
+    return .ask(kind, prompt: String(words), credential: credential)
+  }
+
+  private func failure(_ code: Word, _ text: String) -> Answer { .fail(TunnelFailure(code: code, text: text, help: .person)) }
 }
