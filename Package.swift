@@ -163,7 +163,8 @@ let house = """
         RoamwardProvider
     rim ProgramProvider: ProviderLife ProviderProtocol RoamwardProvider
     rim ProviderCertificates: CCrypto NetworkTypes ProviderProtocol
-    rim StrongSwanProvider: CCrypto CLinux CXFRM JSON LinuxIO NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider VICI
+    rim StrongSwanProvider: CCrypto CLinux CXFRM JSON LinuxIO NetworkTypes ProgramProvider ProviderCertificates ProviderLife
+        ProviderProtocol RoamwardProvider VICI
     tests NebulaProviderTests: JSON LinuxIO NebulaProvider NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting
         SeededRandom TestSupport
     tests OpenConnectProviderTests: JSON NetworkTypes OpenConnectProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting

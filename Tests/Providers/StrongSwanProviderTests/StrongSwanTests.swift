@@ -17,6 +17,10 @@ final class FakeCharon: CharonRunner {
   /// Commands that it refuses, with the reason.
   var refuses: [String: String] = [:]
   private var events: (CharonEvent) -> Void = { _ in }
+  /// The events of its processes, the first first; `nil`: it has ended.
+  private(set) var processes: [((CharonEvent) -> Void)?] = []
+  /// Whether it was told to end, and has not ended.
+  private(set) var isTold = false
   private var reader = VICIReader()
 
   static var authorities: [UInt8]? { Array("# of the machine\n\(ca)\(ca)".utf8) }
@@ -25,6 +29,7 @@ final class FakeCharon: CharonRunner {
 
   func start(on link: XFRMLink, events: @escaping (CharonEvent) -> Void) -> String? {
     self.events = events
+    processes.append(events)
     return nil
   }
 
@@ -41,8 +46,15 @@ final class FakeCharon: CharonRunner {
     }
   }
 
-  func terminate() { done.append("terminate") }
-  func kill() { done.append("kill") }
+  func terminate() {
+    done.append("terminate")
+    tell()
+  }
+
+  func kill() {
+    done.append("kill")
+    tell()
+  }
 
   func connect() { events(.connected) }
 
@@ -72,7 +84,16 @@ final class FakeCharon: CharonRunner {
   }
 
   func say(_ lines: String...) { for line in lines { events(.line(CharonLine(line[...]))) } }
-  func end(_ code: Int32) { events(.ended(code)) }
+  func end(_ code: Int32) { end(code, process: processes.count - 1) }
+
+  func end(_ code: Int32, process: Int) {
+    guard processes.indices.contains(process), let events = processes[process] else { return }
+    processes[process] = nil
+    if process == processes.count - 1 { isTold = false }
+    events(.ended(code))
+  }
+
+  private func tell() { isTold = processes.last ?? nil != nil }
 
   func child(_ tunnel: String, up: Bool, routes: [String] = ["10.0.0.0/8"]) {
     let child: [VICIMessage.Element] = [.text("name", tunnel), .texts("remote-ts", routes)]
@@ -128,6 +149,84 @@ private let ca = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n
     charon.end(0)
     host.advance(by: .zero)
     #expect(charon.done == ["terminate"] && host.ends == [.stopped(inTime: true)] && host.violations.isEmpty)
+  }
+
+  @Test("a run that has failed is over: charon says goodbye, and its end means nothing to the next run") func late() throws {
+    let (host, charon) = try start()
+    charon.refuses = ["initiate": "establishing CHILD_SA failed"]
+    charon.connect()
+    charon.answerAll()
+    charon.answer()
+    #expect(try failure(host).code == "ike-failed" && charon.done == ["terminate"])
+    charon.say("05[IKE] giving up after 3 retransmits", "05[IKE] last words")
+    host.start(["server": "198.51.100.1"], credentials: ["psk": Array("secret".utf8)])
+    charon.end(0, process: 0)
+    charon.refuses = [:]
+    charon.connect()
+    charon.answerAll()
+    charon.child(tunnel, up: true)
+    host.advance(by: .zero)
+    #expect(host.state == .connected && host.ends.count == 1 && host.violations.isEmpty)
+    #expect(host.log.contains { $0.text.contains("last words") } && host.log.contains { $0.level == .warning })
+  }
+
+  @Test("the next address of a server is tried when one does not answer, and the same after it did") func addresses() throws {
+    let host = Host(StrongSwan<FakeCharon>.self)
+    let addresses = ["198.51.100.1", "198.51.100.2", "198.51.100.3"].compactMap { IPAddress($0) }
+    host.names = [try #require(DomainName("vpn.example")): addresses]
+    let charon = try #require(FakeCharon.last)
+    charon.refuses = ["initiate": "establishing CHILD_SA failed"]
+    var tried: [String?] = []
+    for run in 0..<5 {
+      host.start(["server": "vpn.example"], credentials: ["psk": Array("secret".utf8)])
+      charon.connect()
+      charon.answerAll()
+      let connection = try #require(charon.loaded.compactMap { $0.section(tunnel) }.last)
+      tried.append(connection.texts("remote_addrs").first)
+      if run == 3 { charon.child(tunnel, up: true) }
+      host.advance(by: .zero)
+      charon.answer()
+      _ = try failure(host)
+      charon.end(0)
+    }
+    #expect(tried == ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.1", "198.51.100.2"])
+  }
+
+  @Test("random lives: each start has one end, and no message is out of order", arguments: 0..<60 as Range<UInt64>)
+  func random(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let (host, charon) = try start()
+    var starts = 1
+    let lines = [
+      "05[IKE] retransmit 2 of request", "05[ENC] parsed INFORMATIONAL response 3 [ ]", "06[IKE] received AUTHENTICATION_FAILED notify",
+      "06[IKE] giving up after 3 retransmits", "07[IKE] installing DNS server 10.0.0.53 to /tmp/x", "05[IKE] words",
+    ]
+    for _ in 0..<400 {
+      switch random.next() % 12 {
+      case 0 where host.state == .idle:
+        host.settingsRefusal = random.chance(0.1) ? Refusal(code: "refused", text: "no") : nil
+        charon.refuses = random.chance(0.1) ? ["load-conn": "no"] : random.chance(0.3) ? ["initiate": "no"] : [:]
+        host.start(["server": "198.51.100.1"], credentials: ["psk": Array("secret".utf8)])
+        starts += 1
+      case 1 where host.state != .idle && random.chance(0.3): host.stop(.person)
+      case 2 where random.chance(0.3):
+        charon.end(Int32(random.next() % 3), process: Int(random.next() % UInt64(max(1, charon.processes.count))))
+      case 3:
+        // It has not long to end.
+        if charon.isTold { charon.end(0) }
+        host.advance(by: .milliseconds(Int64(random.next() % 9000)))
+      case 4: charon.connect()
+      case 5, 6: charon.answer()
+      case 7: charon.child(tunnel, up: random.chance(0.8))
+      default: charon.say(random.pick(lines))
+      }
+      if random.chance(0.7) { host.advance(by: .zero) }
+      #expect(host.violations.isEmpty)
+    }
+    host.advance(by: .zero)
+    #expect(host.ends.count == starts - (host.state == .idle ? 0 : 1) && starts > 3)
+    let failures = host.ends.compactMap { if case .failed(let failure) = $0 { failure } else { nil } }
+    #expect(failures.filter { $0.code == "provider-error" } == [])
   }
 
   @Test("charon is told of the key without its line feed, the interface, the mark, and ESP in UDP") func connection() throws {
