@@ -1,3 +1,4 @@
+import KernelModel
 import NetworkTypes
 import RoamwardCore
 import TestKit
@@ -16,6 +17,14 @@ import Testing
     }
     for key in FactTable.keys {
       #expect(key.fact.map { FactTable.fact($0)?.kind == key.kind } ?? true, "\(key.name)")
+    }
+  }
+
+  @Test("what nobody has read is unknown, not a value: every fact of the machine, with no source at all") func unread() {
+    for kind in FactKind.allCases where !kind.isOfLink {
+      #expect(NetworkSnapshot.unread.value(of: kind.declaration, link: 0).value == nil, "\(kind)")
+      let snapshot = SnapshotWithSources(SnapshotInputs(kernel: KernelState())).snapshot
+      #expect(snapshot.value(of: kind.declaration, link: 0).value == nil, "\(kind)")
     }
   }
 

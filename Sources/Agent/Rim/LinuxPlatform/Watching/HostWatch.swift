@@ -22,14 +22,15 @@ package final class HostWatch {
   }
 
   package func need(_ facts: Set<FactKind>) {
-    let needsTime = facts.contains(.time)
+    let events = Set(facts.map(\.events))
+    let needsTime = events.contains(.clock)
     files = needsTime ? ["/etc/localtime"] : []
     if !needsTime {
       clock = nil
     } else if clock == nil {
       clock = try? loop.onClockChange { [weak self] in self?.changed() }
     }
-    watchPower(facts.contains(.power))
+    watchPower(events.contains(.powerSupplies))
   }
 
   /// A battery reports every percent; only a change of the power source is an event.

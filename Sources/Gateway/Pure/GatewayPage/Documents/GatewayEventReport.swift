@@ -38,7 +38,8 @@ package enum GatewayEventReport: Hashable, Sendable {
   static func schema() throws -> JSON {
     [
       "anyOf": [
-        try JSON.schema(of: Serving.self), try JSON.schema(of: Store.self), try JSON.schema(of: Device.self), try JSON.schema(of: Audit.self),
+        try JSON.schema(of: Serving.self), try JSON.schema(of: Store.self), try JSON.schema(of: Device.self),
+        try JSON.schema(of: Audit.self),
       ]
     ]
   }

@@ -12,8 +12,9 @@ package struct SnapshotInputs: Equatable, Sendable {
   package var host: HostReports
   /// The SSID from the SSID file, if the agent was given one.
   package var ssidFile: Fact<SSID?>?
-  /// Facts of the machine that the observer reads itself, stored in a snapshot; its other members are not used.
-  package var direct = NetworkSnapshot(time: .notNeeded, power: .notNeeded)
+  /// Facts of the machine that the observer reads itself, stored in a snapshot; its other members are not used. None of them is known
+  /// until the observer has set it.
+  package var direct = NetworkSnapshot.unread
   /// The facts that policies need; the others stay unknown.
   package var needed: Set<FactKind>
   /// When the machine was observed, in seconds since 1970.
@@ -22,19 +23,25 @@ package struct SnapshotInputs: Equatable, Sendable {
   package init(
     kernel: KernelState, mediums: [InterfaceIndex: Medium] = [:], wifi: [InterfaceIndex: WiFiFacts] = [:],
     host: HostReports = HostReports(),
-    ssidFile: Fact<SSID?>? = nil, time: Fact<LocalTime> = .notNeeded,
-    power: Fact<PowerSource> = .notNeeded, needed: Set<FactKind> = .all, lookedAt: Int64? = nil
+    ssidFile: Fact<SSID?>? = nil, needed: Set<FactKind> = .all, lookedAt: Int64? = nil
   ) {
     self.kernel = kernel
     self.mediums = mediums
     self.wifi = wifi
     self.host = host
     self.ssidFile = ssidFile
-    direct.time = time
-    direct.power = power
     self.needed = needed
     self.lookedAt = lookedAt
   }
+}
+
+extension NetworkSnapshot {
+  /// A snapshot of which nothing was read: no fact of the table is known. A fact that is declared, and that no observer reads, stays so.
+  package static let unread: NetworkSnapshot = {
+    var snapshot = NetworkSnapshot()
+    for case .machine(let access) in FactTable.ofMachine.map(\.place) { access.makeUnknown(&snapshot, Fact<Bool>.notNeededReason) }
+    return snapshot
+  }()
 }
 
 /// The underlay, with the sources of its facts.
