@@ -31,13 +31,20 @@ import Testing
     #expect(life.machine.isIdle)
   }
 
-  @Test("what happens in one settle time is looked at once") func settles() {
+  @Test("a thousand changes in one settle time are looked at four times for what may start, and once for all else") func settles() {
     let life = WatchedAgent(Sample.tunnel(rules: rules), on: home)
     life.start(for: .zero)
     let before = life.machine.log.observations
     for _ in 0..<1000 { life.agent.networkChanged() }
     life.machine.run(for: .seconds(5))
-    #expect(life.machine.log.observations == before + 1)
+    #expect(life.machine.log.observations == before + 5)
+    // Where nothing could start, once.
+    let running = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
+    running.start(for: .seconds(1))
+    let looks = running.machine.log.observations
+    for _ in 0..<1000 { running.agent.networkChanged() }
+    running.machine.run(for: .seconds(1))
+    #expect(running.machine.log.observations == looks + 1)
   }
 
   @Test("until the peer has answered no route leads into the tunnel; then it gives up and tries again") func unreachable() throws {

@@ -17,7 +17,9 @@ final class WatchedAgent {
   var guards: GuardPlatform?
   private(set) lazy var agent = make()
 
-  init(_ tunnels: TunnelPolicy..., on network: NetworkSnapshot) {
+  convenience init(_ tunnels: TunnelPolicy..., on network: NetworkSnapshot) { self.init(tunnels, on: network) }
+
+  init(_ tunnels: [TunnelPolicy], on network: NetworkSnapshot) {
     machine.policies = PolicySet(tunnels: tunnels)
     machine.network = network
   }

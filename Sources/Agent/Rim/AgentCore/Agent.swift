@@ -105,7 +105,8 @@ package final class Agent {
 
   // MARK: Events
 
-  /// Handles a change in the kernel or in a watched file. The pass follows one settle time after the first of several changes.
+  /// Handles a change in the kernel or in a watched file. What starts without a doubt starts at once; the pass for all else follows one
+  /// settle time after the first of several changes.
   package func networkChanged() {
     reconciler.noteWake(.networkEvent)
     let now = now
@@ -116,7 +117,9 @@ package final class Agent {
     let settle = ([settle] + state.set.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? settle
     // A settle time of zero needs no wait.
     let isDue = reconciler.change { $0.schedule.networkChanged(settle: settle, begun: begun, at: now) }
-    isDue ? reconciler.pass() : schedule()
+    if isDue { return reconciler.pass() }
+    if state.mayStartAtOnce, reconciler.change({ $0.schedule.looksForStarts(at: now) }) { reconciler.startAtOnce() }
+    schedule()
   }
 
   /// Handles a change of one of our objects by another program. It does not wait for the network to settle.

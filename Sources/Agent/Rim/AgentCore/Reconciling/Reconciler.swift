@@ -129,9 +129,9 @@ final class Reconciler {
   /// `afterSteps`: the next plan follows at once.
   func observe(for extra: Set<FactKind> = [], afterSteps: Bool = false) {
     guard state.schedule.begin(at: now) else { return }
-    state.agenda.counters.observations += 1
     var request = state.observationRequest(adding: extra)
     request.followsSteps = afterSteps
+    state.agenda.counters.observations += 1
     let new: Observation
     do throws(PlatformError) {
       new = try platform.machine.observe(request)
@@ -140,6 +140,22 @@ final class Reconciler {
       return announcer.warn(Remark(.trouble, "the machine cannot be observed: \(error); it is tried again every second"))
     }
     state.schedule.succeeded()
+    take(new, by: request)
+  }
+
+  /// Starts the tunnels that a change of the network starts without a doubt, before it has settled. If there is none, nothing is taken from
+  /// the observation.
+  func startAtOnce() {
+    guard !isPassing, state.mayStartAtOnce else { return }
+    state.agenda.counters.observations += 1
+    let request = state.observationRequest(adding: [])
+    guard let new = try? platform.machine.observe(request), state.startsAtOnce(on: new.snapshot) else { return }
+    state.schedule.startsAtOnce()
+    take(new, by: request)
+    pass()
+  }
+
+  private func take(_ new: Observation, by request: ObservationRequest) {
     state.looksEverywhere = false
     prober.attach(to: new.snapshot)
     let (machine, probes, links) = (prober.machine, state.set.probes, state.tunnels.linkNames)

@@ -30,6 +30,20 @@ extension NetworkSnapshot {
 }
 
 extension NetworkSnapshot {
+  /// The same network before late sources have answered about it: nobody has to have asked for them.
+  var beforeLateSources: NetworkSnapshot {
+    var early = self
+    for kind in Set<FactKind>.ofLateSources {
+      let fact = kind.declaration
+      for link in fact.isOfLink ? Array(links.indices) : [0] { early.makeUnknown(fact, reason: "the network has just changed", link: link) }
+    }
+    for probe in early.probes.keys { early.probes[probe] = .unknown(reason: "the network has just changed") }
+    early.otherProbes = .unknown(reason: "the network has just changed")
+    return early
+  }
+}
+
+extension NetworkSnapshot {
   /// The value of a fact of the machine, or of the link at this index.
   package func value(of fact: FactDeclaration, link: Int) -> Fact<FactValue> {
     switch fact.place {

@@ -49,4 +49,8 @@ extension Set<FactKind> {
 
   /// Facts that programs of this host know, and the kernel does not.
   package static let ofHostServices = Set(FactTable.all.filter(\.isOfHostServices).compactMap(\.kind))
+
+  /// Facts that come later than the network: from programs of this host, and by questions to the network. Until then they may be those of
+  /// the network before.
+  package static let ofLateSources = ofHostServices.union(FactTable.ofNetwork.compactMap(\.kind))
 }

@@ -35,12 +35,15 @@ package struct DecisionScheduler: Equatable, Sendable {
   }
 
   /// Decides for every tunnel. `time` is wall-clock time; `isRunning` says whether a tunnel is up or coming up, and so can disconnect. A
-  /// network that is unchanged since `changed`, or always, is acted on after the tunnel's own settle time.
+  /// network that is unchanged since `changed`, or always, is acted on after the tunnel's own settle time. Before `settlesAt`, tunnels
+  /// start that start at once (`startingAtOnce`), and people's overrides count; all else waits.
   package mutating func decide(
-    on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, at now: Moment, time: Timestamp,
-    isRunning: (String) -> Bool
+    on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, settlesAt: Moment? = nil, at now: Moment,
+    time: Timestamp, isRunning: (String) -> Bool
   ) -> [TunnelVerdict] {
     settling = [:]
+    let settlesAt = settlesAt.flatMap { now < $0 ? $0 : nil }
+    let starting = settlesAt.map { _ in startingAtOnce(on: policies, snapshot, isRunning: isRunning) } ?? []
     let evaluator = Evaluator(networks: policies.networks)
     let prepared = evaluator.prepare(snapshot)
     let judged = policies.tunnels.map { decide($0, evaluator, prepared, now) }
@@ -58,7 +61,10 @@ package struct DecisionScheduler: Equatable, Sendable {
       var intent = claim.intent
       let isRunning = claim.isRunning
       let timing = tunnel.onDemand.timing
-      if let winner = all.losers[tunnel.name] {
+      if override == nil, let settlesAt, !starting.contains(tunnel.name) {
+        if !(isRunning && intent == .up) { settling[tunnel.name] = settlesAt }
+        intent = .unchanged
+      } else if let winner = all.losers[tunnel.name] {
         intent = isSettling(winner, in: all.claims, since: changed, at: now) ? .unchanged : .down
         releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
       } else if all.blocked[tunnel.name] != nil {
@@ -78,6 +84,27 @@ package struct DecisionScheduler: Equatable, Sendable {
         guarding: all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
         isNews: isNews)
     }
+  }
+
+  /// The tunnels that a change of the network starts at once, before it has settled: they are down, a rule connects them, whatever late
+  /// sources may still tell of this network, and no running tunnel gives way to them.
+  package func startingAtOnce(on policies: PolicySet, _ snapshot: NetworkSnapshot, isRunning: (String) -> Bool) -> Set<String> {
+    let evaluator = Evaluator(networks: policies.networks)
+    let prepared = evaluator.prepare(snapshot.beforeLateSources)
+    let decisions = policies.tunnels.map { evaluator.decide($0, on: prepared, explaining: .none) }
+    guard decisions.contains(where: { $0.outcome == .connect }) else { return [] }
+    let claims = zip(policies.tunnels, decisions).map { tunnel, decision in
+      Exclusion.Claim(tunnel, decision, override: overrides[tunnel.name], isRunning: isRunning(tunnel.name))
+    }
+    let all = Exclusion.settle(claims)
+    let displacing = Set(all.losers.filter { isRunning($0.key) }.values)
+    let names = zip(all.claims, decisions).lazy.filter { claim, decision in
+      let name = claim.tunnel.name
+      return decision.outcome == .connect && claim.intent == .up && claim.override == nil && !claim.isRunning
+        && claim.tunnel.through == nil && claim.tunnel.onDemand.timing.settle == nil && all.losers[name] == nil && all.blocked[name] == nil
+        && !displacing.contains(name)
+    }
+    return Set(names.map(\.0.tunnel.name))
   }
 
   /// Whether a tunnel with precedence is down and still settling: until then no tunnel gives way to it.

@@ -20,8 +20,10 @@ package struct ObservationRateLimit: Equatable, Sendable {
   }
 
   /// Whether an observation is allowed at once, besides the granted ones.
-  package mutating func looksAtOnce(at now: Moment) -> Bool {
-    guard granted.count < Self.looksPerSecond || granted.first.map({ $0 + .seconds(1) <= now }) ?? true else { return false }
+  ///
+  /// - Parameter reserve: the number of observations that remain allowed within this second, for what is more urgent.
+  package mutating func looksAtOnce(at now: Moment, reserve: Int = 0) -> Bool {
+    guard granted.count(where: { now < $0 + .seconds(1) }) + reserve < Self.looksPerSecond else { return false }
     return look(after: .zero, at: now) <= now
   }
 }
