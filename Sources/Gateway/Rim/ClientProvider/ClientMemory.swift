@@ -23,7 +23,10 @@ struct ClientMemory: Equatable {
   let key: DeviceKey
   var login: Login?
 
-  init(key: DeviceKey) { self.key = key }
+  init(key: DeviceKey, login: Login? = nil) {
+    self.key = key
+    self.login = login
+  }
 
   /// `nil` if these bytes are none of `bytes`.
   init?(_ bytes: [UInt8]) {

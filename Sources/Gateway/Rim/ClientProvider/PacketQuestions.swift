@@ -4,71 +4,81 @@ internal import NetworkTypes
 internal import ProviderProtocol
 internal import RoamwardProvider
 
-/// Questions about packets that the gateway has not answered yet.
-struct PacketQuestions {
-  struct Waiting {
+/// Questions about packets that wait for the gateway's answer: its evaluation of a packet
+/// (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).
+final class PacketQuestions {
+  private struct Waiting {
     let question: PacketQuestion
     let reply: (MessageReply) -> Void
     var timer: ProviderTimer?
     var sent = 0
   }
 
-  var waiting: [UInt64: Waiting] = [:]
+  /// The gateway that is asked: its settings, and the device's key.
+  typealias Asked = (grant: LoginGrant, key: DeviceKey)
+
+  private let host: ProviderHost
+  private let send: (_ datagram: [UInt8], _ gateway: IPAddress) -> Void
+  private var waiting: [UInt64: Waiting] = [:]
+  /// `nil`: there is no gateway to ask.
+  var asked: () -> Asked? = { nil }
 
   /// More wait for none: an application asks one after another.
-  static let limit = 8
+  private static let limit = 8
   /// Datagrams may be lost. The agent waits 5 s for a provider's reply.
-  static let sendings = 3
-  static let pause = Duration.milliseconds(650)
-  static let patience = "2 s"
-}
+  private static let sendings = 3
+  private static let pause = Duration.milliseconds(650)
+  private static let patience = "2 s"
 
-// The evaluation of a packet at the gateway (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).
-extension GatewayClient {
-  func explain(_ value: JSON, _ reply: @escaping (MessageReply) -> Void) {
+  init(_ host: ProviderHost, send: @escaping (_ datagram: [UInt8], _ gateway: IPAddress) -> Void) {
+    self.host = host
+    self.send = send
+  }
+
+  func explain(_ value: JSON, isConnected: Bool, _ reply: @escaping (MessageReply) -> Void) {
     func fail(_ code: Word, _ text: String) { reply(.failure(Refusal(code: code, text: text))) }
     guard let destination = value["address"]?.string.flatMap({ IPAddress($0) }),
       let transport = ["tcp": 6, "udp": 17, "icmp": 1][value["protocol"]?.string ?? "icmp"] as UInt8?,
       let port = UInt16(exactly: value["port"]?.integer ?? 0)
     else { return fail("bad-value", "`explain` takes address, protocol (tcp, udp, icmp) and port") }
-    guard isReady, !isReasserting else { return fail("not-connected", "the gateway cannot be asked: the tunnel is not connected") }
-    guard let grant = live.inForce, let own = grant.addresses.first,
-      let gateway = grant.gatewayAddresses.first(where: { $0.family == own.family })
-    else { return fail("unknown-gateway", "the gateway has not said where it takes questions; update it") }
-    guard questions.waiting.count < PacketQuestions.limit else { return fail("busy", "too many questions wait for the gateway") }
+    guard isConnected else { return fail("not-connected", "the gateway cannot be asked: the tunnel is not connected") }
+    guard let gateway = asked()?.grant.gatewayAddress else {
+      return fail("unknown-gateway", "the gateway has not said where it takes questions; update it")
+    }
+    guard waiting.count < Self.limit else { return fail("busy", "too many questions wait for the gateway") }
     let question = PacketQuestion(number: .random(in: 0 ... .max), to: destination, transport: transport, port: port)
-    questions.waiting[question.number] = .init(question: question, reply: reply)
-    send(question.number, to: gateway)
+    waiting[question.number] = Waiting(question: question, reply: reply)
+    ask(question.number, gateway)
   }
 
-  private func send(_ number: UInt64, to gateway: IPAddress) {
-    guard var waiting = questions.waiting[number] else { return }
-    guard waiting.sent < PacketQuestions.sendings, let memory, let grant = live.inForce,
-      let datagram = waiting.question.datagram({ memory.key.seal($0, of: grant.gatewayKey, PacketQuestion.label) })
+  private func ask(_ number: UInt64, _ gateway: IPAddress) {
+    guard var waiting = waiting[number] else { return }
+    guard waiting.sent < Self.sendings, let (grant, key) = asked(),
+      let datagram = waiting.question.datagram({ key.seal($0, of: grant.gatewayKey, PacketQuestion.label) })
     else {
-      questions.waiting[number] = nil
-      let text = "the gateway did not answer within \(PacketQuestions.patience); an older one does not know this question"
+      self.waiting[number] = nil
+      let text = "the gateway did not answer within \(Self.patience); an older one does not know this question"
       return waiting.reply(.failure(Refusal(code: "no-answer", text: text)))
     }
     waiting.sent += 1
-    waiting.timer = host.after(PacketQuestions.pause) { [weak self] in self?.send(number, to: gateway) }
-    questions.waiting[number] = waiting
-    engine.send(datagram, to: gateway)
+    waiting.timer = host.after(Self.pause) { [weak self] in self?.ask(number, gateway) }
+    self.waiting[number] = waiting
+    send(datagram, gateway)
   }
 
-  func takeAnswer(_ datagram: [UInt8]) {
-    guard !questions.waiting.isEmpty, let memory, let grant = live.inForce,
-      let answer = PacketAnswer(datagram, { memory.key.seal($0, of: grant.gatewayKey, PacketAnswer.label) }),
-      let waiting = questions.waiting.removeValue(forKey: answer.number)
+  func take(_ datagram: [UInt8]) {
+    guard !waiting.isEmpty, let (grant, key) = asked(),
+      let answer = PacketAnswer(datagram, { key.seal($0, of: grant.gatewayKey, PacketAnswer.label) }),
+      let waiting = waiting.removeValue(forKey: answer.number)
     else { return }
     waiting.timer?.cancel()
     waiting.reply(.success(.typed("explain", ["steps": .array(answer.steps(to: waiting.question.destination))])))
   }
 
   /// At the end of a run: nothing is answered any more.
-  func endQuestions() {
-    let all = questions.waiting.values
-    questions.waiting = [:]
+  func end() {
+    let all = waiting.values
+    waiting = [:]
     for waiting in all {
       waiting.timer?.cancel()
       waiting.reply(.failure(Refusal(code: "not-connected", text: "the tunnel has ended")))

@@ -83,7 +83,7 @@ final class SignIn {
     guard attempt == number else { return }
     let text = "the gateway \(options.server) takes no connection: \(reason); check the network and the gateway"
     guard firstFailure == nil, options.server.port != Self.otherPort else { return fail(code, text, .time) }
-    firstFailure = TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: .time)
+    firstFailure = TunnelFailure(code: code, text: text, help: .time)
     connect(to: Endpoint(host: options.server.host, port: Self.otherPort))
   }
 
@@ -176,7 +176,7 @@ final class SignIn {
     close()
     // The other port may belong to another service.
     if let firstFailure, !isKnown { return done(.failure(firstFailure)) }
-    done(.failure(TunnelFailure(code: code, text: "\(host.tunnel): \(text)", help: help, retryAfter: after)))
+    done(.failure(TunnelFailure(code: code, text: text, help: help, retryAfter: after)))
   }
 
   // MARK: The conversation
