@@ -21,7 +21,6 @@ import Testing
     "AgentCore.TunnelSupervisor": (443, 20, "half of a tunnel's state is beside its machine"),
     "AgentCore.WireGuardDriver": (0, 19, "peers, samples and deadlines of a link beside its life"),
     "AgentDaemon.ControlConnection": (0, 15, "a connection with what it waits for and what it follows"),
-    "ClientProvider.SignIn": (0, 14, "a conversation with all that a server has asked"),
     "ControlProtocol.StatusReport": (1006, 0, "a report with its parts, each declared once with its schema"),
     "GatewayAuth.AuthWork": (452, 20, "a process's sockets, workers and limits beside its conversations"),
     "GatewayCore.Administration": (679, 0, "each request of an administrator, as a function with its audit entry"),
