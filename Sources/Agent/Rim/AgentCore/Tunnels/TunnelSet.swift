@@ -42,7 +42,7 @@ final class TunnelSet {
   var isBehind: Bool { byName.values.contains { $0.isBehindOuterTunnel || $0.isToEndAfterInner && !isCarrying($0.policy.name) } }
 
   func withoutPolicy(_ policies: PolicySet) -> [TunnelSupervisor] {
-    byName.keys.sorted().filter { policies.tunnel(named: $0) == nil }.compactMap { byName[$0] }
+    byName.keys.filter { !policies.hasTunnel(named: $0) }.sorted().compactMap { byName[$0] }
   }
 
   func remove(_ name: String) { byName[name] = nil }
@@ -83,7 +83,7 @@ extension TunnelSupervisor {
 
   /// Whether it is down and present only because another pass has to replace it, or remove it from `policies`.
   func isReadyToGo(_ policies: PolicySet) -> Bool {
-    machine.state == .disconnected && (isToBeReplaced || policies.tunnel(named: policy.name) == nil)
+    machine.state == .disconnected && (isToBeReplaced || !policies.hasTunnel(named: policy.name))
   }
 
   /// Whether it is a WireGuard tunnel that is down.

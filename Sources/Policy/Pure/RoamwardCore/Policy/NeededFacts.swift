@@ -1,44 +1,60 @@
 import NetworkTypes
 
+/// What follows from a set of policies alone: where each tunnel is, which facts and probes rules ask for.
+final class PolicyFacts: Sendable {
+  /// The places of tunnels in the set, by name.
+  let places: [String: Int]
+  let needed: Set<FactKind>
+  let asksTheNetwork: Bool
+  let probes: [Probe]
+  let probesOfNames: [Probe]
+  let timeWindows: [TimeWindow]
+
+  init(networks: [NamedNetwork], tunnels: [TunnelPolicy]) {
+    places = Dictionary(zip(tunnels.map(\.name), tunnels.indices)) { first, _ in first }
+    var needed: Set<FactKind> = [.type, .ssid]
+    var (probes, windows, hasEvidence) = ([Probe](), [TimeWindow](), false)
+    func ask(_ condition: Condition) {
+      switch condition {
+      case .all(let parts), .any(let parts): for part in parts { ask(part) }
+      case .not(let part): ask(part)
+      case .network: break
+      case .criterion:
+        if let kind = condition.kind { needed.insert(kind) }
+        if condition.evidence != nil { hasEvidence = true }
+        if let probe = condition.wanted(of: FactTable.probe) { probes.append(probe) }
+        if let window = condition.wanted(of: FactTable.time) { windows.append(window) }
+      }
+    }
+    for network in networks { ask(network.condition) }
+    for tunnel in tunnels { for rule in tunnel.onDemand.rules { ask(rule.match) } }
+    probesOfNames = tunnels.flatMap { $0.onDemand.rules.flatMap { $0.connections.compactMap(\.probe) } }.uniqued()
+    self.probes = (probes + probesOfNames).uniqued()
+    timeWindows = windows.uniqued()
+    asksTheNetwork = hasEvidence || !probesOfNames.isEmpty || tunnels.contains(where: \.provider.needsLookup)
+    if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
+    if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }) { needed.formUnion([.searchDomains, .dnsServers]) }
+    self.needed = needed
+  }
+}
+
 extension PolicySet {
   /// The facts that policies need; others are not gathered. They include the facts in rules and networks, and name servers if an endpoint
   /// or a probe's host has to be looked up. They include domains if a tunnel brings a resolv.conf of its own, which keeps the network's
   /// search list.
-  package var neededFacts: Set<FactKind> {
-    var needed: Set<FactKind> = [.type, .ssid]
-    for key in keys { if let fact = key.kind { needed.insert(fact) } }
-    if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
-    if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }) { needed.formUnion([.searchDomains, .dnsServers]) }
-    return needed
-  }
+  package var neededFacts: Set<FactKind> { facts.needed }
 
   /// Whether the agent may have to look up a name or send a probe.
-  package var asksTheNetwork: Bool {
-    tunnels.contains(where: \.provider.needsLookup) || keys.contains { $0.evidence != nil } || !probesOfNames.isEmpty
-  }
+  package var asksTheNetwork: Bool { facts.asksTheNetwork }
+
+  /// Every probe that a rule, an entry of names or a named network contains, each once.
+  package var probes: [Probe] { facts.probes }
 
   /// The probes of `connect-if-needed` entries.
-  package var probesOfNames: [Probe] { tunnels.flatMap { $0.onDemand.rules.flatMap { $0.connections.compactMap(\.probe) } }.uniqued() }
+  package var probesOfNames: [Probe] { facts.probesOfNames }
 
   /// All time windows that rules or networks contain.
-  package var timeWindows: [TimeWindow] {
-    keys.compactMap { $0.wanted(of: FactTable.time) }.uniqued()
-  }
-
-  /// Every key of every match.
-  var keys: [Condition] {
-    networks.flatMap(\.condition.keys) + tunnels.flatMap { $0.onDemand.rules.flatMap(\.match.keys) }
-  }
-}
-
-extension Condition {
-  fileprivate var keys: [Condition] {
-    switch self {
-    case .all(let parts), .any(let parts): parts.flatMap(\.keys)
-    case .not(let part): part.keys
-    default: [self]
-    }
-  }
+  package var timeWindows: [TimeWindow] { facts.timeWindows }
 }
 
 extension ProviderConfiguration {

@@ -17,10 +17,3 @@ extension NetworkSnapshot {
     return snapshot
   }
 }
-
-extension PolicySet {
-  /// Every probe that a rule, an entry of names or a named network contains, each once.
-  package var probes: [Probe] {
-    (keys.compactMap { $0.wanted(of: FactTable.probe) } + probesOfNames).uniqued()
-  }
-}
