@@ -1,4 +1,5 @@
 package import NetworkTypes
+internal import Synchronization
 
 extension FirewallTable {
   /// The nft(8) transaction that replaces any existing table of this name. Numbers in comments are those of docs/security-kill-switch.md.
@@ -26,7 +27,11 @@ extension FirewallTable {
   package static let neighbourRemoval = "table \(neighbourName)\ndelete table \(neighbourName)\n"
 
   /// A digest that identifies this content. The table carries it as its comment.
-  package var digest: String {
+  package var digest: String { Self.digests.of(self) }
+
+  private static let digests = KnownDigests()
+
+  fileprivate var computedDigest: String {
     var table = self
     for i in table.providers.indices { table.providers[i].path = nil }
     for i in table.guarded.indices { table.guarded[i].group.path = nil }
@@ -273,11 +278,9 @@ extension FirewallTable {
 
   /// The excluded prefixes. An address that one tunnel excludes stays blocked if another tunnel's kill switch includes it.
   package var excluded: [IPPrefix] {
-    let all = guards.flatMap(\.excluded).uniqued().sorted()
-    return all.filter { one in
-      guards.allSatisfy { other in
-        other.excluded.contains { $0.contains(one) } || !other.prefixes.contains { $0.overlaps(one) }
-      }
+    let covers = guards.map { (excluded: PrefixCover($0.excluded), included: PrefixCover($0.prefixes)) }
+    return guards.flatMap(\.excluded).uniqued().sorted().filter { one in
+      covers.allSatisfy { $0.excluded.contains(one) || !$0.included.overlaps(one) }
     }
   }
 
@@ -290,13 +293,26 @@ extension FirewallTable {
 
   /// The prefixes without those inside another: nft refuses intervals of one set that overlap.
   private func minimal(_ prefixes: [IPPrefix]) -> [String] {
-    var kept: [IPPrefix] = []
-    // In this order a prefix comes right before those that it contains.
-    for prefix in prefixes.sorted() where kept.last.map({ !$0.contains(prefix) }) ?? true { kept.append(prefix) }
-    return kept.map(\.description)
+    PrefixCover(prefixes).prefixes.map(\.description)
   }
 
   private func word(_ family: IPAddress.Family) -> String { family == .v4 ? "ip" : "ip6" }
 
   private func set(_ items: [String]) -> String { "{ \(items.joined(separator: ", ")) }" }
+}
+
+/// The digests of the last tables: a pass asks several times for that of the table that is wanted, and of the one that is there.
+private final class KnownDigests: Sendable {
+  private static let limit = 4
+  private let known = Mutex<[(table: FirewallTable, digest: String)]>([])
+
+  func of(_ table: FirewallTable) -> String {
+    if let found = known.withLock({ $0.first { $0.table == table }?.digest }) { return found }
+    let digest = table.computedDigest
+    known.withLock {
+      if $0.count == Self.limit { $0.removeFirst() }
+      $0.append((table, digest))
+    }
+    return digest
+  }
 }
