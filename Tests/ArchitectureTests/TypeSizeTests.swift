@@ -22,7 +22,6 @@ import Testing
     "AgentCore.WireGuardDriver": (0, 19, "peers, samples and deadlines of a link beside its life"),
     "AgentDaemon.ControlConnection": (0, 15, "a connection with what it waits for and what it follows"),
     "ControlProtocol.StatusReport": (1006, 0, "a report with its parts, each declared once with its schema"),
-    "GatewayAuth.AuthWork": (452, 20, "a process's sockets, workers and limits beside its conversations"),
     "GatewayCore.Administration": (679, 0, "each request of an administrator, as a function with its audit entry"),
     "GatewayCore.Directory": (472, 26, "the rows of the store, and what is looked up in them"),
     "GatewayHost.GatewayServer": (0, 31, "it converges, follows the store, exchanges with its pair and publishes"),

@@ -2,75 +2,33 @@ internal import CSodium
 internal import GatewayCore
 internal import GatewayCredentials
 internal import GatewayLogin
-internal import GatewaySockets
 internal import Glibc
 package import LinuxIO
 internal import LoginProtocol
 internal import NetworkTypes
 internal import ProcessConfinement
 
-/// The work of `roamward-gateway-auth`: logins and relays at the gateway's listening sockets, without privileges.
+/// The work of `roamward-gateway-auth`: logins and relays at the gateway's listening sockets, without privileges. `LoginDesk` and
+/// `CheckDesk` decide, and this carries out their effects.
 package final class AuthWork {
   /// Memory for two hashes of 64 MiB, the threads' stacks, and connections with at most 256 KiB that a relay's client has not taken.
   private static let worker = ConfinedWorker(
     user: "roamward-login", descriptors: LoginDesk.capacity + 2 * RelayDesk.capacity + 64, memory: 512 << 20, filter: AuthFilter.filter)
 
   private let loop: DescriptorLoop
-  private let channel: MessageChannel
-  let workers: HashWorkers
-  let judge: PasswordJudge
-  private var server: TLSServer?
-  private var listeners: [(file: FileDescriptor, source: DescriptorLoop.Source)] = []
-  /// `nil`: nothing is relayed.
-  private var relays: Relays?
-  /// Until what `roamward-gateway` says first.
-  private static let patience = Duration.seconds(10)
-  var desk = LoginDesk()
-  var clients: [UInt32: Client] = [:]
-  private var lastNumber: UInt32 = 0
-  /// Connections that say something before their first message is whole: handshakes of TLS, which cost more than all that follows.
-  private var handshakes = WorkQueue(atWork: 1)
-  /// So many are read between two looks at all other connections.
-  private static let handshakesAtOnce = 4
-  private static let acceptedAtOnce = 32
-  private var turn: DescriptorLoop.Source?
-  /// Passwords and tokens that are to be checked, few more at once than there are threads; those that wait; and, by the service of the
-  /// network, whose answers take seconds.
-  var checks = WorkQueue(atWork: HashWorkers.threads + 2, waiting: AskedQuestions.limit)
-  var serviceChecks = WorkQueue(atWork: PAMLimits.checks, waiting: AskedQuestions.limit)
-  var unchecked: [UInt32: Check] = [:]
-  /// `nil`: of a name without a user.
-  var serviceOrders: [UInt32: [UInt8]?] = [:]
-  /// The passwords whose hashes were asked for.
-  var passwords: [UInt32: [UInt8]] = [:]
-  private var asked = AskedQuestions()
-  private var sources: [DescriptorLoop.Source] = []
+  private let gateway: AuthChannel
+  private let workers: HashWorkers
+  private let judge: PasswordJudge
+  private var clients: AuthClients?
+  private var desk = LoginDesk()
+  private var checks = CheckDesk(atWork: HashWorkers.threads + 2)
+  private var finished: DescriptorLoop.Source?
   private var alarm: (at: Moment, source: DescriptorLoop.Source)?
 
-  enum Check {
-    /// The name is `nil` if no user can have it.
-    case password(GatewayName?, [UInt8])
-    case token([UInt8])
-  }
-
-  final class Client {
-    let file: FileDescriptor
-    let address: IPAddress
-    let connection: TLSConnection
-    var isEnding = false
-    var reading: DescriptorLoop.Source?
-
-    init(_ file: FileDescriptor, _ address: IPAddress, _ connection: TLSConnection) {
-      self.file = file
-      self.address = address
-      self.connection = connection
-    }
-  }
-
   private init(_ channel: MessageChannel, _ workers: HashWorkers) throws(SystemError) {
-    self.channel = channel
     self.workers = workers
     loop = try DescriptorLoop()
+    gateway = AuthChannel(channel, on: loop)
     guard let judge = PasswordJudge(.usual) else { throw SystemError(code: ENOMEM, operation: "hash a password") }
     self.judge = judge
   }
@@ -101,242 +59,174 @@ package final class AuthWork {
     TLSServer.prepare()
   }
 
+  /// Takes the first message, and has all that needs more calls than the work does.
+  private func begin() throws(SystemError) {
+    let (identity, port, listener) = try gateway.begin()
+    guard let server = TLSServer(identity: identity) else {
+      throw SystemError(code: EINVAL, operation: "use the identity of logins as a certificate with its key")
+    }
+    var relays: Relays?
+    if let port { relays = try Relays(to: port, on: loop) }
+    let clients = AuthClients(server, relays: relays, on: loop, self)
+    self.clients = clients
+    clients.listen(at: listener)
+  }
+
   private func serve() throws(SystemError) {
-    sources = [
-      try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receiveReplies() },
-      try loop.whenReadable(workers.event.number) { [weak self] in
-        guard let self else { return }
-        for finish in workers.takeFinished() { finish(self) }
-      },
-    ]
-    try channel.send(AuthRequest.hello(trouble: nil).frame.bytes)
+    finished = try loop.whenReadable(workers.event.number) { [weak self] in
+      guard let self else { return }
+      for finish in workers.takeFinished() { finish(self) }
+    }
+    try gateway.serve { [weak self] in self?.take($0, $1) }
     _ = try loop.run()
   }
 }
 
 // The gateway.
 extension AuthWork {
-  func ask(_ request: AuthRequest) {
-    tellEnds()
-    guard asked.begin(request) else {
-      if let number = request.number { answer(.busy, for: number) }
-      return
-    }
-    if send(request) { return }
-    // A gateway that takes nothing has stopped, or waits; the login is answered as if its store were away.
-    if let number = request.number {
-      asked.answered(number)
-      answer(.unavailable, for: number)
-    }
-  }
-
-  /// Tells the gateway of conversations that have ended: it keeps what it knows of them until then.
-  private func tellEnds() {
-    while let number = asked.nextEnd, send(.ended(number: number)) { asked.endIsTold() }
-  }
-
-  /// `false`: the gateway has left too much unread.
-  private func send(_ request: AuthRequest) -> Bool {
-    do throws(SystemError) { try channel.send(request.frame.bytes) } catch {
-      if error.code != EAGAIN { loop.stop() }
-      return false
-    }
-    return true
-  }
-
-  private func receiveReplies() {
-    for _ in 0..<64 {
-      do {
-        switch try channel.receive(takesDescriptors: true) {
-        case .nothing: return
-        case .ended: return loop.stop()
-        case .message(let bytes, let passed): take(try AuthReply(LoginFrame(body: bytes.dropFirst(2))), passed)
-        }
-      } catch {
-        // A gateway of another version: the hello has reported it.
-        return loop.stop()
-      }
-    }
+  private func ask(_ request: AuthRequest) {
+    if let answer = gateway.ask(request), let number = request.number { self.answer(answer, for: number) }
   }
 
   private func take(_ reply: AuthReply, _ passed: FileDescriptor?) {
-    if let number = reply.number { asked.answered(number) }
-    tellEnds()
     switch reply {
     // It has begun.
     case .start: loop.stop()
-    case .listener: if let passed { listen(at: passed) }
+    case .listener: if let passed { clients?.listen(at: passed) }
     case .offer(let methods, let isSlow): (desk.offers, desk.isSlow) = (methods, isSlow)
     case .remote(let number): passOn(number)
-    case .credential(let number, let hash, let account, let refusal): judge(number, hash, account, refusal)
+    case .credential(let number, let hash, let account, let refusal):
+      carryOut(checks.credential(number, hash: hash, account, refusal))
     case .answer(let number, let answer): self.answer(answer, for: number)
     }
   }
 
-  /// Takes the first message, and has all that needs more calls than the work does.
-  private func begin() throws(SystemError) {
-    guard channel.wait(atMost: Self.patience), case .message(let bytes, let passed?) = try channel.receive(takesDescriptors: true),
-      case .start(let identity, let port) = try? AuthReply(LoginFrame(body: bytes.dropFirst(2)))
-    else { throw SystemError(code: EPROTO, operation: "begin: the gateway is of another version") }
-    guard let server = TLSServer(identity: identity) else {
-      throw SystemError(code: EINVAL, operation: "use the identity of logins as a certificate with its key")
-    }
-    self.server = server
-    if let port { relays = try Relays(to: port, on: loop) }
-    listen(at: passed)
+  /// The password is one for PAM.
+  private func passOn(_ number: UInt32) {
+    guard let address = clients?.address(of: number), let effects = checks.passOn(number, from: address) else { return }
+    desk.passOn(number)
+    carryOut(effects)
   }
 
-  private func listen(at passed: FileDescriptor) {
-    guard let source = try? loop.whenReadable(passed.number, { [weak self] in self?.acceptClients(at: passed) }) else { return loop.stop() }
-    listeners.append((passed, source))
-  }
-
-  func answer(_ answer: LoginAnswer, for number: UInt32) {
-    checks.end(number)
-    // A check with a question goes on.
-    if case .prompt = answer {} else { serviceChecks.end(number) }
+  private func answer(_ answer: LoginAnswer, for number: UInt32) {
+    checks.answered(number, answer)
     carryOut(desk.receive(answer, for: number, at: .now), number)
-    beginChecks()
+    carryOut(checks.begin())
   }
 }
 
 // Clients.
-extension AuthWork {
-  private func acceptClients(at listener: FileDescriptor) {
-    guard let server else { return }
-    for _ in 0..<Self.acceptedAtOnce {
-      guard let file = try? listener.accept() else { return }
-      guard let address = file.remoteAddress, let connection = TLSConnection(server) else { continue }
-      repeat { lastNumber &+= 1 } while clients[lastNumber] != nil || relays?.contains(lastNumber) ?? false
-      let number = lastNumber
-      let client = Client(file, address, connection)
-      clients[number] = client
-      desk.open(number, from: address, at: .now)
-      closeGone()
-      watch(client, number)
-      setAlarm(for: number)
-    }
+extension AuthWork: AuthClients.Receiver {
+  func opened(_ number: UInt32, from address: IPAddress) {
+    desk.open(number, from: address, at: .now)
+    closeGone()
+    setAlarm(for: number)
   }
 
-  private func watch(_ client: Client, _ number: UInt32) {
-    client.reading = try? loop.whenReadable(client.file.number) { [weak self] in self?.isReadable(number) }
-    if client.reading == nil { remove(number) }
+  func hasGreeted(_ number: UInt32) -> Bool { desk.hasGreeted(number) }
+
+  // Nothing is said after the end, and nothing by one who waits for an answer that is more than a frame.
+  func received(_ bytes: [UInt8], from number: UInt32) { carryOut(desk.receive(bytes, from: number, at: .now), number) }
+
+  func closed(_ number: UInt32) {
+    workers.cancel(number)
+    checks.end(number)
+    desk.close(number)
+    gateway.end(number)
+    carryOut(checks.begin())
   }
 
   /// Those that went for others: who can be told is told to come again.
-  func closeGone() {
+  private func closeGone() {
     for number in desk.takeGone() {
-      guard let client = clients[number] else { continue }
-      _ = client.connection.send(LoginDesk.turnedAway.frame.bytes)
-      client.isEnding = true
-      flush(number)
+      clients?.send(LoginDesk.turnedAway, to: number)
+      clients?.end(number)
+      clients?.flush(number)
     }
-  }
-
-  private func isReadable(_ number: UInt32) {
-    guard let client = clients[number], !desk.hasGreeted(number) else { return receive(number) }
-    // Not read until its turn.
-    client.reading = nil
-    _ = handshakes.add(number, from: client.address)
-    setTurn()
-  }
-
-  private func setTurn() {
-    guard turn == nil, handshakes.waiting > 0 else { return }
-    turn = try? loop.at(.now) { [weak self] in self?.takeTurn() }
-  }
-
-  private func takeTurn() {
-    turn = nil
-    for _ in 0..<Self.handshakesAtOnce {
-      guard let number = handshakes.begin() else { break }
-      handshakes.end(number)
-      guard let client = clients[number] else { continue }
-      watch(client, number)
-      receive(number)
-    }
-    setTurn()
-  }
-
-  private func receive(_ number: UInt32) {
-    guard let client = clients[number] else { return }
-    do throws(SystemError) {
-      guard let bytes = try client.file.read(atMost: 4096) else { return }
-      if bytes.isEmpty { return remove(number) }
-      guard let plain = client.connection.receive(bytes) else {
-        // The alert of TLS is sent.
-        client.isEnding = true
-        return flush(number)
-      }
-      // Nothing is said after the end, and nothing by one who waits for an answer that is more than a frame.
-      carryOut(desk.receive(plain, from: number, at: .now), number)
-    } catch {
-      remove(number)
-    }
-  }
-
-  /// Hands a connection over to the relays.
-  func relay(_ client: Client, _ number: UInt32, _ versions: ClosedRange<UInt8>) {
-    var refusal = GatewayMessage.failed(.unsupported, retryAfter: 0)
-    if !versions.contains(RelayDesk.version) {
-      refusal = .failed(.version, retryAfter: 0)
-    } else if let relays {
-      // A descriptor has one source at a time.
-      client.reading = nil
-      if relays.begin(number, client.file, client.connection, from: client.address) {
-        clients[number] = nil
-        return
-      }
-      refusal = .failed(.later, retryAfter: 30)
-    }
-    _ = client.connection.send(refusal.frame.bytes)
-    client.isEnding = true
-  }
-
-  func flush(_ number: UInt32) {
-    guard let client = clients[number] else { return }
-    if client.isEnding { client.connection.end() }
-    var output = client.connection.takeOutput()[...]
-    do throws(SystemError) {
-      while !output.isEmpty {
-        let count = try client.file.write(output)
-        if count == 0 { break }
-        output = output.dropFirst(count)
-      }
-    } catch {
-      return remove(number)
-    }
-    // The socket takes more than all messages of a login. A client that leaves it full is not waited for.
-    if client.isEnding || !output.isEmpty { remove(number) }
-  }
-
-  private func remove(_ number: UInt32) {
-    guard let client = clients.removeValue(forKey: number) else { return }
-    client.reading?.cancel()
-    passwords[number] = nil
-    unchecked[number] = nil
-    serviceOrders[number] = nil
-    workers.cancel(number)
-    handshakes.end(number)
-    checks.end(number)
-    serviceChecks.end(number)
-    desk.close(number)
-    asked.end(number)
-    tellEnds()
-    beginChecks()
   }
 
   /// A client's deadline may be the next one. One that has moved rings in vain once.
-  func setAlarm(for number: UInt32) {
-    guard let next = desk.deadline(of: number), alarm.map({ next < $0.at }) ?? true else { return }
+  private func setAlarm(for number: UInt32) { setAlarm(at: desk.deadline(of: number)) }
+
+  private func setAlarm(at next: Moment?) {
+    guard let next, alarm.map({ next < $0.at }) ?? true else { return }
     alarm = (try? loop.at(next) { [weak self] in self?.ring() }).map { (next, $0) }
   }
 
   private func ring() {
     alarm = nil
     for (number, effects) in desk.expire(at: .now) { carryOut(effects, number) }
-    if let next = desk.deadline, alarm.map({ next < $0.at }) ?? true {
-      alarm = (try? loop.at(next) { [weak self] in self?.ring() }).map { (next, $0) }
+    setAlarm(at: desk.deadline)
+  }
+}
+
+// Effects.
+extension AuthWork {
+  private func carryOut(_ effects: [LoginEffect], _ number: UInt32) {
+    // First: what they hold at the gateway is for this one.
+    closeGone()
+    for effect in effects {
+      guard let clients, let address = clients.address(of: number) else { break }
+      switch effect {
+      case .send(let message): clients.send(message, to: number)
+      case .checkPassword(let name, let password): carryOut(checks.add(.password(name, password), of: number, from: address))
+      case .checkDecoy: carryOut(checks.addDecoy(of: number, from: address))
+      case .checkToken(let token): carryOut(checks.add(.token(Self.sha256(token)), of: number, from: address))
+      case .answerPrompt(let value): ask(.promptAnswer(number: number, value: value))
+      case .signIn: ask(.signIn(number: number, source: address))
+      case .checkCode(_, let code): ask(.code(number: number, code: code))
+      case .setPassword(_, let password): hash(password, number)
+      case .bind(_, let hello, let factors):
+        guard let device = GatewayName(hello.device) else {
+          answer(.unbound, for: number)
+          break
+        }
+        ask(.bind(number: number, device: device, publicKey: hello.publicKey, factors: factors, source: address))
+      case .relay(let versions): clients.relay(number, versions)
+      case .note(let refusal, let name): ask(.note(refusal, name: name, source: address))
+      case .close: clients.end(number)
+      }
     }
+    clients?.flush(number)
+    setAlarm(for: number)
+  }
+
+  private func carryOut(_ effects: [CheckDesk.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .ask(let request): ask(request)
+      case .busy(let number): answer(.busy, for: number)
+      case .judge(let number, let password, let hash, let account, let refusal):
+        let judge = judge
+        work(for: number) {
+          let isRight = judge.isRight(password, hash)
+          let answer: LoginAnswer =
+            if let refusal { .refused(refusal) } else if isRight, let account { .account(account) } else { .refused(.wrongPassword) }
+          return { $0.answer(answer, for: number) }
+        }
+      }
+    }
+  }
+
+  private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+    var hash = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_bytes()))
+    crypto_hash_sha256(&hash, bytes, UInt64(bytes.count))
+    return hash
+  }
+
+  private func hash(_ password: [UInt8], _ number: UInt32) {
+    if let fault = NewPassword.fault(of: password) { return answer(.unsuitable(fault), for: number) }
+    work(for: number) {
+      let hash = PasswordHash.usual.hash(password)
+      return { work in
+        guard work.clients?.address(of: number) != nil else { return }
+        if let hash { work.ask(.setPassword(number: number, hash: hash)) } else { work.answer(.unavailable, for: number) }
+      }
+    }
+  }
+
+  /// Has a thread do this, unless too many wait.
+  private func work(for number: UInt32, _ job: @escaping HashWorkers.Job) {
+    if !workers.add(for: number, job) { answer(.busy, for: number) }
   }
 }
