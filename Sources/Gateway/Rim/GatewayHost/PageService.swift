@@ -34,34 +34,19 @@ final class PageService {
     let log: (String) -> Void
   }
 
-  /// The time in which a connection may ask: longer than the process keeps it. So a process that has been taken over cannot keep one.
-  static let connectionLife = Duration.seconds(20)
-
-  private struct Connection {
-    let address: IPAddress
-    let holder: PageConnections.Holder
-    let end: Moment
-  }
-
-  /// The settings for which the process and its socket were made.
-  private struct Setting: Equatable {
-    var page: PageSettings
-    var link: String
-    /// The number of the link: a link that is made anew has another one.
-    var index: UInt32
-    var addresses: [IPAddress]
+  /// The process, and its sockets.
+  private struct Running {
+    /// One for each address: another one's port may belong to a web server.
+    let listeners: [FileDescriptor]
+    let process: WorkerProcess
+    var accepting: [EventSource] = []
   }
 
   private let host: Host
-  private var setting: Setting?
-  private var process: WorkerProcess?
-  /// One for each address: another one's port may belong to a web server.
-  private var listeners: [FileDescriptor] = []
-  private var accepting: [EventSource] = []
+  private var life = PageLife()
+  private var running: Running?
   private var pause = RestartPause()
   private var restart: EventSource?
-  private var connections: [UInt32: Connection] = [:]
-  private var lastNumber: UInt32 = 0
   /// Of the settings: it is logged once.
   private var lastTrouble: GatewayError?
   private var limits = PageLimits()
@@ -72,19 +57,12 @@ final class PageService {
   init(_ host: Host) { self.host = host }
 
   /// Starts or stops as the state folder says.
-  func refresh() {
-    let wanted = wantedSetting()
-    if wanted == setting, wanted == nil || process != nil || restart != nil { return }
-    stop()
-    setting = wanted
-    host.folder.note(trouble: nil, of: .page)
-    if wanted != nil { start() }
-  }
+  func refresh() { take(.wanted(wantedSetting())) }
 
-  private func wantedSetting() -> Setting? {
+  private func wantedSetting() -> PageLife.Setting? {
     let directory = host.directory()
     guard let page = pageSettings(), let link = directory.site?.link.description else { return nil }
-    return Setting(
+    return PageLife.Setting(
       page: page, link: link, index: if_nametoindex(link), addresses: directory.sortedPools.compactMap { $0.gateway?.address })
   }
 
@@ -97,67 +75,69 @@ final class PageService {
     } catch {
       if lastTrouble != error { host.log("page: \(error)") }
       lastTrouble = error
-      return setting?.page
+      return life.setting?.page
     }
   }
 
-  private func stop() {
-    restart = nil
-    accepting = []
-    connections = [:]
-    process?.end()
-    process = nil
-    listeners = []
+  // MARK: Effects
+
+  private func take(_ event: PageLife.Event) { for effect in life.take(event, at: .now) { perform(effect) } }
+
+  private func perform(_ effect: PageLife.Effect) {
+    switch effect {
+    case .start(let setting): start(setting)
+    case .stop:
+      running?.process.end()
+      (running, restart) = (nil, nil)
+    case .wait(let pause, let moment):
+      restart = try? host.loop.at(moment) { [weak self] in
+        guard let self else { return }
+        restart = nil
+        take(.again(pause, wantedSetting()))
+      }
+    case .note(let trouble): host.folder.note(trouble: trouble, of: .page)
+    case .log(let text): host.log("page: \(text)")
+    }
   }
 
-  private func start() {
-    restart = nil
-    guard let setting else { return }
-    // The link may be about to be made.
-    guard setting.index > 0 else { return retry(at: .now + .seconds(1)) }
+  private func start(_ setting: PageLife.Setting) {
     do throws(SystemError) {
-      listeners = try setting.addresses.map { address throws(SystemError) in
+      let listeners = try setting.addresses.map { address throws(SystemError) in
         try ListeningSocket.make(port: setting.page.port, at: address, link: setting.link)
       }
-      process = try WorkerProcess(
+      let process = try WorkerProcess(
         Self.program, on: host.loop, take: { [weak self] in self?.take(try PageRequest($0)) }, failed: { [weak self] in self?.fail($0) })
+      running = Running(listeners: listeners, process: process)
     } catch { fail("\(error)") }
   }
 
   private func fail(_ text: String) {
-    host.log("page: \(text)")
-    host.folder.note(trouble: text, of: .page)
-    stop()
     pause.fail(at: .now)
-    retry(at: pause.end ?? .now)
+    take(.failed(text, again: pause.end ?? .now))
   }
 
-  private func retry(at moment: Moment) {
-    restart = try? host.loop.at(moment) { [weak self] in
-      guard let self else { return }
-      restart = nil
-      setting = wantedSetting()
-      if setting != nil { start() }
+  /// The process has greeted: it gets connections from now on.
+  private func accept() {
+    guard case .starting(let setting) = life.phase, let listeners = running?.listeners, !listeners.isEmpty else { return }
+    send(.start(hosts: setting.page.hosts(of: setting.addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" })))
+    guard running != nil else { return }
+    let accepting = listeners.compactMap { listener in
+      try? host.loop.whenReadable(listener.number) { [weak self, weak listener] in listener.map { self?.accept(from: $0) } }
     }
+    guard accepting.count == listeners.count else { return fail("the socket cannot be watched") }
+    running?.accepting = accepting
+    take(.accepting)
   }
 
   private func send(_ reply: PageReply, passing file: FileDescriptor? = nil) {
-    do throws(SystemError) { try process?.send(reply.frame, passing: file) } catch { fail("\(error)") }
+    do throws(SystemError) { try running?.process.send(reply.frame, passing: file) } catch { fail("\(error)") }
   }
 
   private func take(_ request: PageRequest) {
     switch request {
-    case .hello(nil):
-      guard let setting, !listeners.isEmpty else { return }
-      send(.start(hosts: setting.page.hosts(of: setting.addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" })))
-      accepting = listeners.compactMap { listener in
-        try? host.loop.whenReadable(listener.number) { [weak self, weak listener] in listener.map { self?.accept(from: $0) } }
-      }
-      guard accepting.count == listeners.count else { return fail("the socket cannot be watched") }
-      host.folder.note(trouble: nil, of: .page)
-      host.log("page: at TCP port \(setting.page.port) of \(setting.link)")
+    case .hello(nil): accept()
     case .hello(let trouble?): fail(trouble)
-    case .ended(let connection): connections[connection] = nil
+    case .ended(let connection): life.connections?.close(connection)
     case .ask(let number, let connection, let question):
       let answer = answer(question, of: connection)
       let text = answer.body.text()
@@ -170,22 +150,18 @@ final class PageService {
 // Connections.
 extension PageService {
   private func accept(from listener: FileDescriptor) {
-    let now = Moment.now
-    connections = connections.filter { now < $0.value.end }
     for _ in 0..<16 {
       guard let file = try? listener.accept() else { return }
       // Connections from addresses without a device's user are closed unread.
       guard let address = file.remoteAddress, let asker = asker(at: address) else { continue }
       let holder = PageConnections.Holder(user: asker.user.id, device: asker.device.id)
-      guard PageConnections.hasRoom(for: holder, among: connections.values.lazy.map(\.holder)) else { continue }
-      repeat { lastNumber &+= 1 } while lastNumber == 0 || connections[lastNumber] != nil
-      connections[lastNumber] = Connection(address: address, holder: holder, end: now + Self.connectionLife)
-      send(.connection(lastNumber), passing: file)
+      guard let number = life.connections?.open(from: address, by: holder, at: .now) else { continue }
+      send(.connection(number), passing: file)
     }
   }
 
   private func asker(at address: IPAddress) -> PageAsker? {
-    PageAsker(host.directory(), from: address, setting?.page, at: Timestamp.now.seconds)
+    PageAsker(host.directory(), from: address, life.setting?.page, at: Timestamp.now.seconds)
   }
 
   private func presentDevice() -> WireGuardState? {
@@ -200,7 +176,7 @@ extension PageService {
 extension PageService {
   private func answer(_ question: PageQuestion, of connection: UInt32) -> PageAnswer {
     // The address may belong to another device now, or its user be locked.
-    guard let known = connections[connection], Moment.now < known.end, let asker = asker(at: known.address),
+    guard let known = life.connections?.connection(connection, at: .now), let asker = asker(at: known.address),
       asker.device.id == known.holder.device
     else {
       return .refusal(403, "this device may not connect")
@@ -222,7 +198,7 @@ extension PageService {
     case .devices(let search): return PageAnswer(JSON(encoding: status(at: now).report(search: search, within: Self.listLimit)))
     case .endSession(let path):
       return change(by: asker) { work throws(GatewayError) in
-        try work.endSession(of: path, by: asker, setting?.page)
+        try work.endSession(of: path, by: asker, life.setting?.page)
         return PageAnswer(["device": .string(path.description)])
       }
     case .groups: return PageAnswer(directory.page(at: now, within: Self.listLimit))
