@@ -17,7 +17,6 @@ import Testing
   static let exceptions: [String: (lines: Int, properties: Int, reason: String)] = [
     "AgentCore.Agent": (909, 0, "the entry of each event and request, in files by subject"),
     "AgentCore.AgentState": (533, 19, "all that the agent knows between passes, changed in place for speed (decision 53)"),
-    "AgentCore.InstalledDriver": (600, 14, "the life of a provider in properties; phases would hold most of them"),
     "AgentCore.TunnelSupervisor": (443, 20, "half of a tunnel's state is beside its machine"),
     "AgentCore.WireGuardDriver": (0, 19, "peers, samples and deadlines of a link beside its life"),
     "AgentDaemon.ControlConnection": (0, 15, "a connection with what it waits for and what it follows"),

@@ -24,16 +24,3 @@ struct FailedStart {
     return "its program \(path) ended \(manner) before its `hello`: \(cure) (\(failure.code))"
   }
 }
-
-extension InstalledDriver {
-  /// The program cannot be started, or has ended before it said `hello`. The machine starts the tunnel again after a pause; messages are
-  /// not worth another start.
-  func startFailed(_ text: String) {
-    let refusal = Refusal(code: "provider-failed", text: text)
-    failedStart = (now, refusal)
-    messages.fail(refusal)
-    if !isStartDue { return outlets.publish(.log(level: "error", origin: "agent", text: text)) }
-    isStartDue = false
-    outlets.report(.failed(TunnelFailure(.providerFailed, text)))
-  }
-}

@@ -7,53 +7,50 @@ internal import RoamwardCore
 extension InstalledDriver {
   /// Leaves the program to the next agent. While one side owes an answer it cannot be left.
   func handOver() -> DriverHandOver? {
-    guard run.isPrepared, !program.isEnding, !isStartDue, !messages.isOpen, let wanted = run.wanted, let resumption = session?.resumption,
+    guard let program = channel.life.usable, !channel.messages.isOpen, let begun = run.begun, begun.link != .unwanted,
+      let wanted = begun.wanted, let resumption = program.session.resumption,
       var note = ProviderHandOver(
-        resumption, configuration, settings: wanted, network: run.path, gateways: run.brought.gateways, mark: program.mark),
+        resumption, configuration, settings: wanted, network: begun.path, gateways: run.brought.gateways, mark: program.mark),
       let process = platform.installed.handOver(tunnel)
     else { return nil }
     note.process = process
-    note.transport = run.transport
-    note.validities = run.validities.all.values.map { .init(name: $0.name, from: $0.start, until: $0.end) }
-    session = nil
-    program.isLeft = true
+    note.transport = begun.transport
+    note.validities = begun.validities.all.values.map { .init(name: $0.name, from: $0.start, until: $0.end) }
+    channel.life.leave()
     return DriverHandOver(provider: note.text)
   }
 
   /// Goes on with the program of another agent. One that this agent would not have started so is ended, and a new one is started.
   func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool {
     guard session == nil, let note = ProviderHandOver(left.provider) else { return false }
-    let noted = UInt32(clamping: note.mark)
-    guard platform.installed.adopt(tunnel, note.process, noted, { [weak self] event in self?.take(event) }) else {
-      return isReplaced("its program has ended", isRunning: false)
+    let mark = UInt32(clamping: note.mark)
+    guard platform.installed.adopt(tunnel, note.process, mark, { [weak channel] event in channel?.hear(event) }) else {
+      channel.sayReplaced("its program has ended")
+      return false
     }
-    program.mark = noted
-    let name = String(decoding: tunnel.utf8.prefix(64), as: UTF8.self)
-    guard let resumed = ProviderSession(resuming: note.resumption, tunnel: name, at: now), let settings = note.wantedSettings,
+    guard let resumed = ProviderSession(resuming: note.resumption, tunnel: channel.shortName, at: now), let settings = note.wantedSettings,
       let known = note.knownNetwork
-    else { return isReplaced("it speaks version \(note.version) of the protocol, and this agent version \(ProtocolLimits.version)") }
-    if note.definition != configuration.definition { return isReplaced("its policy or its manifest was changed", resumed) }
-    if program.mark != outlets.outerWay().mark { return isReplaced("the tunnel that it goes through is another one") }
-    if !left.isFitting { return isReplaced("its place among the tunnels is another one", resumed) }
-    if !left.hasLink { return isReplaced("its link is gone", resumed) }
-    session = resumed
+    else {
+      let versions = "it speaks version \(note.version) of the protocol, and this agent version \(ProtocolLimits.version)"
+      channel.replace(versions, nil, mark: mark)
+      return false
+    }
+    let own = outlets.outerWay().mark
+    if let reason = note.difference(from: configuration.definition, mark: own, left) {
+      // One that goes through another tunnel is not asked: it cannot be heard.
+      channel.replace(reason, mark == own || note.definition != configuration.definition ? resumed : nil, mark: mark)
+      return false
+    }
+    channel.life.adopt(.init(session: resumed, mark: mark), on: known)
     run.brought.gateways = note.gateways.compactMap { IPAddress($0) }
     judge(settings)
-    (run.path, self.underlay, run.isPrepared, run.isTakenOver) = (known, underlay, true, true)
-    run.transport = note.transport
-    for validity in note.validities ?? [] { run.validities.take(Validity(validity.name, from: validity.from, until: validity.until)) }
+    self.underlay = underlay
+    run.begun?.transport = note.transport
+    for validity in note.validities ?? [] {
+      run.begun?.validities.take(Validity(validity.name, from: validity.from, until: validity.until))
+    }
     // It is told again: by another agent.
     tellValidities()
     return true
-  }
-
-  /// Says why the program of another agent is not taken over, and ends it: after it has stopped its run, if it can be asked to.
-  private func isReplaced(_ reason: String, _ resumed: ProviderSession? = nil, isRunning: Bool = true) -> Bool {
-    outlets.publish(.log(level: "warning", origin: "agent", text: "the restart of the agent replaces the provider: \(reason)"))
-    guard isRunning else { return false }
-    program.isOutdated = true
-    session = resumed ?? ProviderSession(tunnel: String(decoding: tunnel.utf8.prefix(64), as: UTF8.self), at: now)
-    if resumed != nil { perform { [now] in $0.stop(.policyChanged, at: now) } } else { endProgram() }
-    return false
   }
 }

@@ -5,23 +5,25 @@ internal import RoamwardCore
 
 // The requests and reports of a provider, and their effects.
 extension InstalledDriver {
+  /// Does what the provider asks for its tunnel. The channel has done the rest.
   func carryOut(_ action: ProviderSession.Action) {
     switch action {
-    case .send(let bytes, let attachment): platform.installed.send(tunnel, bytes, attachment)
-    case .stateChanged(let state): entered(state)
+    case .stateChanged(.connected):
+      beginWatch()
+      report(.peerAnswered)
     case .apply(let id, let settings):
       judge(settings)
-      run.pending.settings = id
+      run.begun?.pending.settings = id
       wantLink()
     case .openDevice(let id):
       guard allows(.device, id) else { return }
       // The link that the settings before have made needs no other pass.
-      if run.hasLink, openDevice(id) == nil { return }
-      run.pending.devices.append(id)
+      if run.begun?.link == .made, openDevice(id) == nil { return }
+      run.begun?.pending.devices.append(id)
       wantLink()
     case .openXFRM(let id):
       guard allows(.xfrm, id) else { return }
-      run.pending.devices.append(id)
+      run.begun?.pending.devices.append(id)
       wantLink()
     case .openSocket(let id, let transport, let remote):
       guard allows(transport == .udp ? .udp : .tcp, id) else { return }
@@ -32,28 +34,14 @@ extension InstalledDriver {
       questions.removeAll { $0.number == id }
       outlets.changed()
     case .reasserting(let code, let text): report(.reasserting("\(text) (\(code))"))
-    case .replied(let id, let reply):
-      if let time = messages.replied(id, at: now, reply) {
-        outlets.publish(.log(level: "debug", origin: "agent", text: "message \(id): reply after \(time.milliseconds) ms"))
-      }
-      if session?.state == .idle, !messages.isOpen, !isStartDue { endProgram() }
-    case .asleep: break
-    case .keep(let bytes): keep(bytes)
     case .transport(let text):
-      run.transport = text.isEmpty ? nil : text
+      run.begun?.transport = text.isEmpty ? nil : text
       outlets.changed()
     case .validity(let validity):
-      run.validities.take(validity)
+      run.begun?.validities.take(validity)
       tellValidities()
       outlets.changed()
-    case .event(let name, let data): outlets.publish(.event(name: name.description, data))
-    case .log(let line): outlets.publish(.log(level: line.level.rawValue, origin: line.origin.description, text: line.text))
-    case .dropped(let count):
-      outlets.publish(.log(level: "warning", origin: "agent", text: "\(count) events and lines came too fast and were dropped"))
-    case .runEnded(let end): ended(end)
-    case .neverGreeted(let failure): if !program.isEnding { program.start = FailedStart(failure) }
-    case .violated(let violation): outlets.publish(.log(level: "error", origin: "agent", text: "\(violation)"))
-    case .close: endProgram()
+    case .stateChanged, .asleep, .send, .replied, .runEnded, .neverGreeted, .close, .event, .log, .dropped, .violated, .keep: break
     }
   }
 
@@ -65,22 +53,13 @@ extension InstalledDriver {
     (run.brought, run.refused) = (judgement.brought, judgement.refused)
     run.brought.gateways = gateways
     run.brought.lastIncluded = run.brought.included
-    run.wanted = settings
-  }
-
-  func keep(_ bytes: [UInt8]) {
-    do throws(PlatformError) {
-      try platform.installed.keep(tunnel, configuration, bytes)
-      program.hasKept = !bytes.isEmpty
-    } catch {
-      outlets.publish(.log(level: "error", origin: "agent", text: "what the provider wants to keep cannot be written: \(error)"))
-    }
+    run.begun?.wanted = settings
   }
 
   /// Makes the agent set the link up, or give it other settings; `applied` follows.
   func wantLink() {
     if run.isPrepared { return outlets.changed() }
-    run.isPrepared = true
+    run.begun?.link = .wanted
     report(.prepared)
   }
 
@@ -96,7 +75,7 @@ extension InstalledDriver {
       guard let self else { return }
       switch result {
       case .failure(let error): return refuse(id, "unreachable", error.description)
-      case .success(let own): (run.watch.ownAddress, run.watch.reactionDue) = (own, nil)
+      case .success(let own): run.begun?.watch.connected(from: own)
       }
       if !run.brought.gateways.contains(address) { run.brought.gateways.append(address) }
       attempt { (session) throws(ProviderSession.Unsendable) in try session.socketOpened(id: id) }
@@ -106,14 +85,14 @@ extension InstalledDriver {
   func resolve(_ id: UInt32, _ name: DomainName) {
     let lookup = platform.lookups.resolve(name, by: outlets.outerWay().lookup(of: name), on: underlay) { [weak self] resolution in
       guard let self else { return }
-      run.pending.lookups[id] = nil
+      run.begun?.pending.lookups[id] = nil
       switch resolution {
       case .missing(let reason), .failed(let reason): refuse(id, "unresolved", "\(name): \(reason)")
       case .addresses(let addresses):
         attempt { (session) throws(ProviderSession.Unsendable) in try session.resolved(id: id, addresses) }
       }
     }
-    if let lookup { run.pending.lookups[id] = lookup }
+    if let lookup { run.begun?.pending.lookups[id] = lookup }
   }
 }
 
@@ -155,8 +134,8 @@ extension InstalledDriver {
 extension InstalledDriver {
   /// The link is as the plan wants it: requests that waited for that are answered.
   func applied() {
-    run.hasLink = true
-    let (devices, settings) = run.pending.take()
+    if run.isPrepared { run.begun?.link = .made }
+    guard let (devices, settings) = run.begun?.pending.take() else { return }
     for id in devices {
       if configuration.program.needs.contains(.xfrm) {
         openXFRM(id)
@@ -183,7 +162,8 @@ extension InstalledDriver {
   }
 
   func openXFRM(_ id: UInt32) {
-    let found = XFRMLink(interface: link, identifier: Ownership.xfrmIdentifier(ofLink: link), mark: program.mark, mask: .max)
+    let mark = channel.life.program?.mark ?? Ownership.mark
+    let found = XFRMLink(interface: link, identifier: Ownership.xfrmIdentifier(ofLink: link), mark: mark, mask: .max)
     attempt { (session) throws(ProviderSession.Unsendable) in try session.xfrmOpened(id: id, found) }
   }
 }

@@ -70,6 +70,14 @@ struct ProviderHandOver: Codable {
     return settings
   }
 
+  /// The reason why an agent would not have started the program so; `nil`: it would. `own`: the mark that its sockets would have.
+  func difference(from definition: String, mark own: UInt32, _ left: LeftTunnel) -> String? {
+    if self.definition != definition { return "its policy or its manifest was changed" }
+    if UInt32(clamping: mark) != own { return "the tunnel that it goes through is another one" }
+    if !left.isFitting { return "its place among the tunnels is another one" }
+    return left.hasLink ? nil : "its link is gone"
+  }
+
   /// `.some(nil)`: it knows of none.
   var knownNetwork: NetworkPath?? {
     guard case .network(let path) = try? AgentMessage(decoding: Array(network.utf8)) else { return nil }

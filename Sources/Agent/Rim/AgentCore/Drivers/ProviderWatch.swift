@@ -33,6 +33,9 @@ struct ProviderWatch {
   private var unanswered: (since: Moment, until: Moment, samples: Int)?
   private var isDoubtful = false
 
+  /// The agent has connected a socket for it, from this address.
+  mutating func connected(from own: IPAddress?) { (ownAddress, reactionDue) = (own, nil) }
+
   mutating func begin(at now: Moment) {
     (nextSample, last, unanswered, isDoubtful) = (now + Self.interval, nil, nil, false)
   }
@@ -72,15 +75,15 @@ extension InstalledDriver {
     return !needs.isDisjoint(with: [.udp, .tcp]) && !needs.contains(.sockets)
   }
 
-  var nextSample: Moment? { session?.state == .connected ? run.watch.nextSample : nil }
+  var nextSample: Moment? { session?.state == .connected ? run.begun?.watch.nextSample : nil }
 
   /// Looks whether anything came back through its link.
   func sample() -> TunnelMachine.Event? {
     guard let counts = platform.machine.countPackets(link) else {
-      run.watch.skip(at: now)
+      run.begun?.watch.skip(at: now)
       return nil
     }
-    switch run.watch.take(received: counts.received, sent: counts.sent, losses: losses, at: now) {
+    switch run.begun?.watch.take(received: counts.received, sent: counts.sent, losses: losses, at: now) {
     case nil: return nil
     case .answered:
       losses = 0
@@ -95,16 +98,18 @@ extension InstalledDriver {
   }
 
   /// It is connected from now on.
-  func beginWatch() { if isJudged { run.watch.begin(at: now) } }
+  func beginWatch() { if isJudged { run.begun?.watch.begin(at: now) } }
 
   /// It knows of another network. The socket that it has may be one of the network before.
-  func expectReaction() { run.watch.reactionDue = isJudged && run.watch.ownAddress != nil ? now + ProviderWatch.reaction : nil }
+  func expectReaction() {
+    run.begun?.watch.reactionDue = isJudged && run.begun?.watch.ownAddress != nil ? now + ProviderWatch.reaction : nil
+  }
 
   /// Judges a provider that has not reacted to another network.
   func judgeReaction() {
-    guard let due = run.watch.reactionDue, due <= now else { return }
-    run.watch.reactionDue = nil
-    guard session?.state == .connected, let own = run.watch.ownAddress, !outlets.ownAddresses().contains(own) else { return }
+    guard let due = run.begun?.watch.reactionDue, due <= now else { return }
+    run.begun?.watch.reactionDue = nil
+    guard session?.state == .connected, let own = run.begun?.watch.ownAddress, !outlets.ownAddresses().contains(own) else { return }
     report(
       .failed(
         TunnelFailure(
