@@ -38,7 +38,7 @@ import Testing
     for _ in 0..<1000 { life.agent.networkChanged() }
     life.machine.run(for: .seconds(5))
     #expect(life.machine.log.observations == before + 5)
-    // Where nothing could start, once.
+    // Once, if nothing could start.
     let running = WatchedAgent(Sample.tunnel(rules: rules), on: cafe)
     running.start(for: .seconds(1))
     let looks = running.machine.log.observations

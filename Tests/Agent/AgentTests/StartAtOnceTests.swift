@@ -138,7 +138,7 @@ import Testing
       life.machine.network = target
       life.agent.networkChanged()
       life.machine.run(for: .seconds(8))
-      // What the rules want in the end is what became of each; and each went there straight.
+      // Each is in the end as the rules want it, and went there straight.
       let bare = WatchedAgent(tunnels, on: target)
       bare.start(for: .seconds(5))
       for tunnel in tunnels.map(\.name) {

@@ -7,9 +7,8 @@ import Testing
     var random = SplitMix64(seed: seed)
     func prefix() throws -> IPPrefix {
       let bits = Int(random.next() % 9)
-      let text =
-        random.chance(0.3)
-        ? "fd0\(random.next() % 4):\(random.next() % 4)::/\(8 + bits * 3)" : "10.\(random.next() % 4).\(random.next() % 4).0/\(8 + bits * 3)"
+      let (a, b) = (random.next() % 4, random.next() % 4)
+      let text = (random.chance(0.3) ? "fd0\(a):\(b)::" : "10.\(a).\(b).0") + "/\(8 + bits * 3)"
       return try #require(IPPrefix(text), "\(text)")
     }
     let all = try (0..<random.next() % 12).map { _ in try prefix() }

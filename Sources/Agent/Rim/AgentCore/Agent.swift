@@ -105,8 +105,7 @@ package final class Agent {
 
   // MARK: Events
 
-  /// Handles a change in the kernel or in a watched file. What starts without a doubt starts at once; the pass for all else follows one
-  /// settle time after the first of several changes.
+  /// Handles a change in the kernel or in a watched file. All but sure starts follows one settle time after the first of several changes.
   package func networkChanged() {
     reconciler.noteWake(.networkEvent)
     let now = now
@@ -116,9 +115,8 @@ package final class Agent {
     if begun == nil { admitLinksOfGuards(at: now) }
     let settle = ([settle] + state.set.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? settle
     // A settle time of zero needs no wait.
-    let isDue = reconciler.change { $0.schedule.networkChanged(settle: settle, begun: begun, at: now) }
-    if isDue { return reconciler.pass() }
-    if state.mayStartAtOnce, reconciler.change({ $0.schedule.looksForStarts(at: now) }) { reconciler.startAtOnce() }
+    if reconciler.change({ $0.schedule.networkChanged(settle: settle, begun: begun, at: now) }) { return reconciler.pass() }
+    reconciler.startAtOnce()
     schedule()
   }
 

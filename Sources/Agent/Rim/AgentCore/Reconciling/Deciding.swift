@@ -31,9 +31,8 @@ extension AgentState {
     agenda.counters.evaluations += 1
     let (tunnels, waits) = (tunnels, decisions.waits)
     let running = record.map { _ in Set(set.tunnels.map(\.name).filter { tunnels[$0]?.isWanted ?? false }) }
-    let verdicts = decisions.decide(
-      on: set, seen.snapshot, changed: seen.changedAt, settlesAt: stop.isStopping ? nil : schedule.startingUntil, at: now, time: wallClock
-    ) {
+    let settlesAt = stop.isStopping ? nil : schedule.startingUntil
+    let verdicts = decisions.decide(on: set, seen.snapshot, changed: seen.changedAt, settlesAt: settlesAt, at: now, time: wallClock) {
       tunnels[$0]?.isWanted ?? false
     }
     if let record, let running {
@@ -59,17 +58,6 @@ extension AgentState {
         isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name),
         isReady: ready.contains(verdict.policy.name))
     }
-  }
-
-  /// Whether a change of the network may start a tunnel before it has settled.
-  var mayStartAtOnce: Bool {
-    !stop.isStopping && !stop.isRecovering && !stop.isCleaningUp && leftTunnels == nil
-      && set.tunnels.contains { $0.isEnabled && $0.onDemand.isEnabled && !(tunnels[$0.name]?.isWanted ?? false) }
-  }
-
-  /// Whether a network starts a tunnel before it has settled.
-  func startsAtOnce(on snapshot: NetworkSnapshot) -> Bool {
-    !decisions.startingAtOnce(on: set, snapshot) { tunnels[$0]?.isWanted ?? false }.isEmpty
   }
 
   /// Forgets a tunnel that is down and whose policy was removed.

@@ -143,19 +143,7 @@ final class Reconciler {
     take(new, by: request)
   }
 
-  /// Starts the tunnels that a change of the network starts without a doubt, before it has settled. If there is none, nothing is taken from
-  /// the observation.
-  func startAtOnce() {
-    guard !isPassing, state.mayStartAtOnce else { return }
-    state.agenda.counters.observations += 1
-    let request = state.observationRequest(adding: [])
-    guard let new = try? platform.machine.observe(request), state.startsAtOnce(on: new.snapshot) else { return }
-    state.schedule.startsAtOnce()
-    take(new, by: request)
-    pass()
-  }
-
-  private func take(_ new: Observation, by request: ObservationRequest) {
+  func take(_ new: Observation, by request: ObservationRequest) {
     state.looksEverywhere = false
     prober.attach(to: new.snapshot)
     let (machine, probes, links) = (prober.machine, state.set.probes, state.tunnels.linkNames)

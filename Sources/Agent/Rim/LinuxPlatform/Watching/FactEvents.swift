@@ -1,3 +1,5 @@
+internal import LinuxIO
+internal import NetworkTypes
 internal import RoamwardCore
 
 /// The source of the events that tell of a change of a fact, at which it is read again.
@@ -23,6 +25,19 @@ extension FactKind {
     case .captivePortal, .internet: .probes
     case .time: .clock
     case .power: .powerSupplies
+    }
+  }
+}
+
+extension SnapshotInputs {
+  /// Reads the facts that no other source has.
+  mutating func readDirectly(_ facts: Set<FactKind>) {
+    for fact in facts {
+      switch fact.events {
+      case .clock: direct.time = .known(.now)
+      case .powerSupplies: direct.power = powerSource()
+      case .kernel, .hostServices, .probes: break
+      }
     }
   }
 }

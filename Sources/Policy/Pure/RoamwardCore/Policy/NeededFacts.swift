@@ -1,6 +1,6 @@
 import NetworkTypes
 
-/// What follows from a set of policies alone: where each tunnel is, which facts and probes rules ask for.
+/// The facts that follow from a set of policies alone: the places of tunnels, the facts and probes that rules ask for.
 final class PolicyFacts: Sendable {
   /// The places of tunnels in the set, by name.
   let places: [String: Int]

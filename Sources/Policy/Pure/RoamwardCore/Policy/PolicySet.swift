@@ -18,7 +18,7 @@ package struct PolicySet: Sendable {
 
   package func hasTunnel(named name: String) -> Bool { facts.places[name] != nil }
 
-  /// What follows from the policies alone. A pass asks for it many times, and a set changes rarely.
+  /// All that follows from the policies alone. A pass asks for it many times, and a set changes rarely.
   var facts: PolicyFacts { derived.get { PolicyFacts(networks: networks, tunnels: tunnels) } }
 }
 
