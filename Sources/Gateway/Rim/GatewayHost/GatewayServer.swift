@@ -114,8 +114,9 @@ package final class GatewayServer {
         if name == self?.folder.takeOverName { self?.pair?.takeOver() }
       })
     logins = LoginService(
-      folder, on: loop, store, directory: { [weak self] in self?.view.directory ?? Directory() },
-      isAway: { [weak self] in self?.isAway ?? true }, changed: { [weak self] in self?.refresh() }, log: { log($0) })
+      LoginService.Host(
+        folder: folder, loop: loop, store: store, directory: { [weak self] in self?.view.directory ?? Directory() },
+        isAway: { [weak self] in self?.isAway ?? true }, changed: { [weak self] in self?.refresh() }, log: { log($0) }))
     page = PageService(
       PageService.Host(
         folder: folder, loop: loop, store: store, directory: { [weak self] in self?.view.directory ?? Directory() },

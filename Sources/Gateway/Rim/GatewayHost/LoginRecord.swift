@@ -10,8 +10,6 @@ struct LoginRecord {
   /// The counts that were taken last.
   private var taken: GatewayCounts?
   private var notes = RefusalNotes()
-  /// When the first check of a conversation began.
-  private var begun: [UInt32: Moment] = [:]
 
   /// The counts, if they have changed since the last call.
   mutating func takeCounts() -> GatewayCounts? {
@@ -20,19 +18,9 @@ struct LoginRecord {
     return counts
   }
 
-  mutating func begin(_ number: UInt32) {
-    if begun[number] == nil, begun.count <= LoginDesk.capacity { begun[number] = .now }
-  }
-
-  /// The person was asked something, or the conversation has ended.
-  mutating func forget(_ number: UInt32) { begun[number] = nil }
-
-  /// The process that numbers conversations begins anew.
-  mutating func forgetAll() { begun = [:] }
-
-  mutating func accept(_ number: UInt32, by factors: [LoginMethod], isPlain: Bool) {
-    let duration = begun.removeValue(forKey: number).map { (Moment.now - $0) / .milliseconds(1) }
-    counts.accept(by: factors.map { "\($0)" }.joined(separator: ","), milliseconds: isPlain ? duration.map { Int64($0) } : nil)
+  /// Counts a login, with its duration if that is the gateway's alone.
+  mutating func accept(by factors: [LoginMethod], milliseconds: Int64?) {
+    counts.accept(by: factors.map { "\($0)" }.joined(separator: ","), milliseconds: milliseconds)
   }
 
   /// Counts an answer that the audit log does not have.

@@ -1,143 +1,102 @@
-internal import ConfinedProcess
 internal import GatewayCore
 internal import GatewayCredentials
 internal import GatewayLogin
-internal import GatewaySockets
 internal import GatewayStore
-internal import Glibc
 internal import KernelModel
 internal import LinuxIO
 internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
 
-/// The gateway's side of logins and relays: starts `roamward-gateway-auth`, answers what it asks, and makes the changes of a login.
-///
-/// That process reads strangers' bytes, so what it asks is held to the order of a login: it binds a device only for the user whose
-/// credential it has read in the same conversation, and behind the one-time code where the user has one.
+/// The gateway's side of logins and relays: joins `roamward-gateway-auth` with the proofs of its conversations, the services that check
+/// passwords and sign persons in, and the store.
 final class LoginService {
-  static let program = "roamward-gateway-auth"
+  /// The gateway around it.
+  struct Host {
+    let folder: StateFolder
+    let loop: EventLoop
+    let store: GatewayStore
+    /// The directory as the gateway knows it.
+    let directory: () -> Directory
+    /// Whether the store cannot be read: then every login is refused, with any name.
+    let isAway: () -> Bool
+    /// After a change of the store.
+    let changed: () -> Void
+    let log: (String) -> Void
+  }
 
-  let folder: StateFolder
-  private let loop: EventLoop
-  private let store: GatewayStore
-  let log: (String) -> Void
-  /// The directory as the gateway knows it.
-  let directory: () -> Directory
-  /// Whether the store cannot be read: then every login is refused, with any name.
-  let isAway: () -> Bool
-  /// After a change of the store.
-  private let changed: () -> Void
-  private var process: WorkerProcess?
-  private var listeners: [FileDescriptor] = []
-  private var identity = ""
-  /// The port of logins, which is the link's.
-  private var port: UInt16?
-  /// The TCP port of relays; `nil`: nothing is relayed.
-  private(set) var relayPort: UInt16?
-  private var pause = RestartPause()
-  private var restart: EventSource?
-  var conversations: [UInt32: Conversation] = [:]
-  let openID: OpenIDService
-  var openIDSettings: OpenIDSettings?
-  var openIDTrouble: String?
-  let pam: PAMLogins
-  /// The failure that was logged last, and its minute: strangers would fill the journal while the provider is away.
-  var loggedFailure: (text: String, minute: Int64) = ("", 0)
-  /// The sign-ins of conversations, by the service's numbers.
-  var signIns: [UInt32: UInt32] = [:]
-  /// The sign-ins of persons who are no users yet, by conversation.
-  var links: [UInt32: UnlinkedSignIn] = [:]
+  private let host: Host
+  private let openID: OpenIDService
+  private let pam: PAMService
+  private var process: AuthProcess?
+  private var proofs = LoginProofs()
+  private var openIDSettings = LoginSettings<OpenIDSettings>()
+  private var pamSettings = LoginSettings<PAMSettings>()
+  private var loggedFailure = LoggedFailure()
   private var record = LoginRecord()
 
-  /// The factors that a conversation has proven.
-  struct Conversation {
-    var account: LoginAccount
-    var hasCode = false
-    var mayBind: Bool { hasCode || !account.questions.contains(.code) }
+  init(_ host: Host) {
+    self.host = host
+    openID = OpenIDService(on: host.loop, log: host.log)
+    pam = PAMService(on: host.loop)
+    process = AuthProcess(on: host.loop) { [weak self] in self?.take($0) }
   }
 
-  init(
-    _ folder: StateFolder, on loop: EventLoop, _ store: GatewayStore, directory: @escaping () -> Directory,
-    isAway: @escaping () -> Bool, changed: @escaping () -> Void, log: @escaping (String) -> Void
-  ) {
-    self.folder = folder
-    self.loop = loop
-    self.store = store
-    self.directory = directory
-    self.isAway = isAway
-    self.changed = changed
-    self.log = log
-    openID = OpenIDService(on: loop, log: log)
-    pam = PAMLogins(on: loop, log: log)
-  }
+  /// The TCP port of relays; `nil`: nothing is relayed.
+  var relayPort: UInt16? { process?.settings?.relayPort }
 
   /// Starts or stops as the state folder says.
   func refresh() {
-    refreshOpenID()
-    if pam.refresh(folder) { offer() }
-    let wanted = (try? folder.loginIdentity()) ?? nil
-    let (wantedPort, wantedRelay) = (directory().site?.endpoint.port, folder.relayPort())
-    if let wanted, wanted == identity, wantedPort == port, wantedRelay == relayPort, process != nil || restart != nil { return }
-    stop()
-    (identity, port, relayPort) = (wanted ?? "", wantedPort, wantedRelay)
+    let (folder, log) = (host.folder, host.log)
+    if openIDSettings.follow(folder.openIDSettings, log: log) {
+      openID.stop("the settings have changed")
+      offer()
+    }
+    if pamSettings.follow(folder.pamSettings, check: PAMFiles.check, log: log) { offer() }
+    let identity = (try? folder.loginIdentity()) ?? nil
+    let wanted = identity.map {
+      AuthProcess.Settings(identity: $0, port: host.directory().site?.endpoint.port, relayPort: folder.relayPort())
+    }
+    if let wanted, process?.has(wanted) ?? false { return }
     folder.note(trouble: nil, of: .logins)
     if wanted == nil { folder.note(trouble: nil, of: .relay) }
-    if wanted != nil { start() }
+    process?.begin(wanted)
   }
 
-  private func stop() {
-    restart = nil
-    conversations = [:]
-    record.forgetAll()
-    signIns = [:]
-    links = [:]
-    openID.stop("logins end")
-    pam.stop()
-    process?.end()
-    process = nil
-    listeners = []
+  private func offer() {
+    let methods: [LoginMethod] = [.password, .token] + (openIDSettings.value == nil ? [] : [.openID])
+    process?.send(.offer(methods, isSlow: pamSettings.value != nil))
   }
 
-  private func start() {
-    restart = nil
-    guard let port else { return }
-    do throws(SystemError) {
-      let listener = try ListeningSocket.make(port: port)
-      listeners = [listener]
-      listenForRelays(besides: port)
-      process = try WorkerProcess(
-        Self.program, on: loop, take: { [weak self] in self?.take(try AuthRequest($0)) }, failed: { [weak self] in self?.fail($0) })
-      send(.start(identity: identity, relayTo: relayPort == nil ? nil : port), passing: listener)
-      for further in listeners.dropFirst() { send(.listener, passing: further) }
-    } catch { fail("\(error)") }
+  private var view: LoginView {
+    LoginView(
+      host.directory(), isAway: host.isAway(), openID: openIDSettings.value, pam: pamSettings.value, banner: host.folder.loginBanner,
+      now: Timestamp.now.seconds, moment: .now)
   }
 
-  /// Logins go on without the other port, which may belong to a web server.
-  private func listenForRelays(besides port: UInt16) {
-    var trouble: String?
-    if let relayPort, relayPort != port {
-      do throws(SystemError) { listeners.append(try ListeningSocket.make(port: relayPort)) } catch { trouble = "\(error)" }
+  private func take(_ event: AuthProcess.Event) {
+    switch event {
+    case .request(.hello(nil)): greet()
+    case .request(.hello(let trouble?)): process?.fail(trouble)
+    case .request(let request): carryOut(proofs.receive(request, view))
+    case .failed(let text):
+      host.log("logins: \(text)")
+      host.folder.note(trouble: text, of: .logins)
+    case .relay(let trouble):
+      host.folder.note(trouble: trouble, of: .relay)
+      if let trouble { host.log("relay: \(trouble)") }
+    case .stopped:
+      proofs.endAll()
+      openID.stop("logins end")
+      pam.stop()
     }
-    folder.note(trouble: trouble, of: .relay)
-    if let trouble { log("relay: \(trouble)") }
   }
 
-  private func fail(_ text: String) {
-    log("logins: \(text)")
-    folder.note(trouble: text, of: .logins)
-    stop()
-    pause.fail(at: .now)
-    restart = try? loop.at(pause.end ?? .now) { [weak self] in self?.start() }
-  }
-
-  func send(_ reply: AuthReply, passing file: FileDescriptor? = nil) {
-    do throws(SystemError) { try process?.send(reply.frame, passing: file) } catch { fail("\(error)") }
-  }
-
-  func answer(_ number: UInt32, _ answer: LoginAnswer) {
-    record.count(answer)
-    send(.answer(number: number, answer))
+  private func greet() {
+    host.folder.note(trouble: nil, of: .logins)
+    offer()
+    host.log("logins: at TCP port \(process?.settings?.port ?? 0)")
+    if let relayPort { host.log("relay: at TCP port \(relayPort)") }
   }
 
   /// Writes the counts for `roamward-gateway metrics` if they have changed, and those of refused logins into the audit log at the end of an
@@ -146,164 +105,130 @@ final class LoginService {
     let now = Timestamp.now.seconds
     write(record.endHour(at: now, isLast: isLast), at: now)
     guard let counts = record.takeCounts() else { return }
-    do throws(SystemError) { try folder.keep(counts) } catch { log("logins: \(error)") }
+    do throws(SystemError) { try host.folder.keep(counts) } catch { host.log("logins: \(error)") }
   }
 
-  private func take(_ request: AuthRequest) {
-    switch request {
-    case .hello(nil):
-      folder.note(trouble: nil, of: .logins)
-      offer()
-      log("logins: at TCP port \(port ?? 0)")
-      if let relayPort { log("relay: at TCP port \(relayPort)") }
-    case .hello(let trouble?): fail(trouble)
-    case .credential(let number, let name):
-      record.begin(number)
-      findCredential(number, name)
-    case .token(let number, let hash):
-      record.begin(number)
-      findToken(number, hash)
-    case .code(let number, let code): check(code, number)
-    case .setPassword(let number, let hash): setPassword(hash, number)
-    case .bind(let number, let device, let key, let factors, let source): bind(number, device, key, factors, source)
-    case .note(let refusal, let name, let source): note(refusal, name, source, refusal == .notLinked ? pamDetail(name) : "")
-    case .ended(let number):
-      conversations[number] = nil
-      record.forget(number)
-      if let flow = signIns.removeValue(forKey: number) { openID.cancel(flow) }
-      pam.end(number)
-      endLink(number)
-    case .signIn(let number, let source): signIn(number, source)
-    case .password(let number, let password, let source): check(password: password, number, source)
-    case .decoy(let number, let source): checkDecoy(number, source)
-    case .promptAnswer(let number, let value):
-      record.forget(number)
-      if !pam.answer(value, number) { answer(number, .unavailable) }
-    }
+  private func write(_ records: [AuditEntry.Record], at now: Int64) {
+    if records.isEmpty { return }
+    do throws(StoreError) { try host.store.record(records, at: now) } catch { host.log("logins: \(error)") }
   }
 }
 
-// Answers.
+// The effects of proofs.
 extension LoginService {
-  private func findCredential(_ number: UInt32, _ name: GatewayName) {
-    let directory = directory()
-    // One name a conversation.
-    guard !isAway(), conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
-    let link = links[number]
-    guard link?.person.name ?? name == name else { return answer(number, .unavailable) }
-    let ownPassword = directory.user(named: name).flatMap { directory.credential(of: $0.id) }?.password ?? ""
-    // A sign-in is linked by a proof that the gateway itself has.
-    if link == nil, pam.settings != nil, ownPassword.isEmpty {
-      return pam.await(name, number) ? send(.remote(number: number)) : answer(number, .unavailable)
-    }
-    guard let user = directory.user(named: name) else {
-      return send(.credential(number: number, hash: "", account: nil, refusal: .unknownName))
-    }
-    let credential = directory.credential(of: user.id)
-    let hash = credential?.password ?? ""
-    let account = LoginAccount(user: user.id, questions: questions(of: credential))
-    let refusal: LoginRefusal? =
-      hash.isEmpty
-      ? .noPassword : link?.refusal == .otherPerson ? .otherPerson : user.isActive(at: Timestamp.now.seconds) ? nil : .lockedUser
-    if refusal == nil { conversations[number] = Conversation(account: account) }
-    send(.credential(number: number, hash: hash, account: account, refusal: refusal))
+  private func carryOut(_ effects: [LoginProofEffect]) {
+    for effect in effects { carryOut(effect) }
   }
 
-  private func questions(of credential: Credential?) -> [LoginAccount.Question] {
-    guard let credential else { return banner }
-    return (credential.codeSecret.isEmpty ? [] : [.code]) + (credential.mustChange ? [.newPassword] : []) + banner
-  }
-
-  var banner: [LoginAccount.Question] { folder.loginBanner().map { [.banner($0)] } ?? [] }
-
-  /// Together with what a service has to say to the person, as far as it fits.
-  func banner(with notes: String) -> [LoginAccount.Question] {
-    guard !notes.isEmpty else { return banner }
-    guard let own = folder.loginBanner() else { return [.banner(notes)] }
-    return [.banner("\(PAMReport.printable(notes, limit: max(0, GatewayMessage.textLimit - own.utf8.count - 1)))\n\(own)")]
-  }
-
-  private func findToken(_ number: UInt32, _ hash: [UInt8]) {
-    let (directory, now) = (directory(), Timestamp.now.seconds)
-    guard !isAway(), conversations[number] == nil, conversations.count <= LoginDesk.capacity else { return answer(number, .unavailable) }
-    guard let token = directory.token(withHash: hash), token.isValid(at: now), directory.users[token.user]?.isActive(at: now) ?? false
-    else { return answer(number, .refused(.wrongToken)) }
-    if let link = links[number], link.refusal == .otherPerson || directory.user(named: link.person.name)?.id != token.user {
-      return answer(number, .refused(.wrongToken))
-    }
-    let account = LoginAccount(user: token.user, token: token.id, questions: banner)
-    conversations[number] = Conversation(account: account)
-    answer(number, .account(account))
-  }
-
-  private func check(_ code: [UInt8], _ number: UInt32) {
-    if let conversation = conversations[number], let hash = RecoveryCode.hash(code) {
-      // Looked for here as well: a wrong one is no change that fails.
-      guard directory().credential(of: conversation.account.user)?.recoveryHashes.contains(hash) == true else {
-        return answer(number, .refused(.wrongCode))
-      }
-      change(number, refused: .refused(.wrongCode)) { work throws(GatewayError) in
-        try work.useRecovery(hash, user: conversation.account.user)
+  private func carryOut(_ effect: LoginProofEffect) {
+    switch effect {
+    case .send(let reply):
+      if case .answer(_, let answer) = reply { record.count(answer) }
+      process?.send(reply)
+    case .signIn(let attempt, let settings, let number): signIn(attempt, settings, number)
+    case .cancelSignIn(let attempt): openID.cancel(attempt.number)
+    case .check(let attempt, let settings, let number, let name, let password, let source):
+      check(attempt, settings, number, name, password, source)
+    case .answerPrompt(let attempt, let value): pam.answer(value, attempt.number)
+    case .cancelCheck(let attempt): pam.cancel(attempt.number)
+    case .checkCode(let number, let user, let code): check(code, of: user, number)
+    case .setPassword(let number, let user, let hash):
+      change(number, refused: .unavailable) { work throws(GatewayError) in
+        try work.choosePassword(hash, user: user)
         return .accepted
       }
-      return
+    case .enter(let number, let person, let creating, let banner):
+      change(number, refused: .refused(.unknownName)) { work throws(GatewayError) in
+        let user = try work.signIn(person, creating: creating)
+        // The service stands for the password, and not for a code that an administrator has asked for here.
+        let hasCode = work.directory.credential(of: user.id)?.codeSecret.isEmpty == false
+        return .account(LoginAccount(user: user.id, questions: (hasCode ? [.code] : []) + banner))
+      }
+    case .bind(let number, let binding): bind(binding, number)
+    case .count(let factors, let milliseconds): record.accept(by: factors, milliseconds: milliseconds)
+    case .note(let refusal, let name, let source, let detail):
+      let now = Timestamp.now.seconds
+      write(record.refuse(refusal, name, from: source, detail, at: now), at: now)
+    case .logFailure(let text):
+      if loggedFailure.isNew(text, at: Timestamp.now.seconds) { host.log("logins: \(text)") }
     }
-    guard let conversation = conversations[number], let credential = directory().credential(of: conversation.account.user),
-      let step = OneTimeCode.step(
-        of: code, credential.codeSecret, at: Timestamp.now.seconds, after: credential.codeStep)
-    else { return answer(number, .refused(.wrongCode)) }
+  }
+
+  private func finish(_ answer: LoginAnswer, _ number: UInt32) { carryOut(proofs.finish(answer, number, at: .now)) }
+
+  private func signIn(_ attempt: ServiceAttempt, _ settings: OpenIDSettings, _ number: UInt32) {
+    let isBegun = openID.begin(settings, attempt.number) { [weak self] report in
+      guard let self else { return }
+      carryOut(proofs.receive(report, of: attempt, number, view))
+    }
+    if !isBegun { finish(.busy, number) }
+  }
+
+  /// A name that has no user anywhere.
+  private static let decoy = GatewayName("roamward-decoy")
+
+  private func check(
+    _ attempt: ServiceAttempt, _ settings: PAMSettings, _ number: UInt32, _ name: GatewayName?, _ password: [UInt8], _ source: IPAddress
+  ) {
+    guard let account = name ?? Self.decoy else { return finish(.unavailable, number) }
+    do throws(SystemError) {
+      let isBegun = try pam.begin(
+        settings, account, name == nil ? PAMService.randomPassword : password, attempt.number, from: source
+      ) { [weak self] report in
+        guard let self else { return }
+        carryOut(proofs.receive(report, of: attempt, number, view))
+      }
+      if !isBegun { finish(.busy, number) }
+    } catch {
+      host.log("logins: \(error)")
+      finish(.unavailable, number)
+    }
+  }
+
+  private func check(_ code: [UInt8], of user: Int64, _ number: UInt32) {
+    let credential = host.directory().credential(of: user)
+    if let hash = RecoveryCode.hash(code) {
+      // Looked for here as well: a wrong one is no change that fails.
+      guard credential?.recoveryHashes.contains(hash) == true else { return finish(.refused(.wrongCode), number) }
+      return change(number, refused: .refused(.wrongCode)) { work throws(GatewayError) in
+        try work.useRecovery(hash, user: user)
+        return .accepted
+      }
+    }
+    guard let credential,
+      let step = OneTimeCode.step(of: code, credential.codeSecret, at: Timestamp.now.seconds, after: credential.codeStep)
+    else { return finish(.refused(.wrongCode), number) }
     change(number, refused: .refused(.wrongCode)) { work throws(GatewayError) in
-      try work.useCode(ofStep: step, user: conversation.account.user)
+      try work.useCode(ofStep: step, user: user)
       return .accepted
     }
   }
 
-  private func setPassword(_ hash: String, _ number: UInt32) {
-    guard let conversation = conversations[number], conversation.mayBind, conversation.account.questions.contains(.newPassword) else {
-      return answer(number, .unavailable)
-    }
-    change(number, refused: .unavailable) { work throws(GatewayError) in
-      try work.choosePassword(hash, user: conversation.account.user)
-      return .accepted
-    }
-  }
-
-  private func bind(_ number: UInt32, _ name: GatewayName, _ key: [UInt8], _ factors: [LoginMethod], _ source: IPAddress) {
-    guard let conversation = conversations.removeValue(forKey: number), conversation.mayBind, let key = WireGuardKey(bytes: key) else {
-      return answer(number, .unbound)
-    }
-    let user = directory().users[conversation.account.user]?.name.description ?? ""
-    let binding = Administration.Binding(
-      user: conversation.account.user, token: conversation.account.token, device: name, publicKey: key,
-      factors: factors.map { "\($0)" }.joined(separator: ","), source: source.description,
-      person: links[number]?.person)
-    let result = change(number, refused: .unbound) { work throws(GatewayError) in
-      let device = try work.bind(binding)
+  private func bind(_ binding: LoginBinding, _ number: UInt32) {
+    guard let key = WireGuardKey(bytes: binding.publicKey) else { return finish(.unbound, number) }
+    let row = Administration.Binding(
+      user: binding.account.user, token: binding.account.token, device: binding.device, publicKey: key,
+      factors: binding.factors.map { "\($0)" }.joined(separator: ","), source: binding.source.description, person: binding.person)
+    let relayPort = relayPort
+    change(number, refused: .unbound) { work throws(GatewayError) in
+      let device = try work.bind(row)
       guard var grant = LoginGrant(work.directory, device) else { throw GatewayError.notInitialised }
       grant.relayPort = relayPort
       guard grant.isSendable else {
-        throw GatewayError("the settings of \(name) are too long for a login", help: "use fewer routes")
+        throw GatewayError("the settings of \(binding.device) are too long for a login", help: "use fewer routes")
       }
       return .bound(grant)
     }
-    if result == .refused(.deviceLimit) { note(.deviceLimit, user, source) }
-    guard case .bound = result else { return }
-    links[number] = nil
-    record.accept(number, by: factors, isPlain: conversation.account.questions.isEmpty)
   }
 
-  /// Makes a change, and answers when it is stored. Returns the answer. `refused`: the answer where the request is.
-  @discardableResult
-  func change(
+  /// Makes a change, and answers when it is stored. `refused`: the answer where the request is.
+  private func change(
     _ number: UInt32, refused: LoginAnswer, _ body: (inout Administration) throws(GatewayError) -> LoginAnswer
-  ) -> LoginAnswer {
+  ) {
     do throws(GatewayStore.Refusal) {
-      let result = try store.change(as: "login", at: Timestamp.now.seconds, body)
-      changed()
-      if result == .accepted { conversations[number]?.hasCode = true }
-      if case .account(let account) = result { conversations[number] = Conversation(account: account) }
-      answer(number, result)
-      return result
+      let result = try host.store.change(as: "login", at: Timestamp.now.seconds, body)
+      host.changed()
+      finish(result, number)
     } catch {
       let result: LoginAnswer
       switch error {
@@ -312,19 +237,8 @@ extension LoginService {
       case .store: result = .unavailable
       }
       // The audit log has the other one.
-      if result != .refused(.deviceLimit) { log("logins: \(error)") }
-      answer(number, result)
-      return result
+      if result != .refused(.deviceLimit) { host.log("logins: \(error)") }
+      finish(result, number)
     }
-  }
-
-  func note(_ refusal: LoginRefusal, _ name: String, _ source: IPAddress, _ detail: String = "") {
-    let now = Timestamp.now.seconds
-    write(record.refuse(refusal, name, from: source, detail, at: now), at: now)
-  }
-
-  private func write(_ records: [AuditEntry.Record], at now: Int64) {
-    if records.isEmpty { return }
-    do throws(StoreError) { try store.record(records, at: now) } catch { log("logins: \(error)") }
   }
 }

@@ -31,11 +31,11 @@ enum OpenIDExamination {
     let service = OpenIDService(on: loop) { _ in }
     var fault: String? = "the provider has not answered for \(patience.components.seconds) s"
     let limit = try loop.at(.now + patience) { loop.stop() }
-    let number = service.begin(settings, isCheck: true) { report in
+    let isBegun = service.begin(settings, 1, isCheck: true) { report in
       if case .failed(_, let text) = report { fault = text } else { fault = nil }
       loop.stop()
     }
-    guard number != nil else { return fault }
+    guard isBegun else { return fault }
     _ = try withExtendedLifetime((limit, service)) { try loop.run() }
     return fault
   }

@@ -20,32 +20,29 @@ final class OpenIDService {
   private var pause = RestartPause()
   private var settings: OpenIDSettings?
   private var flows: [UInt32: (OpenIDReport) -> Void] = [:]
-  private var lastNumber: UInt32 = 0
 
   init(on loop: EventLoop, log: @escaping (String) -> Void) {
     self.loop = loop
     self.log = log
   }
 
-  /// Begins a sign-in, or only looks whether one would be possible. `then` is called later: with a page and then with the result, or with
-  /// the result alone. Returns the number for `cancel`; `nil`: too many are under way.
-  func begin(_ settings: OpenIDSettings, isCheck: Bool = false, then: @escaping (OpenIDReport) -> Void) -> UInt32? {
-    guard flows.count < SignInLimits.flows else { return nil }
+  /// Begins a sign-in with a number of its own, or only looks whether one would be possible. `then` is called later: with a page and then
+  /// with the result, or with the result alone. `false`: too many are under way.
+  func begin(_ settings: OpenIDSettings, _ number: UInt32, isCheck: Bool = false, then: @escaping (OpenIDReport) -> Void) -> Bool {
+    guard flows.count < SignInLimits.flows, flows[number] == nil else { return false }
     if settings != self.settings { stop("the settings have changed") }
     self.settings = settings
-    repeat { lastNumber &+= 1 } while flows[lastNumber] != nil
-    let number = lastNumber
     flows[number] = then
     ending = nil
     do {
       try start(settings)
       send(isCheck ? .check(number: number) : .begin(number: number))
     } catch {
-      // Later: the caller does not know its number yet.
+      // Later: it has not begun yet for the caller.
       let text = "\(error)"
       later { [weak self] in self?.end(.failed(number: number, text)) }
     }
-    return number
+    return true
   }
 
   func cancel(_ number: UInt32) {

@@ -15,7 +15,6 @@ final class PAMService {
 
   private let loop: EventLoop
   private var checks: [UInt32: Check] = [:]
-  private var lastNumber: UInt32 = 0
 
   private final class Check {
     let process: WorkerProcess
@@ -36,21 +35,26 @@ final class PAMService {
 
   init(on loop: EventLoop) { self.loop = loop }
 
-  /// Begins a check. `then` is called later: with prompts, and then with the result. Returns the number for `answer` and `cancel`; `nil`:
-  /// too many are under way.
+  /// A password that no name has.
+  static var randomPassword: [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<24).map { _ in UInt8.random(in: 0x61...0x7a, using: &generator) }
+  }
+
+  /// Begins a check with a number of its own. `then` is called later: with prompts, and then with the result. `false`: too many are under
+  /// way.
   func begin(
-    _ settings: PAMSettings, _ user: GatewayName, _ password: [UInt8], from source: IPAddress, then: @escaping (PAMReport) -> Void
-  ) throws(SystemError) -> UInt32? {
-    guard checks.count < PAMLimits.checks else { return nil }
-    repeat { lastNumber &+= 1 } while checks[lastNumber] != nil
-    let number = lastNumber
+    _ settings: PAMSettings, _ user: GatewayName, _ password: [UInt8], _ number: UInt32, from source: IPAddress,
+    then: @escaping (PAMReport) -> Void
+  ) throws(SystemError) -> Bool {
+    guard checks.count < PAMLimits.checks, checks[number] == nil else { return false }
     let process = try WorkerProcess(
       Self.program, on: loop, take: { [weak self] in self?.take(try PAMReport($0), number) },
       failed: { [weak self] in self?.end(number, .unavailable($0)) })
     let order = PAMOrder.check(service: settings.service, user: user, password: password, source: source)
     checks[number] = Check(process, order, limit: .seconds(settings.seconds), then: then)
     setAlarm(number)
-    return number
+    return true
   }
 
   /// The person's answer to a prompt.
