@@ -114,7 +114,6 @@ package final class Agent {
     if begun == nil || state.killSwitch.hasClosedInAdvance { closeOnNetworkLoss(at: now) }
     if begun == nil { admitLinksOfGuards(at: now) }
     let settle = ([settle] + state.set.tunnels.compactMap(\.onDemand.timing.settle)).min() ?? settle
-    // A settle time of zero needs no wait.
     if reconciler.change({ $0.schedule.networkChanged(settle: settle, begun: begun, at: now) }) { return reconciler.pass() }
     reconciler.startAtOnce()
     schedule()
