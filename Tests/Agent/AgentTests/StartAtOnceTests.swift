@@ -91,7 +91,38 @@ import Testing
     #expect(states(life, "other") == "disconnected" && states(life, "own") == "connected")
   }
 
-  /// Networks, each with what the rules below want there.
+  @Test("only a tunnel that waits for the network says so: none that stays down, and none that is disabled") func timers() throws {
+    let down = Sample.tunnel("down", rules: [Sample.rule(.always, .disconnect)])
+    let off = Sample.tunnel("off", rules: [Sample.rule(.always, .connect)], isEnabled: false)
+    let going = Sample.tunnel(
+      "going", rules: [Sample.rule(.ssid([Sample.ssid("Home")]), .connect), Sample.rule(.always, .disconnect)])
+    let life = WatchedAgent([Sample.tunnel(rules: rules), down, off, going], on: home)
+    life.start(for: .seconds(5))
+    life.machine.network = cafe
+    life.agent.networkChanged()
+    life.machine.run(for: .milliseconds(100))
+    #expect(states(life) == "connected" && states(life, "going") == "connected")
+    let waiting = life.status.tunnels.filter { $0.timers.contains { $0.what == "settle" } }.map(\.name)
+    #expect(waiting == ["going"])
+    life.machine.run(for: .seconds(5))
+    #expect(states(life, "going") == "disconnected")
+  }
+
+  @Test("a person who wants another enterprise tunnel does not wait for the network to settle") func byHand() throws {
+    let other = Sample.tunnel("other", rules: [Sample.rule(.always, .connect)], precedence: .enterprise)
+    let own = Sample.tunnel("own", rules: [Sample.rule(.always, .disconnect)], precedence: .enterprise)
+    let life = WatchedAgent([Sample.tunnel(rules: rules), other, own], on: home)
+    life.start(for: .seconds(5))
+    life.machine.network = cafe
+    life.agent.networkChanged()
+    life.machine.run(for: .milliseconds(50))
+    #expect(states(life) == "connected" && states(life, "other") == "connected")
+    try life.agent.override("own", OverrideRequest(wantsUp: true, until: .resume))
+    life.machine.run(for: .milliseconds(200))
+    #expect(states(life, "own") == "connected" && states(life, "other") == "disconnected")
+  }
+
+  /// Networks on which the rules below want different things.
   private var places: [NetworkSnapshot] {
     [
       home, cafe, Sample.network(Sample.wifi("Work", domains: ["corp.example"], gateway: "203.0.113.1", address: "203.0.113.23/24")),

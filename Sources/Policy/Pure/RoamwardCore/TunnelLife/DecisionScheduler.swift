@@ -61,8 +61,10 @@ package struct DecisionScheduler: Equatable, Sendable {
       var intent = claim.intent
       let isRunning = claim.isRunning
       let timing = tunnel.onDemand.timing
-      if override == nil, let settlesAt, !starting.contains(tunnel.name) {
-        if !(isRunning && intent == .up) { settling[tunnel.name] = settlesAt }
+      // Neither a person's wish for another tunnel nor an outer tunnel that cannot be up is of this network.
+      let givesWayAtOnce = all.blocked[tunnel.name] != nil || all.losers[tunnel.name].map { overrides[$0] != nil } ?? false
+      if override == nil, tunnel.isEnabled, let settlesAt, !starting.contains(tunnel.name), !givesWayAtOnce {
+        if intent != .unchanged, intent != (isRunning ? .up : .down) { settling[tunnel.name] = settlesAt }
         intent = .unchanged
       } else if let winner = all.losers[tunnel.name] {
         intent = isSettling(winner, in: all.claims, since: changed, at: now) ? .unchanged : .down
