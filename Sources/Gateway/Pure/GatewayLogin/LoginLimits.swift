@@ -1,7 +1,7 @@
 internal import GatewayCore
 package import NetworkTypes
 
-/// The failed logins by name and by address, and the pauses that follow. A name counts as it was given: names that nobody has are limited
+/// The failed logins by name and by address, and the pauses that follow. A name counts as it was given: names without a user are limited
 /// in the same way as others.
 ///
 /// An attempt counts as a failure from its beginning, so that attempts at the same time are no way around.

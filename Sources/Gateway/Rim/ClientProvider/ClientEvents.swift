@@ -21,7 +21,7 @@ enum ClientEvent: Equatable {
   case signedIn(LoginGrant)
   /// The engine runs on the tunnel's device.
   case engineStarted
-  /// The agent has applied settings, but for these.
+  /// The agent has applied settings, except these.
   case applied(Attempt, refused: [RefusedSetting])
   /// The agent has not applied settings.
   case refused(Attempt, Refusal)

@@ -1,6 +1,6 @@
 internal import RoamwardCore
 
-/// The life of a service that is a tunnel. It has no clock and asks nobody: it takes events, and returns effects.
+/// The life of a service that is a tunnel. It has no clock and reads nothing: it takes events, and returns effects.
 ///
 /// A start waits for the end of a stop. News of a start, and the end of a stop, count only for the attempt that is under way. An effect
 /// that reports comes last: the tunnel's machine may answer with another event at once.
@@ -56,7 +56,7 @@ struct ServiceLife: Equatable {
     }
   }
 
-  /// Whether its manager is to tell of it.
+  /// Whether its manager reports its changes.
   var isWatched: Bool { attempt != nil }
 
   /// Whether news of this start still count.

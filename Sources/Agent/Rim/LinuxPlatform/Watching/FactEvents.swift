@@ -2,7 +2,7 @@ internal import LinuxIO
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// The source of the events that tell of a change of a fact, at which it is read again.
+/// The source of the events that report a change of a fact, at which it is read again.
 enum FactEvents: Hashable {
   /// rtnetlink and nl80211 (`KernelWatch`).
   case kernel
@@ -17,7 +17,7 @@ enum FactEvents: Hashable {
 }
 
 extension FactKind {
-  /// The events that tell of a change of the fact. A new fact does not compile without: nothing would wake the agent for it.
+  /// The events that report a change of the fact. A new fact does not compile without them: no event would wake the agent for it.
   var events: FactEvents {
     switch self {
     case .type, .ssid, .bssid, .wifiSecurity, .gatewayMAC: .kernel
