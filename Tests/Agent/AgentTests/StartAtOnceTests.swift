@@ -67,6 +67,39 @@ import Testing
     #expect(!life.states.contains("corp connecting"))
   }
 
+  /// All that makes the agent look again, beside a change of the network.
+  private static var looks: [(name: String, look: (WatchedAgent) throws -> Void)] {
+    [
+      ("a report", { $0.agent.refresh() }), ("damage", { $0.agent.damaged() }), ("a fact", { $0.agent.factsCame() }),
+      ("policies", { $0.agent.policiesChanged() }), ("a person", { try $0.agent.resume(nil) }),
+    ]
+  }
+
+  @Test("no look that is made for another reason lets a network settle sooner", arguments: [false, true]) func otherLooks(isFirst: Bool) throws {
+    let late = [Sample.rule(.dnsDomain(DomainList([Sample.pattern("corp.example")])), .disconnect), Sample.rule(.always, .connect)]
+    for (name, look) in Self.looks {
+      let life = WatchedAgent([Sample.tunnel(rules: late), Sample.tunnel("going", rules: rules)], on: cafe)
+      life.start(for: .seconds(5))
+      try life.agent.override("corp", OverrideRequest(wantsUp: false, until: .networkChange))
+      life.machine.run(for: .seconds(5))
+      #expect(states(life) == "disconnected" && states(life, "going") == "connected", "\(name)")
+      // A network at home, whose domains come later.
+      life.machine.network = Sample.network(Sample.wifi("Home", domains: []))
+      // A report may see the network before the kernel's event is read.
+      if isFirst, name == "a report" { try look(life) }
+      life.agent.networkChanged()
+      life.machine.run(for: .milliseconds(150))
+      try look(life)
+      life.machine.run(for: .milliseconds(150))
+      #expect(states(life) == "disconnected" && states(life, "going") == "connected", "\(name)")
+      life.machine.network = Sample.network(Sample.wifi("Home", domains: ["corp.example"]))
+      life.agent.networkChanged()
+      life.machine.run(for: .seconds(5))
+      #expect(states(life) == "disconnected" && states(life, "going") == "disconnected", "\(name)")
+      #expect(life.states.filter { $0.hasPrefix("corp ") } == ["corp connecting", "corp connected", "corp disconnecting", "corp disconnected"], "\(name)")
+    }
+  }
+
   @Test("a late fact behind a key that does not hold is waited for by nobody") func settledByOthers() {
     let office = Condition.all([.ssid([Sample.ssid("Office")]), .dnsDomain(DomainList([Sample.pattern("corp.example")]))])
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(office, .disconnect)] + rules), on: home)
@@ -164,6 +197,7 @@ import Testing
         }
         life.machine.network = piece
         life.agent.networkChanged()
+        if random.next() % 3 == 0 { try? random.pick(Self.looks.map(\.look))(life) }
         life.machine.run(for: .milliseconds(Int64(random.next() % 40)))
       }
       life.machine.network = target

@@ -235,9 +235,9 @@ package final class Agent {
     guard before.observation == nil || now >= before.at + .milliseconds(100) else { return }
     reconciler.observe(for: facts)
     let after = state.seen
-    let isNew = before.observation?.snapshot.isSameButForTime(as: after.snapshot) != true || before.state?.kernel != after.state?.kernel
-    guard isNew else { return }
-    // The kernel need not report the change again.
+    // The kernel need not report the change again. A network that a report is the first to see has to settle all the same.
+    if before.observation?.snapshot.isSameButForTime(as: after.snapshot) != true { return networkChanged() }
+    guard before.state?.kernel != after.state?.kernel else { return }
     reconciler.change { $0.schedule.reportShowedChange(at: now) }
     schedule()
   }

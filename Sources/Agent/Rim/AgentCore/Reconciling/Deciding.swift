@@ -29,7 +29,7 @@ extension AgentState {
   /// Evaluates the rules on the last observation. `record` receives the inputs and the results.
   func decide(at now: Moment, wallClock: Timestamp, record: ((DecisionPass) -> Void)? = nil) -> [TunnelOrder] {
     agenda.counters.evaluations += 1
-    let (tunnels, waits, settlesAt) = (tunnels, decisions.waits, stop.isStopping ? nil : schedule.startingUntil)
+    let (tunnels, waits, settlesAt) = (tunnels, decisions.waits, stop.isStopping ? nil : schedule.settleUntil)
     let running = record.map { _ in Set(set.tunnels.map(\.name).filter { tunnels[$0]?.isWanted ?? false }) }
     let verdicts = decisions.decide(on: set, seen.snapshot, changed: seen.changedAt, settlesAt: settlesAt, at: now, time: wallClock) {
       tunnels[$0]?.isWanted ?? false

@@ -5,8 +5,11 @@ import RoamwardCore
 struct ObservationSchedule {
   /// Whether the last observation may be outdated.
   var isStale = true
-  /// The settling of the network after a change.
-  private var settling = Settling.settled
+  /// The end of the settle time after a change; `nil`: the network has settled. Until then no look lets rules act on the network, whatever
+  /// it is made for, except for tunnels that start at once.
+  private(set) var settleUntil: Moment?
+  /// The next look for a change that cannot wait for the network to settle.
+  private var lookAt: Moment?
   /// The next attempt after a failed step.
   private(set) var retryAt: Moment?
   /// The next attempt after a failed observation.
@@ -17,35 +20,15 @@ struct ObservationSchedule {
   private var failedNotes = 0
   private var rate = ObservationRateLimit()
 
-  /// The phases of a change of the network.
-  private enum Settling {
-    case settled
-    /// The next observation is made at this moment, or when something else asks for one.
-    case waiting(until: Moment)
-    /// A tunnel has started already. Observations go on, and until this moment no tunnel goes down.
-    case starting(until: Moment)
-  }
-
-  /// The end of the settle time after a change; `nil`: the network has settled.
-  var settleUntil: Moment? {
-    switch settling {
-    case .settled: nil
-    case .waiting(let until), .starting(let until): until
-    }
-  }
-
-  /// The end of the settle time, if tunnels have started in it.
-  var startingUntil: Moment? { if case .starting(let until) = settling { until } else { nil } }
-
   var deadlines: [(WakeReason, Moment?)] {
-    [(.networkSettled, settleUntil), (.observation, blindUntil), (.retry, retryAt), (.retry, notesAt)]
+    [(.networkSettled, settleUntil), (.observation, lookAt), (.observation, blindUntil), (.retry, retryAt), (.retry, notesAt)]
   }
 
   /// Handles a network change. Several changes share the settle time of the first one, at `begun`. Returns whether to observe now.
   mutating func networkChanged(settle: Duration, begun: Moment?, at now: Moment) -> Bool {
     isStale = true
     let until = begun ?? rate.look(after: settle, at: now)
-    wait(until: until)
+    settleUntil = until
     return until <= now
   }
 
@@ -53,26 +36,15 @@ struct ObservationSchedule {
   mutating func changedByOthers(at now: Moment) -> Bool {
     isStale = true
     let at = rate.look(after: .zero, at: now)
-    if at <= now { return true }
-    wait(until: settleUntil.map { min($0, at) } ?? at)
-    return false
+    if now < at { lookAt = at }
+    return at <= now
   }
 
-  /// Notes that a report has shown a change: a separate pass handles it.
-  mutating func reportShowedChange(at now: Moment) {
-    isStale = true
-    wait(until: settleUntil ?? now)
-  }
-
-  private mutating func wait(until: Moment) {
-    if case .starting = settling { settling = .starting(until: until) } else { settling = .waiting(until: until) }
-  }
+  /// Notes that a report has shown a change of our own objects: a separate pass handles it.
+  mutating func reportShowedChange(at now: Moment) { (isStale, lookAt) = (true, now) }
 
   /// Notes that tunnels start before the network has settled, by an observation that has just been made.
-  mutating func startsAtOnce() {
-    if let until = settleUntil { settling = .starting(until: until) }
-    isStale = false
-  }
+  mutating func startsAtOnce() { isStale = false }
 
   /// Whether an additional observation is allowed at once.
   mutating func looksAtOnce(at now: Moment) -> Bool { rate.looksAtOnce(at: now) }
@@ -82,7 +54,8 @@ struct ObservationSchedule {
 
   /// Begins an observation; returns false while the back-off lasts.
   mutating func begin(at now: Moment) -> Bool {
-    if startingUntil.map({ $0 <= now }) ?? true { settling = .settled }
+    if let until = settleUntil, until <= now { settleUntil = nil }
+    lookAt = nil
     guard blindUntil.map({ $0 <= now }) ?? true else { return false }
     isStale = false
     blindUntil = nil

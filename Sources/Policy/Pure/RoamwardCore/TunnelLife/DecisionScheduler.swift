@@ -24,6 +24,8 @@ package struct DecisionScheduler: Equatable, Sendable {
   private var releases: [String: DisconnectDelay] = [:]
   /// When the settle time ends for tunnels with a longer one of their own.
   private var settling: [String: Moment] = [:]
+  /// When the network has settled; `nil`: it has. Until then no delayed disconnect ends.
+  private var settlesAt: Moment?
 
   /// `overrides`: the manual overrides of an earlier agent.
   package init(overrides: [String: ManualOverride] = [:]) { self.overrides = overrides }
@@ -43,6 +45,7 @@ package struct DecisionScheduler: Equatable, Sendable {
   ) -> [TunnelVerdict] {
     settling = [:]
     let settlesAt = settlesAt.flatMap { now < $0 ? $0 : nil }
+    self.settlesAt = settlesAt
     let starting = settlesAt.map { _ in startingAtOnce(on: policies, snapshot, isRunning: isRunning) } ?? []
     let evaluator = Evaluator(networks: policies.networks)
     let prepared = evaluator.prepare(snapshot)
@@ -135,7 +138,8 @@ package struct DecisionScheduler: Equatable, Sendable {
       if case .time(let end) = override.lifetime { now + max(.zero, end - time) } else { nil }
     }
     let open = waits.values.filter { now < $0 }
-    return (open + settling.values + releases.values.compactMap(\.releaseAt) + overrideEnds + clockEdges(policies, snapshot, seen)).min()
+    let disconnects = releases.values.compactMap(\.releaseAt).map { at in settlesAt.map { max(at, $0) } ?? at }
+    return (open + settling.values + disconnects + overrideEnds + clockEdges(policies, snapshot, seen)).min()
   }
 
   // MARK: Manual overrides
