@@ -58,7 +58,7 @@ let house = """
         ProcessConfinement WireGuardControl WireGuardEngine +fast
     tests WireGuardControlTests: NetworkTypes WireGuardControl
     tests WireGuardDataPathTests: CConfined CFaultyCipher CTransportCipher CWireGuardIO KeyMemory LinuxIO NetworkTypes roamward-wireguard
-        SeededRandom TestSupport WireGuardControl WireGuardDataPath WireGuardEngine
+        SeededRandom TestSupport WireGuardControl WireGuardDataPath WireGuardEngine +but=interoperation.bash
     tests WireGuardEngineTests: CCipherLibraries CSodium CTransportCipher KeyMemory NetworkTypes SeededRandom TestSupport WireGuardEngine
   Policy: policy files, and what they decide
     pure RoamwardCore: JSON KernelModel KeyMemory NetworkTypes PeerDetection +tested
@@ -145,11 +145,11 @@ let house = """
         SchemaCheck SeededRandom TestSupport
     tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO NetworkTypes ProviderGroups
         roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web
-        roamward-wireguard SchemaCheck SeededRandom TestSupport +but=pam_scene.c
+        roamward-wireguard SchemaCheck SeededRandom TestSupport +but=Scenes
     tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store
         SeededRandom TestSupport
     tests OpenIDConnectTests: GatewayCore GatewayLogin GatewayOpenID JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
-        roamward-gateway-oidc SeededRandom TestSupport
+        roamward-gateway-oidc SeededRandom TestSupport +but=issuer.py
     tests ClientProviderTests: ClientProvider GatewayAuth GatewayCredentials JSON KeyMemory LoginProtocol NetworkTypes ProviderProtocol
         RoamwardProvider RoamwardProviderTesting SeededRandom
   Providers: tunnels of other programs
@@ -237,7 +237,7 @@ let house = """
   Tests: the whole house
     tests ArchitectureTests: JSON LinuxIO roamward roamward-desktop roamward-gateway roamward-gateway-pam roamward-gateway-web
         roamward-wireguard roamwardd TestSupport
-    tests ScenarioTests: JSON LinuxIO NetworkTypes ProviderGroups SchemaCheck SeededRandom +but=clients
+    tests ScenarioTests: JSON LinuxIO NetworkTypes ProviderGroups SchemaCheck SeededRandom +but=Scenes
   """
 
 /// Every target of ours: Swift 6 mode (from the tools version), explicit imports, explicit existentials, no warnings.

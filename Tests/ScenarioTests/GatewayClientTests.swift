@@ -445,7 +445,7 @@ struct GatewayClientScenes {
   func signInPage() throws {
     let seen = try scene(words: ["browser.bash"]).run(
       """
-      provider=$tests/../../Tests/Gateway/OpenIDConnectTests/issuer.py
+      provider=$tests/../../Gateway/OpenIDConnectTests/issuer.py
       printf '127.0.0.1 localhost\n203.0.113.90 login.example\n203.0.113.91 mfa.example\n' >hosts
       mount --bind hosts /etc/hosts
       on internet ip address add 203.0.113.90/32 dev lo

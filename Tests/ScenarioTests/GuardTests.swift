@@ -379,7 +379,7 @@ struct GuardTests {
   @Test("works with the capabilities that the unit leaves the agent, for a program that has all") func ofUnit() throws {
     let seen = try scene().run(
       """
-      unit=$(sed -n 's/^CapabilityBoundingSet=//p' "$tests/../../packaging/systemd/roamwardd.service")
+      unit=$(sed -n 's/^CapabilityBoundingSet=//p' "$tests/../../../packaging/systemd/roamwardd.service")
       set=-all; for capability in $unit; do name=${capability#CAP_}; set+=,+${name,,}; done
       # Groups of root's, as systemd makes them, for the agent and for its caller; without CAP_SYS_ADMIN it mounts no hierarchy.
       [[ -e /sys/fs/cgroup/cgroup.procs || -e /sys/fs/cgroup/unified/cgroup.procs ]] || mount -t cgroup2 none /sys/fs/cgroup

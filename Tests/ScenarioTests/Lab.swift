@@ -11,7 +11,7 @@ enum Lab {
     return plain(access("\(built)/Package.swift", R_OK) == 0 ? built : #filePath.parent.parent.parent, as: "checkout")
   }()
 
-  static let folder = root + "/Tests/ScenarioTests"
+  static let folder = root + "/Tests/ScenarioTests/Scenes"
   static let script = root + "/examples/walk/lab"
   static let words = folder + "/scene.bash"
 

@@ -29,7 +29,7 @@ struct ProviderKindTests {
     let scene = try Scene(["all.yaml": policy])
     try scene.run(
       #"""
-      root=$tests/../..
+      root=$tests/../../..
       install -d -m 0755 providers
       for manifest in "$root"/packaging/providers/*.yaml; do
         program=$(sed -n 's|^program: .*/||p' "$manifest")

@@ -51,29 +51,48 @@ final class Scene {
     _ = popen("exec rm -rf '\(folder)'", "re").map { pclose($0) }
   }
 
+  /// Plays a scene as the laptop: `Suite/name` is the file `Scenes/Suite/name.bash`, which reads `scene.bash` first. Gives what it wrote.
+  /// A status other than 0 throws, with that. `values`: variables of its environment, for what differs between cases.
+  @discardableResult
+  func play(_ name: String, with values: KeyValuePairs<String, any CustomStringConvertible> = [:], limit: Int = 240) throws -> String {
+    try output(of: name, finish(name, with: values, limit: limit))
+  }
+
+  /// As `play`, whatever the status.
+  func finish(
+    _ name: String, with values: KeyValuePairs<String, any CustomStringConvertible>, limit: Int = 240
+  ) throws -> (status: Int32, output: String) {
+    let exports = values.map { "export \($0)=\(quoted("\($1)"))\n" }.joined()
+    return try bash(exports + "source '\(Lab.folder)/\(name).bash'\n", limit: limit)
+  }
+
+  private func output(of scene: String, _ end: (status: Int32, output: String)) throws -> String {
+    guard end.status != 0 else { return end.output }
+    // The reasons first: a summary shows the beginning.
+    let log = read("agent.log")
+    let last = (end.output.lines.suffix(6) + log.lines.filter { $0.contains(" warning ") || $0.contains(" error ") }.suffix(3))
+      .map { $0.prefix(300) }.joined(separator: "\n")
+    throw SceneFailure("status \(end.status) after:\n\(last)\nof:\n\(scene)\n\(end.output)\nthe end of the agent's log:\n\(log.suffix(16_000))")
+  }
+
   /// Runs a script of bash as the laptop, with the words of `scene.bash`; gives what it wrote. A status other than 0 throws, with that.
   @discardableResult
   func run(_ script: String, limit: Int = 240) throws -> String {
-    let (status, output) = try finish(script, limit: limit)
-    guard status == 0 else {
-      // The reasons first: a summary shows the beginning.
-      let log = read("agent.log")
-      let end = (output.lines.suffix(6) + log.lines.filter { $0.contains(" warning ") || $0.contains(" error ") }.suffix(3))
-        .map { $0.prefix(300) }.joined(separator: "\n")
-      throw SceneFailure("status \(status) after:\n\(end)\nof:\n\(script)\n\(output)\nthe end of the agent's log:\n\(log.suffix(16_000))")
-    }
-    return output
+    try output(of: script, finish(script, limit: limit))
   }
 
   /// As `run`, whatever the status.
   func finish(_ script: String, limit: Int = 240) throws -> (status: Int32, output: String) {
+    try bash(self.words.map { "source '\($0)'\n" }.joined() + script + "\n", limit: limit)
+  }
+
+  private func bash(_ script: String, limit: Int) throws -> (status: Int32, output: String) {
     scripts += 1
     let file = "script-\(scripts).bash"
     let test = Test.current?.name ?? ""
     let words =
       "scene='\(folder)' bin='\(Lab.programs)' lab='\(Lab.script)' tests='\(Lab.folder)' test_name='\(test)' \(Lab.promises)\n"
-      + self.words.map { "source '\($0)'\n" }.joined()
-    try write(file, words + script + "\n")
+    try write(file, words + script)
     // Into a file: a pipe would stay open as long as anything that the script has left running.
     let output = "output-\(scripts)"
     // It ends what hangs. A single wait may take minutes on a busy machine, so none is shorter than the usual one.
@@ -94,6 +113,9 @@ final class Scene {
     try TextFile.replace("\(folder)/\(name)", with: Array(text.utf8), mode: 0o644)
   }
 }
+
+/// A word of a shell.
+private func quoted(_ text: String) -> String { "'\(text.replacing("'", with: #"'\''"#))'" }
 
 /// Removes the control groups of this name below our own, once the processes in them have ended.
 private func removeGroups(_ name: String) {

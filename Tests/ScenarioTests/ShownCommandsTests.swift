@@ -48,7 +48,7 @@ struct ShownCommand: CustomStringConvertible {
 
 @Suite("What documents show", .serialized)
 struct ShownCommandsTests {
-  static let root = "\(Lab.folder)/../.."
+  static let root = Lab.root
 
   static func document(_ name: String) throws -> String { String(decoding: try TextFile.read("\(root)/\(name)"), as: UTF8.self) }
 

@@ -5,7 +5,7 @@ import Testing
 struct UnitLimitsTests {
   private static let poor = """
     # From the unit itself: CAP_NET_ADMIN -> +net_admin.
-    caps=$(sed -n 's/^CapabilityBoundingSet=//p' "$tests/../../packaging/systemd/roamwardd.service" | tr 'A-Z' 'a-z' | sed 's/cap_/+/g; s/ /,/g')
+    caps=$(sed -n 's/^CapabilityBoundingSet=//p' "$tests/../../../packaging/systemd/roamwardd.service" | tr 'A-Z' 'a-z' | sed 's/cap_/+/g; s/ /,/g')
     mkdir "$scene/poor"
     printf '#!/bin/sh\\nexec setpriv --bounding-set=-all,%s --inh-caps=-all "%s/roamwardd" "$@"\\n' "$caps" "$bin" >"$scene/poor/roamwardd"
     chmod +x "$scene/poor/roamwardd"

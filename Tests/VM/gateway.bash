@@ -45,8 +45,8 @@ gateway_kernel() {
   root=$(realpath "$root")
   for scene in first kick gateway told; do
     check "with the kernel's WireGuard: $scene" env ENGINE=wireguard ROAMWARD_BIN="$bin" EXAMPLES="$root/examples" \
-      DOCUMENT="$root/docs/how-to/gateway-client.md" LOGIN="$root/Tests/Gateway/GatewayServeTests/login.py" \
-      unshare --net --mount --pid --fork --kill-child --mount-proc bash "$root/Tests/Gateway/GatewayServeTests/$scene.bash"
+      DOCUMENT="$root/docs/how-to/gateway-client.md" LOGIN="$root/Tests/Gateway/GatewayServeTests/Scenes/login.py" \
+      unshare --net --mount --pid --fork --kill-child --mount-proc bash "$root/Tests/Gateway/GatewayServeTests/Scenes/$scene.bash"
   done
 }
 

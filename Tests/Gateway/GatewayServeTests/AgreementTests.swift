@@ -8,7 +8,7 @@ import SeededRandom
 import TestSupport
 import Testing
 
-private let script = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/agree.py"
+private let script = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/Scenes/agree.py"
 private let canRun = geteuid() == 0 && canMakeNamespaces && (try? shell("command -v ip nft python3")) != nil
 
 @Suite(.enabled(if: canRun, "needs root, namespaces, ip, nft and python3"))

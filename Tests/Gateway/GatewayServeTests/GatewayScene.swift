@@ -7,8 +7,8 @@ import Testing
 
 /// A scene of a gateway: a script in network, mount and process namespaces of its own, which end with it.
 enum GatewayScene {
-  static let folder = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
-  static let root = folder.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+  static let folder = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/Scenes"
+  static let root = folder.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
   static let loginClient = ["LOGIN": folder + "/login.py"]
   static let packets = ["PACKETS": folder + "/packets.py"]
 

@@ -7,7 +7,7 @@ import SeededRandom
 import TestSupport
 import Testing
 
-private let script = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/host_path.py"
+private let script = "\(#filePath)".split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/Scenes/host_path.py"
 private let canRun = geteuid() == 0 && canMakeNamespaces && (try? shell("command -v ip python3 sysctl")) != nil
 
 /// Compares the words of `evaluate` and `explain` on the gateway's machine with the way that its kernel gives the packet. The packet comes

@@ -3,7 +3,7 @@
 # elsewhere still reaches WireGuard and logins, by IPv4 and IPv6; also where another table of this machine translates.
 #
 # $PACKETS sends what no other program sends (packets.py).
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() {

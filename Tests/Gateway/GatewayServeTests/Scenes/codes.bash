@@ -2,7 +2,7 @@
 # QR codes as a terminal shows them, read by zbarimg(1). No gateway runs.
 #
 # $TERMINAL is a terminal (terminal.py).
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 program=$ROAMWARD_BIN/roamward-gateway

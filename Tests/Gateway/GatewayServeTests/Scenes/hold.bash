@@ -3,7 +3,7 @@
 # Logins and relays of others succeed beside them, at once. Prints how long a login takes.
 #
 # $HOLD is a stranger (hold.py), $LOGIN logs in, $RELAY asks for a relay.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 ulimit -n 4096
 tell() { cat ./*.out; }

@@ -6,9 +6,9 @@
 # $1: routed, or translated: with masquerade, and connections shared by conntrackd. Or late: the same, where keepalived's script has to wait
 # for a processor, and one gateway is stopped and one hangs first. Their client is a stock one. Or with our agent and its provider instead,
 # with pools that are routed: agent, or agent6: the address to the clients is one of IPv6.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
-# shellcheck source=Tests/Gateway/GatewayServeTests/postgresql.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/postgresql.bash
 source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
 kind=$1 is_late=
 [[ $kind != late ]] || kind=translated is_late=1

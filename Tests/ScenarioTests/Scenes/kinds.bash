@@ -7,7 +7,7 @@ install_example() {
   local provider=$scene/providers
   install -m 0755 "$bin/$1-provider" "$provider/$1"
   sed -e "s|^program: .*|program: $provider/$1|" -e 's|^user: .*|user: nobody|' \
-    "$tests/../../examples/providers/$1/provider.yaml" >"$provider/$1.yaml"
+    "$tests/../../../examples/providers/$1/provider.yaml" >"$provider/$1.yaml"
   chmod 0644 "$provider/$1.yaml"
 }
 
@@ -15,7 +15,7 @@ install_example() {
 example_server() {
   local name=$1 port=$2
   shift 2
-  on gateway env scene="$scene" python3 "$tests/../../examples/providers/$name/server.py" "$@" </dev/null >"$scene/$name.log" 2>&1 &
+  on gateway env scene="$scene" python3 "$tests/../../../examples/providers/$name/server.py" "$@" </dev/null >"$scene/$name.log" 2>&1 &
   within 5 eval 'on gateway ss -Hlntu "sport = :'"$port"'" | grep -q .'
 }
 

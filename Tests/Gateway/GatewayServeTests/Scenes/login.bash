@@ -2,7 +2,7 @@
 # A gateway and a client that logs in (login.py), on loopback addresses.
 #
 # $LOGIN is the client. Documents for programs are put into $DOCUMENTS, as COMMAND-NUMBER.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 gateway() { "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }

@@ -70,7 +70,7 @@ END
 # Writes the first or the second policy of docs/how-to/gateway-client.md, with this scene's provider, gateway and pin.
 how_to_policy() {
   awk -v wanted="$1" '/^    version: 1$/ { count++; inside = 1 } /^[^ ]/ { inside = 0 } inside && count == wanted { print substr($0, 5) }' \
-    "$tests/../../docs/how-to/gateway-client.md" |
+    "$tests/../../../docs/how-to/gateway-client.md" |
     sed -e "s|name: roamward|name: $scene/providers/roamward.yaml|" -e 's|vpn.example.com:51820|vpn.corp.example:51821|' \
       -e "s#\"PIN\"#\"$pin\"#" -e "s#\"sha256//[^\"]*\"#\"$pin\"#" >"$policies/corp.yaml"
   roamward check "$policies" >/dev/null 2>&1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A gateway, two stock clients and a server, each in a network namespace of its own.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 typed=0 serving=''
 

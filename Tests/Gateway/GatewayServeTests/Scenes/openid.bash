@@ -2,7 +2,7 @@
 # A gateway, an OpenID provider (issuer.py) and clients that log in there (login.py), on loopback addresses.
 #
 # $LOGIN is the client, $PROVIDER the provider.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 mkdir provider
 

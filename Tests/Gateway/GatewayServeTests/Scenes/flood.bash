@@ -3,7 +3,7 @@
 # device by UDP and one by a relay go on, and a right login succeeds.
 #
 # $FLOOD is the source of the flood (Benchmarks/gateway-logins.c), $RELAY carries a device's packets by TCP, $LOGIN logs in.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() { cat ./*.out; }

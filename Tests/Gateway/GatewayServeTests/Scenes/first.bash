@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From nothing to a connected laptop, by the lines of the document ($DOCUMENT: docs/how-to/gateway-client.md) as a newcomer types them: a
 # gateway, and our agent with the gateway's client. Only the installation of the packages is left out. $EXAMPLES is a folder of examples.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() { roamward status || true; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Three gateways on one server of PostgreSQL, by TCP: a pair, and one with a key of its own. What one changes is in force at the others, by
 # notifications; and where the packets of a gateway's connection vanish, without them.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 # The server's machine is this namespace.
 ip link set lo up
@@ -9,7 +9,7 @@ ip link add switch type bridge
 ip address add 192.0.2.100/24 dev switch
 ip link set switch up
 listening=192.0.2.100
-# shellcheck source=Tests/Gateway/GatewayServeTests/postgresql.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/postgresql.bash
 source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
 target='host=192.0.2.100 user=gateway dbname=gateway'
 

@@ -10,7 +10,7 @@ pam_machine() {
   sed '/^roamward-pam:/d' /etc/group >group
   echo 'roamward-pam:x:990:990::/nonexistent:/usr/sbin/nologin' >>passwd
   echo 'roamward-pam:x:990:' >>group
-  cc -shared -fPIC -o security/pam_scene.so "$tests/../../Tests/Gateway/GatewayServeTests/pam_scene.c" -lpam
+  cc -shared -fPIC -o security/pam_scene.so "$tests/../../Gateway/GatewayServeTests/Scenes/pam_scene.c" -lpam
   printf 'auth required pam_scene.so\naccount required pam_scene.so\n' >pam.d/roamward
   chmod 644 passwd group security/pam_scene.so pam.d/roamward
   mount --bind security "$modules"

@@ -6,7 +6,7 @@
 set -euo pipefail
 shopt -s inherit_errexit
 
-"$(dirname "${BASH_SOURCE[0]}")/../../../examples/walk/cover" /run "$ROAMWARD_BIN"
+"$(dirname "${BASH_SOURCE[0]}")/../../../../examples/walk/cover" /run "$ROAMWARD_BIN"
 mkdir -p /run/netns /run/wireguard /run/work
 cd /run/work
 umask 077

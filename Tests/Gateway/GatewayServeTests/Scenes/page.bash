@@ -3,7 +3,7 @@
 #
 # $BROWSER is a person at a browser (browser.py), who alone looks at the page then; empty: curl(1) asks. $PICTURES is where pictures of the
 # page go, if anywhere. $LOGIN is a client that logs in.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 gateway() { at gateway "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # A command never changes a store that the running gateway does not serve, and `store move` loses nothing, from a file to a server and back.
 # What a command enables and the gateway cannot offer is told by the command.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
-# shellcheck source=Tests/Gateway/GatewayServeTests/postgresql.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/postgresql.bash
 source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
 
 tell() { cat refused.log || true; }

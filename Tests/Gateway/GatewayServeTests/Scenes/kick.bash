@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A device with connections through the gateway's masquerade, by IPv4 and IPv6, is cut off: its packets stop, by the firewall and by
 # WireGuard, each alone. When it may connect again, with the same addresses, the old connections stay dead and new ones work.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() {

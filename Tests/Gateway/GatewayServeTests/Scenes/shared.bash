@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Two gateways with one key, and one store on a server of PostgreSQL, each in a network namespace. $LOGIN is a client that logs in.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
-# shellcheck source=Tests/Gateway/GatewayServeTests/postgresql.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/postgresql.bash
 source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
 
 build one

@@ -3,7 +3,7 @@
 # clients that log in (login.py), on loopback addresses.
 #
 # $LOGIN is the client; $UNPACKED has Debian's packages nslcd, libpam-ldapd and libpam-radius-auth.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() { cat ./*.out; }

@@ -2,9 +2,9 @@
 # Two gateways of a pair give addresses of one pool at the same time, while one of them is killed again and again: no address twice.
 #
 # $GRANTS: how many devices; $SEED: when what is killed.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
-# shellcheck source=Tests/Gateway/GatewayServeTests/postgresql.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/postgresql.bash
 source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
 RANDOM=$SEED
 echo "seed $SEED, $GRANTS devices"

@@ -6,7 +6,7 @@
 # server: 100 devices, and the store on a server of PostgreSQL that is killed. No device loses its session.
 #
 # $LOGIN is a client that logs in, $FILL (Benchmarks/gatewaylab.py) fills a store.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() { cat ./*.out || true; }
@@ -205,7 +205,7 @@ server_away() {
 case $1 in
 restart) restart ;;
 server)
-  # shellcheck source=Tests/Gateway/GatewayServeTests/postgresql.bash
+  # shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/postgresql.bash
   source "$(dirname "$0")/postgresql.bash"
   server_away
   ;;

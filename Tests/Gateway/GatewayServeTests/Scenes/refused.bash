@@ -3,7 +3,7 @@
 # loopback addresses.
 #
 # $LOGIN is a client that logs in.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 gateway() { "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }

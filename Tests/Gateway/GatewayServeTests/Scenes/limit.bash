@@ -2,7 +2,7 @@
 # A user who logs in with as many devices as the gateway takes, and others beside that: in a pool of 13 places, on loopback addresses.
 #
 # $LOGIN is a client that logs in.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 gateway() { "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }

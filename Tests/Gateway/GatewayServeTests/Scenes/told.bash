@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A device that has logged in (login.py) and listens inside the tunnel (listen.py) is told its settings at its first packet, and the end of
 # its login, but no lock.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() {

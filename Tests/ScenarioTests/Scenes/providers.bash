@@ -4,7 +4,7 @@
 # Installs the provider of examples/providers in the scene, to run as a user without privileges, and starts its server.
 # The word is a part of its program's name: plain-udp.py.
 install_plain() {
-  local root=$tests/../.. provider=$scene/providers
+  local root=$tests/../../.. provider=$scene/providers
   mkdir -p "$provider"
   chmod 0755 "$provider"
   install -m 0755 "$root/examples/providers/plain-udp/plain-udp.py" "$provider/plain-udp"
@@ -52,7 +52,7 @@ install_provider() {
   # The client of our own gateway runs it.
   install -m 0755 "$bin/roamward-wireguard" "$provider/roamward-wireguard"
   sed -e "s|^program: .*|program: $provider/$name|" -e 's|^user: .*|user: nobody|' \
-    "$tests/../../packaging/providers/$name.yaml" >"$provider/$name.yaml"
+    "$tests/../../../packaging/providers/$name.yaml" >"$provider/$name.yaml"
   chmod 0644 "$provider/$name.yaml"
   mknod "$scene/tun" c 10 200
   chmod 0666 "$scene/tun"

@@ -3,9 +3,9 @@
 # pool, no address is given twice, and what a client was told is what the store has.
 #
 # $LOGINS: how many devices; $SEED: when what is killed; $LOGIN is a client that logs in.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
-# shellcheck source=Tests/Gateway/GatewayServeTests/postgresql.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/postgresql.bash
 source "$(dirname "${BASH_SOURCE[0]}")/postgresql.bash"
 RANDOM=$SEED
 # shellcheck disable=SC2153

@@ -2,7 +2,7 @@
 # A gateway whose passwords a module of PAM checks (pam_scene.c), and clients that log in (login.py), on loopback addresses.
 #
 # $LOGIN is the client, $MODULE the module's source, $UNIT the gateway's unit.
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() { cat ./*.out; }

@@ -3,7 +3,7 @@
 # another one's connection has failed or needs smaller packets. One device cannot use up what others need of the port inside the tunnel.
 #
 # $PACKETS sends what no other program sends (packets.py).
-# shellcheck source=Tests/Gateway/GatewayServeTests/scene.bash
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() {
