@@ -68,7 +68,8 @@ extension AgentState {
   /// The tunnels as input of the desired state.
   var desiredTunnels: DesiredTunnels {
     DesiredTunnels(
-      set, decisions: decisions.decisions, settledDecisions: decisions.settled, overrides: decisions.overrides,
+      set, decisions: decisions.decisions, settledDecisions: decisions.settled, held: decisions.held,
+      overrides: decisions.overrides,
       killSwitch: killSwitch.machine,
       standings: tunnels.ordered.map(\.standing), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping,
       canWatch: resolverChoice.canWatch)

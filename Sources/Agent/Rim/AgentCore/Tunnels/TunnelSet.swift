@@ -5,24 +5,36 @@ import RoamwardCore
 /// The agent's tunnels: one for each policy, and those whose policy was removed until they are down.
 final class TunnelSet {
   private let platform: Platform
-  private var byName: [String: TunnelSupervisor] = [:]
+  private var byName: [String: TunnelSupervisor] = [:] { didSet { sorted = nil } }
+  /// `ordered`, from its first use until a tunnel comes, goes or gets another slot.
+  private var sorted: [TunnelSupervisor]?
+  /// The policies that the tunnels follow.
+  private var followed: PolicySet?
   /// The last device of each tunnel.
   private var devices: [String: DeviceIdentity] = [:]
-  var surroundings = TunnelSurroundings()
+  var surroundings = TunnelSurroundings() { didSet { surroundings.reordered = { [weak self] in self?.sorted = nil } } }
 
   init(_ platform: Platform) { self.platform = platform }
 
   subscript(name: String) -> TunnelSupervisor? { byName[name] }
 
   /// The tunnels, ordered by slot and name.
-  var ordered: [TunnelSupervisor] { byName.values.sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) } }
+  var ordered: [TunnelSupervisor] {
+    if let sorted { return sorted }
+    let places = byName.map { (slot: $1.slot, name: $0, tunnel: $1) }
+    let all = places.sorted { ($0.slot, $0.name) < ($1.slot, $1.name) }.map(\.tunnel)
+    sorted = all
+    return all
+  }
 
   var linkNames: Set<String> { Set(byName.values.compactMap(\.linkName)) }
 
   func owner(of step: Step) -> TunnelSupervisor? { ordered.first { $0.owns(step) } }
 
-  /// Creates or updates a tunnel for each policy.
+  /// Creates or updates a tunnel for each policy. A set that they follow already is nothing new, unless a tunnel waits to be replaced.
   func follow(_ policies: PolicySet) {
+    if let followed, followed.isSameValue(as: policies), !byName.values.contains(where: \.isToBeReplaced) { return }
+    followed = policies
     for policy in policies.tunnels {
       if let existing = byName[policy.name] {
         existing.update(policy)
@@ -45,7 +57,10 @@ final class TunnelSet {
     byName.keys.filter { !policies.hasTunnel(named: $0) }.sorted().compactMap { byName[$0] }
   }
 
-  func remove(_ name: String) { byName[name] = nil }
+  func remove(_ name: String) {
+    byName[name] = nil
+    followed = nil
+  }
 
   /// Leaves the tunnels that are up to the next agent; an inner tunnel only with the one that it goes through.
   func handOver() -> HandOver {

@@ -6,7 +6,7 @@ internal import RoamwardCore
 final class TunnelSupervisor {
   private(set) var policy: TunnelPolicy
   /// The tunnel's slot in the tables, unless it is down.
-  private(set) var slot: UInt32
+  private(set) var slot: UInt32 { didSet { if slot != oldValue { surroundings.reordered() } } }
   private(set) var machine: TunnelMachine
   /// The time at which the state, as people see it, was entered.
   private(set) var stateSince: Timestamp

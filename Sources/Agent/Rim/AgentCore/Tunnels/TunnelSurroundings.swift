@@ -5,6 +5,8 @@ internal import RoamwardCore
 struct TunnelSurroundings {
   /// A source outside the agent has moved a tunnel: a pass is due.
   var changed: () -> Void = {}
+  /// A tunnel has another slot, and so another place among all.
+  var reordered: () -> Void = {}
   /// A tunnel's provider tells something.
   var publish: (String, ProviderNews) -> Void = { _, _ in }
   /// The way of a tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.

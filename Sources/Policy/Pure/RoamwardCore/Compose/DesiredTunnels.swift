@@ -27,6 +27,8 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var decisions: [String: Decision]
   /// The last decisions that wait for nothing.
   package var settledDecisions: [String: Decision]
+  /// The tunnels whose decisions wait until the network has settled.
+  package var held: Set<String>
   package var overrides: [String: ManualOverride]
   /// The kill switches, and their suspension.
   package var killSwitch: KillSwitchMachine
@@ -42,7 +44,7 @@ package struct DesiredTunnels: Hashable, Sendable {
 
   package init(
     _ policies: PolicySet, decisions: [String: Decision] = [:], settledDecisions: [String: Decision] = [:],
-    overrides: [String: ManualOverride] = [:],
+    held: Set<String> = [], overrides: [String: ManualOverride] = [:],
     killSwitch: KillSwitchMachine = KillSwitchMachine(),
     standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false,
     canWatch: Bool = true
@@ -50,6 +52,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     self.policies = policies
     self.decisions = decisions
     self.settledDecisions = settledDecisions
+    self.held = held
     self.overrides = overrides
     self.killSwitch = killSwitch
     self.standings = standings
@@ -88,7 +91,8 @@ package struct DesiredTunnels: Hashable, Sendable {
 
   /// Whether the tunnel's names are refused while it is down; they are not if a rule says that this network needs no tunnel.
   private func refusesNames(_ policy: TunnelPolicy) -> Bool {
-    policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && decisions[policy.name]?.outcome != .disconnect
+    let decisions = held.contains(policy.name) ? settledDecisions : decisions
+    return policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && decisions[policy.name]?.outcome != .disconnect
   }
 
   /// The names whose look-ups start the tunnel. A person who wants it down does not want look-ups to start it.
@@ -97,11 +101,16 @@ package struct DesiredTunnels: Hashable, Sendable {
     guard policy.isEnabled, policy.onDemand.isEnabled, !isStopping, let decision = decisions[policy.name], decision.inert == nil,
       overrides[policy.name]?.wantsUp ?? true
     else { return nil }
-    // Between two networks, and while a fact is awaited, the names stay what they are.
-    let basis = decision.isSettled ? decision : settledDecisions[policy.name]
+    let basis = basis(decision, of: policy)
     var watch = basis.map { policy.watch(by: $0, on: snapshot) } ?? policy.watchUntilDecided(on: snapshot, hasRoutes: setup.level.hasRoutes)
     watch?.progress = setup.progress
     return watch
+  }
+
+  /// The decision by which names are watched. Between two networks, while a fact is awaited, and while the network settles, they stay what
+  /// they are.
+  func basis(_ decision: Decision, of policy: TunnelPolicy) -> Decision? {
+    decision.isSettled && !held.contains(policy.name) ? decision : settledDecisions[policy.name]
   }
 
   /// The same when nothing is left to do: no fact is awaited, delays are over, and every tunnel is up or down. A tunnel without a policy is
@@ -110,7 +119,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     let evaluator = Evaluator(networks: policies.networks)
     let prepared = evaluator.prepare(snapshot)
     var rest = self
-    rest.decisions = [:]
+    (rest.decisions, rest.held) = ([:], [])
     rest.standings = []
     // Having no network is the same as having just left one.
     if snapshot.primaryLink == nil { rest.killSwitch.leaveNetwork(policies, overrides: overrides) }

@@ -16,7 +16,7 @@ extension DesiredTunnels {
   /// tunnel now keeps its device: it has no session, and is needed again.
   private func isStartedByLookups(_ policy: TunnelPolicy) -> Bool {
     guard policy.provider.isWireGuard, policy.through == nil, let decision = decisions[policy.name] else { return false }
-    let basis = decision.isSettled ? decision : settledDecisions[policy.name]
+    let basis = basis(decision, of: policy)
     return basis.map { Intent(policy, decision: $0, override: overrides[policy.name]) == .watched } ?? false
   }
 }

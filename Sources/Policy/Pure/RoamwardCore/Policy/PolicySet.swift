@@ -18,6 +18,9 @@ package struct PolicySet: Sendable {
 
   package func hasTunnel(named name: String) -> Bool { facts.places[name] != nil }
 
+  /// Whether the other set is a copy of this one; another set may have equal policies too.
+  package func isSameValue(as other: PolicySet) -> Bool { derived === other.derived }
+
   /// All that follows from the policies alone. A pass asks for it many times, and a set changes rarely.
   var facts: PolicyFacts { derived.get { PolicyFacts(networks: networks, tunnels: tunnels) } }
 }

@@ -16,7 +16,8 @@ package struct DecisionScheduler: Equatable, Sendable {
   }
 
   package private(set) var decisions: [String: Decision] = [:]
-  /// The last decisions that rules have made. Names stay watched by them while a fact is awaited, and between two networks.
+  /// The last decisions that rules have made and that were acted on. Names stay watched by them while a fact is awaited, while a network
+  /// settles, and between two networks.
   package private(set) var settled: [String: Decision] = [:]
   package private(set) var overrides: [String: ManualOverride]
   /// When the waits for facts end.
@@ -26,6 +27,8 @@ package struct DecisionScheduler: Equatable, Sendable {
   private var settling: [String: Moment] = [:]
   /// When the network has settled; `nil`: it has. Until then no delayed disconnect ends.
   private var settlesAt: Moment?
+  /// The tunnels whose decisions wait until the network has settled: what was in force before them still is.
+  package private(set) var held: Set<String> = []
 
   /// `overrides`: the manual overrides of an earlier agent.
   package init(overrides: [String: ManualOverride] = [:]) { self.overrides = overrides }
@@ -46,6 +49,7 @@ package struct DecisionScheduler: Equatable, Sendable {
     settling = [:]
     let settlesAt = settlesAt.flatMap { now < $0 ? $0 : nil }
     self.settlesAt = settlesAt
+    held = []
     let starting = settlesAt.map { _ in startingAtOnce(on: policies, snapshot, isRunning: isRunning) } ?? []
     let evaluator = Evaluator(networks: policies.networks)
     let prepared = evaluator.prepare(snapshot)
@@ -59,14 +63,16 @@ package struct DecisionScheduler: Equatable, Sendable {
       let decision = judged.acted(by: tunnel, all)
       let isNews = decision.isNews(after: decisions[tunnel.name])
       decisions[tunnel.name] = decision
-      if decision.isSettled { settled[tunnel.name] = decision }
       let override = claim.override
       var intent = claim.intent
       let isRunning = claim.isRunning
       let timing = tunnel.onDemand.timing
       // Neither a person's wish for another tunnel nor an outer tunnel that cannot be up is of this network.
       let givesWayAtOnce = all.blocked[tunnel.name] != nil || all.losers[tunnel.name].map { overrides[$0] != nil } ?? false
-      if override == nil, tunnel.isEnabled, let settlesAt, !starting.contains(tunnel.name), !givesWayAtOnce {
+      let isHeld = override == nil && tunnel.isEnabled && settlesAt != nil && !starting.contains(tunnel.name) && !givesWayAtOnce
+      if decision.isSettled, !isHeld { settled[tunnel.name] = decision }
+      if isHeld, let settlesAt {
+        held.insert(tunnel.name)
         if intent != .unchanged, intent != (isRunning ? .up : .down) { settling[tunnel.name] = settlesAt }
         intent = .unchanged
       } else if let winner = all.losers[tunnel.name] {
@@ -167,6 +173,7 @@ package struct DecisionScheduler: Equatable, Sendable {
   /// Forgets all decisions about a tunnel whose policy is gone.
   package mutating func forget(_ tunnel: String) {
     decisions[tunnel] = nil
+    held.remove(tunnel)
     settled[tunnel] = nil
     overrides[tunnel] = nil
     waits[tunnel] = nil
