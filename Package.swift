@@ -29,6 +29,7 @@ let house = """
   Base: values that everything speaks of: addresses, JSON, keys, metrics
     pure NetworkTypes +fast
     pure JSON: CJansson NetworkTypes +tested
+    pure Lives
     pure Metrics
     pure PeerDetection: NetworkTypes
     rim KeyMemory: CSodium +fast
@@ -36,12 +37,15 @@ let house = """
     tests JSONTests: JSON NetworkTypes SchemaCheck
     tests KeyMemoryTests: KeyMemory
   Linux: descriptors, processes, files, event loops, confinement
+    pure WorkerLife: Lives NetworkTypes
     rim LinuxIO: CLinux NetworkTypes
     rim SystemdIO: CLinux CSystemd LinuxIO NetworkTypes
     rim ProcessConfinement: CConfinement LinuxIO
-    rim ConfinedProcess: LinuxIO NetworkTypes SystemdIO
+    rim ConfinedProcess: LinuxIO Lives NetworkTypes SystemdIO WorkerLife
     rim ClientLibraries: CAres CCurl LinuxIO NetworkTypes
     tests LinuxIOTests: CLinux CTextPages LinuxIO NetworkTypes TestSupport
+    tests WorkerLifeTests: Lives NetworkTypes SeededRandom WorkerLife
+    tests ConfinedProcessTests: ConfinedProcess LinuxIO SystemdIO SystemdTestSupport
     tests SystemdIOTests: CSystemd LinuxIO NetworkTypes SystemdIO SystemdTestSupport TestSupport
   Kernel: the kernel's network: its objects, their bytes, netlink
     pure KernelModel: KeyMemory NetworkTypes +fast
@@ -101,10 +105,11 @@ let house = """
     rim LinuxPlatform: AgentCore CLinux ControlProtocol Doctor FlightRecord HostDNS HostProbes HostServices JSON KernelModel KernelNetwork
         KeyMemory LinuxIO NetworkTypes PolicyFiles PolicySource ProviderGroups ProviderProtocol RoamwardCore SystemdIO TunnelProviders
     rim HostDNS: CLinux ConfinedProcess KernelModel LinuxIO NameProtocol NameServer NetworkTypes RoamwardCore SystemdIO Wire
-    rim HostProbes: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes ProbeProtocol RoamwardCore SystemdIO
+        WorkerLife
+    rim HostProbes: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes ProbeProtocol RoamwardCore SystemdIO WorkerLife
     rim HostServices: JSON KernelModel LinuxIO NetworkTypes RoamwardCore SystemdIO
-    rim TunnelProviders: CLinux KernelModel LinuxIO NetworkTypes PolicyFiles ProviderGroups ProviderProtocol RoamwardCore SystemdIO Wire
-        WireGuardControl
+    rim TunnelProviders: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes PolicyFiles ProviderGroups ProviderProtocol RoamwardCore
+        SystemdIO Wire WireGuardControl WorkerLife
     rim Simulation: AgentCore ControlProtocol JSON KernelModel NetworkTypes PolicySource ProviderProtocol RoamwardCore +tested
     tests AgentTests: AgentCore AgentDaemon ControlProtocol Doctor FlightRecord History HostServices JSON KernelModel KeyMemory LinuxAgent
         LinuxIO LinuxPlatform Logging NetworkTypes PolicySource ProviderProtocol RoamwardCore SeededRandom Simulation SystemdIO
@@ -128,6 +133,7 @@ let house = """
     rim GatewayCredentials: CCrypto CHashMemory CSodium
     rim GatewayHost: ConfinedProcess CQREncode CSodium GatewayCore GatewayCredentials GatewayLogin GatewayPage GatewaySockets GatewayStore
         JSON KernelModel KernelNetwork KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes PageProtocol SystemdIO TunnelProviders
+        WorkerLife
     rim GatewayOpenID: CAres CCrypto CCurl ClientLibraries GatewayLogin JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
         ProcessConfinement
     rim GatewayPAM: CPAM GatewayCore GatewayLogin LinuxIO LoginProtocol NetworkTypes ProcessConfinement
@@ -154,23 +160,23 @@ let house = """
         RoamwardProvider RoamwardProviderTesting SeededRandom
   Providers: tunnels of other programs
     pure OpenVPNLanguage
-    pure ProviderLife: ProviderProtocol
+    pure ProviderLife: Lives ProviderProtocol
     pure VICI
-    rim NebulaProvider: CLinux JSON LinuxIO NetworkTypes ProgramProvider ProviderLife ProviderProtocol RoamwardProvider YAMLEvents
-    rim OpenConnectProvider: CLinux JSON LinuxIO NetworkTypes ProgramProvider ProviderCertificates ProviderLife ProviderProtocol
+    rim NebulaProvider: CLinux JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderLife ProviderProtocol RoamwardProvider YAMLEvents
+    rim OpenConnectProvider: CLinux JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderCertificates ProviderLife ProviderProtocol
         RoamwardProvider
-    rim OpenVPNProvider: CLinux JSON LinuxIO NetworkTypes OpenVPNLanguage ProgramProvider ProviderCertificates ProviderLife ProviderProtocol
-        RoamwardProvider
-    rim ProgramProvider: ProviderLife ProviderProtocol RoamwardProvider
+    rim OpenVPNProvider: CLinux JSON LinuxIO Lives NetworkTypes OpenVPNLanguage ProgramProvider ProviderCertificates ProviderLife
+        ProviderProtocol RoamwardProvider
+    rim ProgramProvider: Lives ProviderLife ProviderProtocol RoamwardProvider
     rim ProviderCertificates: CCrypto NetworkTypes ProviderProtocol
-    rim StrongSwanProvider: CCrypto CLinux CXFRM JSON LinuxIO NetworkTypes ProgramProvider ProviderCertificates ProviderLife
+    rim StrongSwanProvider: CCrypto CLinux CXFRM JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderCertificates ProviderLife
         ProviderProtocol RoamwardProvider VICI
     tests NebulaProviderTests: JSON LinuxIO NebulaProvider NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting
         SeededRandom TestSupport
     tests OpenConnectProviderTests: JSON NetworkTypes OpenConnectProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting
         SeededRandom
     tests OpenVPNProviderTests: JSON NetworkTypes OpenVPNProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
-    tests ProviderLifeTests: ProviderLife ProviderProtocol SeededRandom
+    tests ProviderLifeTests: Lives ProviderLife ProviderProtocol SeededRandom
     tests StrongSwanProviderTests: JSON NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider RoamwardProviderTesting
         SeededRandom StrongSwanProvider VICI
     tests VICITests: SeededRandom VICI

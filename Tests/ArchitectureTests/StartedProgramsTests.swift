@@ -52,8 +52,6 @@ import Testing
       input: "programs that print the machine's state, with arguments of the command"),
     Place(file: "Sources/Programs/roamward/GuardedProgram.swift", input: "the program that the person typed"),
     Place(
-      file: "Sources/Gateway/Rim/GatewayHost/StoreProcess.swift", input: "our own program, which gets messages with their lengths"),
-    Place(
       file: "Sources/WireGuard/Rim/WireGuardControl/InterfaceProcess.swift", input: "our own engine, with a link's name and numbers"),
     Place(file: "Sources/WireGuard/Rim/WireGuardControl/StandbyProcess.swift", input: "our own engine, which gets the same later"),
   ]

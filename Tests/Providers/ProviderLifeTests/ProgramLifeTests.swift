@@ -1,3 +1,4 @@
+import Lives
 import ProviderLife
 import ProviderProtocol
 import SeededRandom

@@ -1,3 +1,4 @@
+internal import ConfinedProcess
 internal import Glibc
 internal import KernelModel
 internal import LinuxIO
@@ -6,6 +7,7 @@ internal import NameServer
 internal import NetworkTypes
 internal import RoamwardCore
 internal import SystemdIO
+internal import WorkerLife
 
 /// Our own name server: `roamward-names`, a process without privileges, with the sockets and settings that the agent gives it.
 ///
@@ -19,29 +21,56 @@ final class NameServerBackend {
   private static let patienceAtStart = Duration.seconds(20)
   private static let port: UInt16 = 53
 
+  /// A process that has worked for so long does not fail at its start.
+  private static let settled = Duration.seconds(10)
+  /// A process that has ended by itself is expected again for so long: until then, questions fail rather than leave.
+  private static let returnTime = Duration.seconds(10)
+  /// Attempts to take a port that is taken.
+  private static let mostAttempts = 10
+
   private struct Change {
     let settings: NameServerSettings
     let done: (String?) -> Void
   }
 
+  /// The settings, as far as the process is with them.
+  private enum Work {
+    case none
+    /// The port is taken: by the process of a former agent, which is about to end.
+    case awaitingPort(Change, attempts: Int, EventSource?)
+    /// They wait for the process, which works with those before meanwhile. The source ends the wait.
+    case changing(Change, from: NameServerSettings?, EventSource?)
+    case applied(NameServerSettings)
+
+    var change: Change? {
+      switch self {
+      case .none, .applied: nil
+      case .awaitingPort(let change, _, _), .changing(let change, _, _): change
+      }
+    }
+
+    /// The settings that the process works with.
+    var applied: NameServerSettings? {
+      switch self {
+      case .none, .awaitingPort: nil
+      case .changing(_, let settings, _): settings
+      case .applied(let settings): settings
+      }
+    }
+  }
+
   private let loop: EventLoop
-  private let path: String
-  private var process: NameServerProcess?
-  private var history = NameServerHistory()
+  private lazy var worker = WorkerSupervisor(
+    Self.program, WorkerLife.Limits(settled: Self.settled), on: loop, take: { [weak self] in try self?.take(NameReport($0)) },
+    tell: { [weak self] in self?.hear($0) })
+  private var work = Work.none
   private var sockets = QuestionSockets()
   private var captured = CapturedQuestions()
   /// Numbers the settings' places, for the process.
   private var places: [String: UInt64] = [:]
-  /// The settings that wait for the process, and those that it works with.
-  private var change: Change?
-  private var applied: NameServerSettings?
-  private var greeted = false
-  /// Attempts to take a port that is taken: by the process of a former agent, which is about to end.
-  private var attempts = 0
-  private static let mostAttempts = 10
   private var lastAddress = NameServerSettings.address
-  private var alarm: EventSource?
-  private var retry: EventSource?
+  /// The moment at which it last ended by itself, having worked until then.
+  private var leftAt: Moment?
   /// Finds the server that a captured question was sent to.
   var originalServer: (RedirectedFlow) -> (IPAddress, UInt16)? = { _ in nil }
   /// Called when it has ended by itself, or may be started again.
@@ -51,53 +80,53 @@ final class NameServerBackend {
   /// Called when it has withheld answers.
   var withheld: (WithheldAnswers) -> Void = { _ in }
 
-  /// `path`: searched on PATH unless it contains a slash.
-  init(on loop: EventLoop, path: String = programBeside(NameServerBackend.program)) {
-    self.loop = loop
-    self.path = path
-  }
+  init(on loop: EventLoop) { self.loop = loop }
 
   /// Whether it can run here.
   var answer: Answer<Bool> {
-    if process != nil { return .value(true) }
-    if let trouble = history.obstacle(at: .now) { return .unavailable(reason: trouble) }
-    return isOnPath(path)
+    if worker.isRunning { return .value(true) }
+    if let trouble = worker.obstacle { return .unavailable(reason: trouble) }
+    return isOnPath(worker.path)
       ? .value(true)
       : .unavailable(reason: "\(Self.program) is neither beside roamwardd nor on its PATH")
   }
 
   /// Whether it has just ended by itself, and is about to be started again.
-  var isReturning: Bool { process == nil && history.isReturning(at: .now) }
+  var isReturning: Bool { !worker.isRunning && leftAt.map { .now < $0 + Self.returnTime } ?? false }
 
   /// The settings that it works with; `nil`: it does not run, or has not confirmed any.
-  var settings: NameServerSettings? { applied }
-
-  var isRunning: Bool { process != nil }
+  var settings: NameServerSettings? { work.applied }
 
   /// The reason, for people, why it has fewer sockets for questions than it should; `nil`: it has all.
   var shortage: String? { sockets.shortage }
 
   func set(_ settings: NameServerSettings, then done: @escaping (String?) -> Void) {
-    if change == nil, let applied, applied.treatsNames(as: settings) {
+    if case .applied(let applied) = work, applied.treatsNames(as: settings) {
       send(progress: settings, since: applied)
-      self.applied = settings
+      work = .applied(settings)
       return done(nil)
     }
     // Another address needs another process: sockets cannot be taken back.
-    if let present = applied ?? change?.settings, present.listensAt != settings.listensAt { end() }
-    change = Change(settings: settings, done: done)
+    if let present = work.applied ?? work.change?.settings, present.listensAt != settings.listensAt { end() }
+    begin(Change(settings: settings, done: done))
+  }
+
+  private func begin(_ change: Change) {
+    let applied = work.applied
+    let attempts = if case .awaitingPort(_, let attempts, _) = work { attempts } else { 0 }
+    work = .changing(change, from: applied, nil)
     do throws(SystemError) {
-      if process == nil { try start(at: settings.listensAt) }
-      if greeted { try sendChange() }
-      alarm = try loop.at(.now + (greeted ? Self.patience : Self.patienceAtStart)) { [weak self] in
-        self?.fail("\(Self.program) does not answer")
-      }
+      if !worker.isRunning { try start(at: change.settings.listensAt) }
+      let patience = worker.hasGreeted ? Self.patience : Self.patienceAtStart
+      if worker.hasGreeted { try send(change.settings) }
+      let alarm = try loop.at(.now + patience) { [weak self] in self?.worker.fail("\(Self.program) does not answer") }
+      work = .changing(change, from: applied, alarm)
     } catch {
-      attempts += 1
-      guard error.code == EADDRINUSE, process == nil, attempts < Self.mostAttempts else {
-        return fail(Self.words(for: error, at: settings.listensAt))
+      guard error.code == EADDRINUSE, !worker.isRunning, attempts + 1 < Self.mostAttempts else {
+        return fail(error, at: change.settings.listensAt)
       }
-      alarm = try? loop.at(.now + .milliseconds(100)) { [weak self] in self?.set(settings, then: done) }
+      let alarm = try? loop.at(.now + .milliseconds(100)) { [weak self] in self?.begin(change) }
+      work = .awaitingPort(change, attempts: attempts + 1, alarm)
     }
   }
 
@@ -109,17 +138,13 @@ final class NameServerBackend {
   private func start(at address: IPAddress) throws(SystemError) {
     // First of all, what may fail.
     let listeners = try Self.listeners(at: address)
-    let process = try NameServerProcess(path, on: loop) { [weak self] in
-      self?.take($0)
-    } failed: { [weak self] in
-      self?.fail($0)
-    }
-    self.process = process
-    history.begin(at: .now)
+    try worker.start()
     for (i, listener) in listeners.enumerated() {
-      process.send(.listener(number: UInt16(i), address: AddressText(address), isStream: i == 1, isCapturing: false), listener)
+      send(.listener(number: UInt16(i), address: AddressText(address), isStream: i == 1, isCapturing: false), listener)
     }
   }
+
+  private func send(_ order: NameOrder, _ passed: FileDescriptor? = nil) { worker.send(order.bytes, passing: passed) }
 
   /// UDP, then TCP.
   private static func listeners(at address: IPAddress) throws(SystemError) -> [FileDescriptor] {
@@ -129,58 +154,55 @@ final class NameServerBackend {
   }
 
   /// Sends new sockets for questions, and the settings.
-  private func sendChange() throws(SystemError) {
-    guard let change, let process else { return }
-    for (order, socket) in try sockets.renew(for: change.settings) { process.send(order, socket) }
-    let place = places[change.settings.place] ?? UInt64(places.count)
-    places[change.settings.place] = place
-    let (rules, domains) = change.settings.rules(place: place)
-    process.send(.rules(NameRules(rules)))
+  private func send(_ settings: NameServerSettings) throws(SystemError) {
+    for (order, socket) in try sockets.renew(for: settings) { send(order, socket) }
+    let place = places[settings.place] ?? UInt64(places.count)
+    places[settings.place] = place
+    let (rules, domains) = settings.rules(place: place)
+    send(.rules(NameRules(rules)))
     for (disposition, names) in domains {
       for first in stride(from: 0, to: names.count, by: NameLimits.domains) {
-        process.send(.domains(disposition: disposition, names: names[first..<min(names.count, first + NameLimits.domains)].map(\.text)))
+        send(.domains(disposition: disposition, names: names[first..<min(names.count, first + NameLimits.domains)].map(\.text)))
       }
     }
-    let allowed = change.settings.rebindAllowed.map(\.text)
+    let allowed = settings.rebindAllowed.map(\.text)
     for first in stride(from: 0, to: allowed.count, by: NameLimits.domains) {
-      process.send(.rebindAllowed(names: Array(allowed[first..<min(allowed.count, first + NameLimits.domains)])))
+      send(.rebindAllowed(names: Array(allowed[first..<min(allowed.count, first + NameLimits.domains)])))
     }
-    for (order, socket) in try captured.change(to: change.settings.capture) { process.send(order, socket) }
-    process.send(.apply)
-    send(progress: change.settings, since: nil)
+    for (order, socket) in try captured.change(to: settings.capture) { send(order, socket) }
+    send(.apply)
+    send(progress: settings, since: nil)
   }
 
   /// Sends the states of tunnels that differ from those before; `nil`: all.
   private func send(progress settings: NameServerSettings, since before: NameServerSettings?) {
     for (trigger, watch) in settings.watches.enumerated() where before?.watches[trigger].progress != watch.progress {
-      process?.send(.state(trigger: trigger, state: TriggerState(watch.progress)))
+      send(.state(trigger: trigger, state: TriggerState(watch.progress)))
     }
   }
 
   private func take(_ report: NameReport) {
     switch report {
-    case .hello(let trouble?): fail("\(Self.program) cannot work: \(trouble)")
-    case .hello(nil):
-      greeted = true
-      do throws(SystemError) { try sendChange() } catch { fail(Self.words(for: error, at: change?.settings.listensAt ?? lastAddress)) }
+    case .hello(let trouble):
+      guard worker.greet(trouble), let settings = work.change?.settings else { return }
+      do throws(SystemError) { try send(settings) } catch { fail(error, at: settings.listensAt) }
     case .applied(let fault):
-      guard let change else { return }
-      if let fault { return fail("\(Self.program) refuses its settings: \(fault)") }
-      alarm = nil
-      self.change = nil
-      applied = change.settings
+      guard case .changing(let change, _, _) = work else { return }
+      if let fault { return worker.fail("\(Self.program) refuses its settings: \(fault)") }
+      work = .applied(change.settings)
+      worker.prove()
       change.done(nil)
     case .stream(let number, let pool, let address, let port):
       connect(number, QuestionPool(rawValue: pool) ?? .inside, address.value, port)
     case .start(let trigger, let name, _, _, let address, let port, let isStream):
       // By the settings that it works with: it confirms others before it asks by them.
-      guard let settings = applied, settings.watches.indices.contains(trigger) else { return }
+      guard let settings = work.applied, settings.watches.indices.contains(trigger) else { return }
       lookedUp(
         WatchedQuestion(
           tunnel: settings.watches[trigger].tunnel, name: name, address: address.value, port: port, isStream: isStream))
     case .origin(let number, let listener, let client, let port, _):
       let server = captured.origin(at: listener, from: client.value, port: port, by: originalServer)
-      process?.send(.origin(number: number, address: server.map { AddressText($0) }, port: Self.port))
+      send(.origin(number: number, address: server.map { AddressText($0) }, port: Self.port))
     case .withheld(let count, let name, let address):
       withheld(WithheldAnswers(count: UInt64(clamping: count), name: name, address: address.value))
     case .counters: break
@@ -189,47 +211,46 @@ final class NameServerBackend {
 
   /// Gives it a connection to a name server: to one of its settings, or one that a captured question was sent to.
   private func connect(_ number: UInt32, _ pool: QuestionPool, _ address: IPAddress, _ port: UInt16) {
-    let servers = [applied, change?.settings].compactMap { $0 }.flatMap(\.allServers)
+    let settings = [work.applied, work.change?.settings].compactMap { $0 }
+    let servers = settings.flatMap(\.allServers)
     // As the program that asked it would: the mark is for the network's own servers.
     let isAsked = !servers.contains(address) && captured.servers.contains(address)
-    let isInside = (change?.settings ?? applied)?.asksNetworkInside ?? true
+    let isInside = settings.last?.asksNetworkInside ?? true
     let pool = isInside || isAsked ? .inside : pool
     guard port == Self.port, isAsked || servers.contains(address) else {
-      return fail("\(Self.program) asks for a connection to \(address)")
+      return worker.fail("\(Self.program) asks for a connection to \(address)")
     }
     do throws(SystemError) {
-      process?.send(.stream(number: number, trouble: nil), try NameServerSockets.connection(to: address, port: port, pool))
+      send(.stream(number: number, trouble: nil), try NameServerSockets.connection(to: address, port: port, pool))
     } catch {
-      process?.send(.stream(number: number, trouble: error.description))
+      send(.stream(number: number, trouble: error.description))
     }
   }
 
-  private func fail(_ reason: String) {
-    let failed = change
-    let hasToWait = history.fail(reason, isRunning: process != nil, hasWorked: applied != nil, at: .now)
-    end()
-    if hasToWait { waitForRestart() }
-    if let failed { failed.done(reason) } else { changed() }
-  }
+  private func fail(_ error: SystemError, at address: IPAddress) { worker.fail(Self.words(for: error, at: address)) }
 
-  private func waitForRestart() {
-    retry = history.mayStart.flatMap { end in try? loop.at(end) { [weak self] in self?.lookAgain() } }
-  }
-
-  /// It counts as unavailable until the port is free, so that nothing is announced that fails again.
-  private func lookAgain() {
-    guard (try? Self.listeners(at: lastAddress)) == nil else { return changed() }
-    history.wait(at: .now)
-    waitForRestart()
+  private func hear(_ news: WorkerSupervisor.News) {
+    switch news {
+    case .failed(let reason):
+      let change = work.change
+      if work.applied != nil { leftAt = .now }
+      forget()
+      if let change { change.done(reason) } else { changed() }
+    case .mayStart(let trouble):
+      // It counts as unavailable until the port is free, so that nothing is announced that fails again.
+      if (try? Self.listeners(at: lastAddress)) == nil { worker.postpone(trouble) } else { changed() }
+    }
   }
 
   private func end() {
-    alarm = nil
-    if let address = (change?.settings ?? applied)?.listensAt { lastAddress = address }
-    (change, applied, greeted, attempts) = (nil, nil, false, 0)
+    worker.end()
+    forget()
+  }
+
+  private func forget() {
+    if let address = (work.change?.settings ?? work.applied)?.listensAt { lastAddress = address }
+    work = .none
     (sockets, captured) = (QuestionSockets(), CapturedQuestions())
-    process?.end()
-    process = nil
   }
 
   /// Which program has taken the port, with the remedy; `nil`: none, or our own name server.

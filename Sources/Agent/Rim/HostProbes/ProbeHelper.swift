@@ -5,17 +5,23 @@ internal import NetworkTypes
 internal import ProbeProtocol
 internal import RoamwardCore
 package import SystemdIO
+internal import WorkerLife
 
 /// Runs `roamward-probe`, the confined process for the agent's network queries: started for a task, and ended after a time without one.
 ///
 /// The helper is not trusted. It gets sockets to the destinations of its tasks, by their passage, and no others. Its messages are read with
 /// limits; a message without a matching task ends it. If it dies, hangs or breaks these rules, its tasks fail with the reason. It is
-/// started again for the next one, after a growing pause (`RestartPause`).
+/// started again for the next one, after a growing pause (`WorkerSupervisor`).
 package final class ProbeHelper {
   package static let program = "roamward-probe"
 
   /// A task failed for a reason other than the network.
   struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// A message that does not belong to what was asked.
+  private struct Violation: Error, CustomStringConvertible {
     let description: String
   }
 
@@ -47,17 +53,14 @@ package final class ProbeHelper {
   private let loop: EventLoop
   private let path: String
   private let patience: Patience
-  private var helper: ConfinedProcess?
-  private var reading: EventSource?
-  /// The deadline of its first message; `nil`: received.
-  private var greetsBy: Moment?
-  private var pause = RestartPause()
-  private var lastTrouble = ""
+  private lazy var worker = WorkerSupervisor(
+    Self.program, at: path, WorkerLife.Limits(greeting: patience.greeting), on: loop,
+    take: { [weak self] in try self?.take(HelperMessage($0)) }, tell: { [weak self] in self?.hear($0) })
   private var open: [UInt32: Open] = [:]
   /// Tasks that have not been sent, in order.
   private var waiting: [UInt32] = []
   private var count: UInt32 = 0
-  private var idleSince = Moment.now
+  /// Rings at the deadline of a final message.
   private var alarm: EventSource?
   /// Results to be delivered from the loop.
   private var news: [UInt32: EventSource] = [:]
@@ -90,7 +93,7 @@ package final class ProbeHelper {
   }
 
   /// The helper's process ID, if it runs.
-  package var process: Int32? { helper?.process }
+  package var process: Int32? { worker.process }
 
   /// Sends a task to the helper. `then` is called once, later, never during this call, and never if the run was released before.
   func run(_ errand: Errand, by passage: Passage, then: @escaping (Result<ErrandAnswer, Failure>) -> Void) -> ErrandRun {
@@ -98,7 +101,8 @@ package final class ProbeHelper {
     let id = count
     open[id] = Open(errand: errand, passage: passage, handler: then)
     waiting.append(id)
-    if helper == nil { start() }
+    worker.work()
+    start()
     flush()
     return ErrandRun(id, self)
   }
@@ -106,8 +110,8 @@ package final class ProbeHelper {
   /// Ends the process, because the machine has left the network that it spoke to: if it was taken over there, it must not answer for the
   /// next one. Tasks that are still wanted go to a new process.
   package func renew() {
-    guard helper != nil else { return }
-    stop()
+    guard worker.isRunning else { return }
+    worker.end()
     for id in open.keys.sorted() where open[id]?.isSent == true {
       if let task = open[id], task.handler != nil {
         open[id] = Open(errand: task.errand, passage: task.passage, handler: task.handler)
@@ -117,7 +121,8 @@ package final class ProbeHelper {
       }
     }
     waiting.sort()
-    if waiting.isEmpty { idleSince = .now } else { start() }
+    setAlarm()
+    if !waiting.isEmpty { start() }
   }
 
   fileprivate func isWaiting(_ id: UInt32) -> Bool { open[id]?.isSent == false }
@@ -138,7 +143,7 @@ package final class ProbeHelper {
 
   private func close(_ id: UInt32) {
     open[id] = nil
-    if open.isEmpty { idleSince = .now }
+    setAlarm()
     flush()
   }
 }
@@ -146,44 +151,34 @@ package final class ProbeHelper {
 // Start and stop.
 extension ProbeHelper {
   private func start() {
-    if let end = pause.end, Moment.now < end { return failSoon("\(lastTrouble); it is started again in \(seconds(until: end)) s") }
-    do throws(SystemError) {
-      let helper = try ConfinedProcess(path, [Self.program, "--at-work"], on: loop)
-      self.helper = helper
-      reading = try loop.whenReadable(helper.channel.descriptor.number) { [weak self] in self?.receive() }
-      greetsBy = .now + patience.greeting
-      setAlarm()
-    } catch {
+    if worker.isRunning { return }
+    if let trouble = worker.obstacle, let end = worker.mayStart {
+      return failSoon("\(trouble); it is started again in \(seconds(until: end)) s")
+    }
+    do throws(SystemError) { try worker.start() } catch {
       let cure = error.code == ENOENT ? "; cure: install \(Self.program) beside roamwardd, or in PATH" : ""
-      failed("\(Self.program) cannot be started: \(error.reason)\(cure)")
-      failSoon(lastTrouble)
+      let trouble = "\(Self.program) cannot be started: \(error.reason)\(cure)"
+      worker.postpone(trouble)
+      failSoon(trouble)
     }
   }
 
   private func seconds(until moment: Moment) -> Int64 { max(1, (moment - .now).components.seconds + 1) }
 
-  private func failed(_ trouble: String) {
-    lastTrouble = trouble
-    pause.fail(at: .now)
-    stop()
+  private func hear(_ news: WorkerSupervisor.News) {
+    switch news {
+    case .failed(let trouble): failAll(trouble)
+    // The next task starts it.
+    case .mayStart: break
+    }
   }
 
-  @discardableResult
-  private func stop() -> Int32? {
-    reading = nil
-    alarm = nil
-    greetsBy = nil
-    defer { helper = nil }
-    return helper?.end()
-  }
-
-  /// Ends an unusable helper: all its tasks fail.
-  private func fail(_ trouble: String) {
-    failed(trouble)
+  /// The helper has ended: all its tasks fail.
+  private func failAll(_ trouble: String) {
     let failing = open.sorted { $0.key < $1.key }
     open = [:]
     waiting = []
-    idleSince = .now
+    setAlarm()
     for (_, errand) in failing { errand.handler?(.failure(Failure(description: trouble))) }
   }
 
@@ -201,17 +196,9 @@ extension ProbeHelper {
   }
 
   private func setAlarm() {
-    guard helper != nil else { return alarm = nil }
-    let idleEnd = open.isEmpty ? [idleSince + patience.idle] : []
-    let next = ([greetsBy] + open.values.map(\.partsBy)).compactMap { $0 } + idleEnd
-    alarm = next.min().flatMap { moment in try? loop.at(moment) { [weak self] in self?.ring() } }
-  }
-
-  private func ring() {
-    let now = Moment.now
-    if let greetsBy, greetsBy <= now { return fail("\(Self.program) does not come up within \(patience.greeting)") }
-    if open.values.contains(where: { $0.partsBy.map { $0 <= now } ?? false }) { return fail("\(Self.program) hangs") }
-    if open.isEmpty, idleSince + patience.idle <= now { stop() } else { setAlarm() }
+    alarm = open.values.compactMap(\.partsBy).min().flatMap { moment in
+      try? loop.at(moment) { [weak self] in self?.worker.fail("\(Self.program) hangs") }
+    }
   }
 }
 
@@ -219,16 +206,15 @@ extension ProbeHelper {
 extension ProbeHelper {
   /// Sends the tasks that may be sent now.
   private func flush() {
-    guard helper != nil, greetsBy == nil else { return }
+    guard worker.hasGreeted else { return }
     for id in waiting {
       guard let errand = open[id]?.errand, open.values.count(where: { $0.isSent && $0.errand.isLookUp == errand.isLookUp }) < errand.limit
       else { continue }
       waiting.removeAll { $0 == id }
       open[id]?.isSent = true
       send(.errand(id, errand))
-      if helper == nil { return }
     }
-    setAlarm()
+    if open.isEmpty { worker.rest(for: patience.idle) }
   }
 
   private func send(_ message: AgentMessage, passing socket: FileDescriptor? = nil) {
@@ -242,46 +228,21 @@ extension ProbeHelper {
       waiting = kept.filter { $0 != id }
       return
     }
-    // A helper that has ended, or does not read: its pending messages are read first.
-    try? helper?.channel.send(bytes, passing: socket)
+    worker.send(bytes, passing: socket)
   }
 
-  private func receive() {
-    for _ in 0..<32 {
-      guard let channel = helper?.channel else { return }
-      do {
-        switch try channel.receive() {
-        case .nothing: return
-        case .ended: return fail("\(Self.program) has ended\(manner(of: stop()))")
-        case .message(let bytes, _): take(try HelperMessage(bytes))
-        }
-      } catch {
-        return fail("\(Self.program) broke the protocol: \(error)")
-      }
-    }
-  }
-
-  private func manner(of code: Int32?) -> String {
-    guard let code else { return "" }
-    return code > 128 ? " by signal \(code - 128)" : " with status \(code)"
-  }
-
-  private func take(_ message: HelperMessage) {
+  private func take(_ message: HelperMessage) throws {
     switch message {
-    case .hello(let trouble?): fail("\(Self.program) cannot work: \(trouble)")
-    case .hello(nil) where greetsBy != nil:
-      greetsBy = nil
-      flush()
-      setAlarm()
-    case .wish(let wish) where open[wish.errand]?.isSent == true: grant(wish)
-    case .answer(let id, let answer) where open[id]?.isSent == true: take(answer, of: id)
-    default: fail("\(Self.program) broke the protocol: an answer without a request")
+    case .hello(let trouble) where !worker.hasGreeted: if worker.greet(trouble) { flush() }
+    case .wish(let wish) where open[wish.errand]?.isSent == true: try grant(wish)
+    case .answer(let id, let answer) where open[id]?.isSent == true: try take(answer, of: id)
+    default: throw Violation(description: "an answer without a request")
     }
   }
 
-  private func grant(_ wish: SocketWish) {
+  private func grant(_ wish: SocketWish) throws(Violation) {
     guard let errand = open[wish.errand], errand.errand.leads(to: wish), errand.wishes < errand.errand.mostWishes else {
-      return fail("\(Self.program) broke the protocol: a socket that its errand does not lead to")
+      throw Violation(description: "a socket that its errand does not lead to")
     }
     open[wish.errand]?.wishes += 1
     do throws(Passage.Refusal) {
@@ -296,13 +257,12 @@ extension ProbeHelper {
     }
   }
 
-  private func take(_ answer: ErrandAnswer, of id: UInt32) {
+  private func take(_ answer: ErrandAnswer, of id: UInt32) throws(Violation) {
     guard let errand = open[id] else { return }
     guard errand.errand.expects(answer), answer != .cancelled || errand.handler == nil else {
-      return fail("\(Self.program) broke the protocol: an answer to another errand")
+      throw Violation(description: "an answer to another errand")
     }
     close(id)
-    setAlarm()
     guard let handler = errand.handler else { return }
     if let refusal = errand.refusal, !answer.isSuccess {
       handler(.failure(Failure(description: refusal.description)))

@@ -33,16 +33,19 @@ final class AuthProcess {
 
   private enum Phase {
     case stopped
-    case running(Settings, WorkerProcess, [FileDescriptor])
-    case pausing(Settings, EventSource?)
+    case running(Settings, [FileDescriptor])
+    /// It has failed, and is started with these after the pause.
+    case pausing(Settings)
   }
 
   private let loop: EventLoop
   private let take: (Event) -> Void
   private var phase = Phase.stopped
-  private var pause = RestartPause()
+  private lazy var worker = WorkerSupervisor(
+    Self.program, on: loop, take: { [weak self] in self?.take(.request(try AuthRequest(LoginFrame(message: $0)))) },
+    tell: { [weak self] in self?.hear($0) })
 
-  /// `take` is called with each event; with some of them during `follow` and `send`.
+  /// `take` is called with each event; with some of them during `begin`, `fail` and `greet`.
   init(on loop: EventLoop, take: @escaping (Event) -> Void) {
     self.loop = loop
     self.take = take
@@ -52,7 +55,7 @@ final class AuthProcess {
   var settings: Settings? {
     switch phase {
     case .stopped: nil
-    case .running(let settings, _, _), .pausing(let settings, _): settings
+    case .running(let settings, _), .pausing(let settings): settings
     }
   }
 
@@ -61,39 +64,33 @@ final class AuthProcess {
 
   /// Starts anew with settings; `nil`: only ends.
   func begin(_ wanted: Settings?) {
+    worker.end()
     stop()
     if let wanted { start(wanted) }
   }
 
-  func send(_ reply: AuthReply) {
-    guard case .running(let settings, let process, _) = phase else { return }
-    do throws(SystemError) { try process.send(reply.frame) } catch { fail("\(error)", settings) }
-  }
+  func send(_ reply: AuthReply) { worker.send(reply.frame) }
 
-  /// A failure that it has told of itself.
-  func fail(_ text: String) {
-    if let settings { fail(text, settings) }
-  }
+  /// Takes its first message. Returns whether it works now.
+  func greet(_ trouble: String?) -> Bool { worker.greet(trouble) }
 
   private func stop() {
-    if case .running(_, let process, _) = phase { process.end() }
     phase = .stopped
     take(.stopped)
   }
 
   private func start(_ settings: Settings) {
     guard let port = settings.port else { return phase = .stopped }
+    phase = .running(settings, [])
     do throws(SystemError) {
       var listeners = [try ListeningSocket.make(port: port)]
       listeners += relayListener(settings.relayPort, besides: port)
-      let process = try WorkerProcess(
-        Self.program, on: loop, take: { [weak self] in self?.take(.request(try AuthRequest($0))) },
-        failed: { [weak self] in self?.fail($0, settings) })
-      phase = .running(settings, process, listeners)
+      try worker.start()
+      phase = .running(settings, listeners)
       let start = AuthReply.start(identity: settings.identity, relayTo: settings.relayPort == nil ? nil : port)
-      try process.send(start.frame, passing: listeners[0])
-      for further in listeners.dropFirst() { try process.send(AuthReply.listener.frame, passing: further) }
-    } catch { fail("\(error)", settings) }
+      worker.send(start.frame, passing: listeners[0])
+      for further in listeners.dropFirst() { worker.send(AuthReply.listener.frame, passing: further) }
+    } catch { worker.fail("\(error)") }
   }
 
   /// Logins go on without the other port, which may belong to a web server.
@@ -106,10 +103,14 @@ final class AuthProcess {
     return listeners
   }
 
-  private func fail(_ text: String, _ settings: Settings) {
-    take(.failed(text))
-    stop()
-    pause.fail(at: .now)
-    phase = .pausing(settings, try? loop.at(pause.end ?? .now) { [weak self] in self?.start(settings) })
+  private func hear(_ news: WorkerSupervisor.News) {
+    guard let settings else { return }
+    switch news {
+    case .failed(let text):
+      take(.failed(text))
+      stop()
+      phase = .pausing(settings)
+    case .mayStart: start(settings)
+    }
   }
 }

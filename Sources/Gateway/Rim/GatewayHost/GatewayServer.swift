@@ -187,7 +187,7 @@ package final class GatewayServer {
       served = settings
     }
     // Of the reading, or of what this gateway says in the store.
-    let isFirstFailure = isAway ? !wasAway : server?.nextAttempt != lastAttempt
+    let isFirstFailure = isAway ? !wasAway : server?.nextAttempt.map { $0 != lastAttempt } ?? false
     if onTime || timer == nil || isFirstFailure {
       logins?.keepCounts()
       var next = Moment.now + (server == nil ? Self.period : Self.serverPeriod)

@@ -76,8 +76,7 @@ final class LoginService {
 
   private func take(_ event: AuthProcess.Event) {
     switch event {
-    case .request(.hello(nil)): greet()
-    case .request(.hello(let trouble?)): process?.fail(trouble)
+    case .request(.hello(let trouble)): if process?.greet(trouble) == true { greet() }
     case .request(let request): carryOut(proofs.receive(request, view))
     case .failed(let text):
       host.log("logins: \(text)")

@@ -15,9 +15,9 @@ final class OpenIDService {
 
   private let loop: EventLoop
   private let log: (String) -> Void
-  private var process: WorkerProcess?
-  private var ending: EventSource?
-  private var pause = RestartPause()
+  private lazy var worker = WorkerSupervisor(
+    Self.program, on: loop, take: { [weak self] in self?.take(try OpenIDReport(LoginFrame(message: $0))) },
+    tell: { [weak self] in self?.hear($0) })
   private var settings: OpenIDSettings?
   private var flows: [UInt32: (OpenIDReport) -> Void] = [:]
 
@@ -33,7 +33,7 @@ final class OpenIDService {
     if settings != self.settings { stop("the settings have changed") }
     self.settings = settings
     flows[number] = then
-    ending = nil
+    worker.work()
     do {
       try start(settings)
       send(isCheck ? .check(number: number) : .begin(number: number))
@@ -53,8 +53,8 @@ final class OpenIDService {
 
   /// Ends all sign-ins.
   func stop(_ reason: String) {
-    process?.end()
-    (ending, process, settings) = (nil, nil, nil)
+    worker.end()
+    settings = nil
     let ended = flows
     flows = [:]
     for (number, then) in ended { then(.failed(number: number, reason)) }
@@ -71,27 +71,22 @@ final class OpenIDService {
   }
 
   private func start(_ settings: OpenIDSettings) throws {
-    if process != nil { return }
-    if let end = pause.end, end > .now { throw GatewayError("\(Self.program) has failed, and is started again later") }
+    if worker.isRunning { return }
+    if worker.obstacle != nil { throw GatewayError("\(Self.program) has failed, and is started again later") }
     let client = try OpenIDFiles.client(settings)
-    do throws(SystemError) {
-      let process = try WorkerProcess(
-        Self.program, on: loop, take: { [weak self] in self?.take(try OpenIDReport($0)) }, failed: { [weak self] in self?.fail($0) })
-      try process.send(OpenIDOrder.configure(client).frame)
-      self.process = process
-    } catch {
-      pause.fail(at: .now)
+    do throws(SystemError) { try worker.start() } catch {
+      worker.postpone("\(error)")
       throw error
     }
+    worker.send(OpenIDOrder.configure(client).frame)
   }
 
-  private func send(_ order: OpenIDOrder) {
-    do throws(SystemError) { try process?.send(order.frame) } catch { fail("\(error)") }
-  }
+  private func send(_ order: OpenIDOrder) { worker.send(order.frame) }
 
-  private func fail(_ text: String) {
+  private func hear(_ news: WorkerSupervisor.News) {
+    // The next sign-in starts it.
+    guard case .failed(let text) = news else { return }
     log("logins: \(text)")
-    pause.fail(at: .now)
     let settings = settings
     stop(text)
     self.settings = settings
@@ -99,8 +94,7 @@ final class OpenIDService {
 
   private func take(_ report: OpenIDReport) {
     switch report {
-    case .hello(nil): break
-    case .hello(let trouble?): fail("\(Self.program): \(trouble)")
+    case .hello(let trouble): if worker.greet(trouble) { rest() }
     case .page(let number, _): flows[number]?(report)
     case .identity, .denied, .expired, .failed, .checked: end(report)
     }
@@ -113,12 +107,7 @@ final class OpenIDService {
   }
 
   private func rest() {
-    guard flows.isEmpty, process != nil else { return }
-    ending = try? loop.at(.now + Self.idle) { [weak self] in
-      guard let self, flows.isEmpty else { return }
-      process?.end()
-      (ending, process) = (nil, nil)
-    }
+    if flows.isEmpty { worker.rest(for: Self.idle) }
   }
 }
 

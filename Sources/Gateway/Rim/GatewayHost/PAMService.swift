@@ -1,3 +1,4 @@
+internal import ConfinedProcess
 package import GatewayCore
 package import GatewayLogin
 internal import Glibc
@@ -5,6 +6,7 @@ internal import LinuxIO
 internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
+internal import WorkerLife
 
 /// The gateway's side of checks by PAM: `roamward-gateway-pam` makes one check, and ends. So a module that hangs or crashes, or keeps
 /// something, touches one login.
@@ -17,7 +19,7 @@ final class PAMService {
   private var checks: [UInt32: Check] = [:]
 
   private final class Check {
-    let process: WorkerProcess
+    let process: WorkerRun
     let limit: Duration
     let then: (PAMReport) -> Void
     var prompts = 0
@@ -25,7 +27,7 @@ final class PAMService {
     var alarm: EventSource?
     var order: PAMOrder?
 
-    init(_ process: WorkerProcess, _ order: PAMOrder, limit: Duration, then: @escaping (PAMReport) -> Void) {
+    init(_ process: WorkerRun, _ order: PAMOrder, limit: Duration, then: @escaping (PAMReport) -> Void) {
       self.process = process
       self.order = order
       self.limit = limit
@@ -48,9 +50,9 @@ final class PAMService {
     then: @escaping (PAMReport) -> Void
   ) throws(SystemError) -> Bool {
     guard checks.count < PAMLimits.checks, checks[number] == nil else { return false }
-    let process = try WorkerProcess(
-      Self.program, on: loop, take: { [weak self] in self?.take(try PAMReport($0), number) },
-      failed: { [weak self] in self?.end(number, .unavailable($0)) })
+    let process = try WorkerRun(
+      Self.program, on: loop, take: { [weak self] in self?.take(try PAMReport(LoginFrame(message: $0)), number) },
+      failed: { [weak self] in self?.end(number, .unavailable($0.words(of: Self.program))) })
     let order = PAMOrder.check(service: settings.service, user: user, password: password, source: source)
     checks[number] = Check(process, order, limit: .seconds(settings.seconds), then: then)
     setAlarm(number)
@@ -79,7 +81,7 @@ final class PAMService {
   }
 
   private func send(_ order: PAMOrder, _ number: UInt32) {
-    do throws(SystemError) { try checks[number]?.process.send(order.frame) } catch { end(number, .unavailable("\(error)")) }
+    checks[number]?.process.send(order.frame)
   }
 
   private func take(_ report: PAMReport, _ number: UInt32) {
@@ -90,7 +92,7 @@ final class PAMService {
       guard let order = check.order else { return }
       check.order = nil
       send(order, number)
-    case .hello(let trouble?): end(number, .unavailable("\(Self.program): \(trouble)"))
+    case .hello(let trouble?): end(number, .unavailable(WorkerTrouble.refuses(trouble).words(of: Self.program)))
     case .prompt:
       check.prompts += 1
       guard check.prompts <= PAMLimits.prompts, check.alarm != nil else {

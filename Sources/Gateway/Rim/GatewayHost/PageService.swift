@@ -34,18 +34,19 @@ final class PageService {
     let log: (String) -> Void
   }
 
-  /// The process, and its sockets.
+  /// The sockets of a run of the process.
   private struct Running {
     /// One for each address: another one's port may belong to a web server.
     let listeners: [FileDescriptor]
-    let process: WorkerProcess
     var accepting: [EventSource] = []
   }
 
   private let host: Host
   private var life = PageLife()
   private var running: Running?
-  private var pause = RestartPause()
+  private lazy var worker = WorkerSupervisor(
+    Self.program, on: host.loop, take: { [weak self] in self?.take(try PageRequest(LoginFrame(message: $0))) },
+    tell: { [weak self] in self?.hear($0) })
   private var restart: EventSource?
   /// Of the settings: it is logged once.
   private var lastTrouble: GatewayError?
@@ -87,7 +88,7 @@ final class PageService {
     switch effect {
     case .start(let setting): start(setting)
     case .stop:
-      running?.process.end()
+      worker.end()
       (running, restart) = (nil, nil)
     case .wait(let pause, let moment):
       restart = try? host.loop.at(moment) { [weak self] in
@@ -105,38 +106,36 @@ final class PageService {
       let listeners = try setting.addresses.map { address throws(SystemError) in
         try ListeningSocket.make(port: setting.page.port, at: address, link: setting.link)
       }
-      let process = try WorkerProcess(
-        Self.program, on: host.loop, take: { [weak self] in self?.take(try PageRequest($0)) }, failed: { [weak self] in self?.fail($0) })
-      running = Running(listeners: listeners, process: process)
-    } catch { fail("\(error)") }
+      try worker.start()
+      running = Running(listeners: listeners)
+    } catch { worker.fail("\(error)") }
   }
 
-  private func fail(_ text: String) {
-    pause.fail(at: .now)
-    take(.failed(text, again: pause.end ?? .now))
+  private func hear(_ news: WorkerSupervisor.News) {
+    // The page's own life has the pause too.
+    guard case .failed(let text) = news else { return }
+    take(.failed(text, again: worker.mayStart ?? .now))
   }
 
   /// The process has greeted: it gets connections from now on.
   private func accept() {
     guard case .starting(let setting) = life.phase, let listeners = running?.listeners, !listeners.isEmpty else { return }
     send(.start(hosts: setting.page.hosts(of: setting.addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" })))
-    guard running != nil else { return }
     let accepting = listeners.compactMap { listener in
       try? host.loop.whenReadable(listener.number) { [weak self, weak listener] in listener.map { self?.accept(from: $0) } }
     }
-    guard accepting.count == listeners.count else { return fail("the socket cannot be watched") }
+    guard accepting.count == listeners.count else { return worker.fail("the socket cannot be watched") }
     running?.accepting = accepting
     take(.accepting)
   }
 
   private func send(_ reply: PageReply, passing file: FileDescriptor? = nil) {
-    do throws(SystemError) { try running?.process.send(reply.frame, passing: file) } catch { fail("\(error)") }
+    worker.send(reply.frame, passing: file)
   }
 
   private func take(_ request: PageRequest) {
     switch request {
-    case .hello(nil): accept()
-    case .hello(let trouble?): fail(trouble)
+    case .hello(let trouble): if worker.greet(trouble) { accept() }
     case .ended(let connection): life.connections?.close(connection)
     case .ask(let number, let connection, let question):
       let answer = answer(question, of: connection)

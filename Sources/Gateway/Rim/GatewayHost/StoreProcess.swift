@@ -1,10 +1,10 @@
 internal import ConfinedProcess
 package import GatewayCore
 package import GatewayStore
-internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
+internal import WorkerLife
 
 /// A store on a server, by way of `roamward-gateway-store`: that process has the connection and parses what the server sends; here only
 /// typed values arrive. It is started when it is needed, and again after it has ended.
@@ -16,17 +16,17 @@ package final class StoreProcess: StoreEngine {
   static let patience = Duration.seconds(5)
 
   private let target: String
-  private var worker: Worker?
-  private var pause = RestartPause()
-  private var lastFailure: StoreError?
+  private enum Connection {
+    case none
+    case open(ConfinedProcess)
+    case lost(StoreError)
+  }
+
+  private var life = WorkerLife(StoreProcess.program)
+  private var connection = Connection.none
   /// A lost connection has rolled its transaction back: its other statements must not run on the next connection.
   private var isInTransaction = false
   private var follower: Follower?
-
-  private struct Worker {
-    let process: Int32
-    let channel: MessageChannel
-  }
 
   private struct Follower {
     let loop: EventLoop
@@ -39,10 +39,12 @@ package final class StoreProcess: StoreEngine {
   /// `target`: libpq's connection string.
   package init(_ target: String) { self.target = target }
 
-  deinit { end() }
+  deinit { worker?.end() }
 
-  /// When a new connection may be made after the last failure; `nil`: there was none.
-  var nextAttempt: Moment? { pause.end }
+  /// When a new connection may be made after the last failure; `nil`: there is one, or none was needed.
+  var nextAttempt: Moment? { life.mayStart }
+
+  private var worker: ConfinedProcess? { if case .open(let worker) = connection { worker } else { nil } }
 
   /// Calls `changed` after every transaction that some gateway or command has committed, as long as the connection lasts.
   package func follow(on loop: EventLoop, changed: @escaping () -> Void) {
@@ -62,54 +64,44 @@ package final class StoreProcess: StoreEngine {
         case .nothing: return
         case .ended: _ = fail(StoreError("store: the connection to the server is lost"))
         case .message(let bytes, _):
-          guard (try? StoreReply(bytes)) == .changed else { return end() }
-          follower?.changed()
+          if (try? StoreReply(bytes)) == .changed { follower?.changed() } else { _ = fail(Self.noAnswer) }
         }
-      } catch { return end() }
+      } catch { _ = fail(StoreError("store: \(error)")) }
     }
   }
 
-  private func end() {
-    follower?.source = nil
-    guard let worker else { return }
-    self.worker = nil
-    // A process that may not be killed ends by the closing of its channel.
-    guard Privileges.signal(worker.process, SIGKILL) else { return }
-    var status: Int32 = 0
-    while waitpid(worker.process, &status, 0) < 0, errno == EINTR {}
-  }
+  private static var noAnswer: StoreError { StoreError("store: \(program) says what no answer is; it is ended") }
 
   private func fail(_ error: StoreError) -> StoreError {
-    end()
-    pause.fail(at: .now)
-    lastFailure = error
+    follower?.source = nil
+    if life.fail(error.description, at: .now).contains(.end) { worker?.end() }
+    connection = .lost(error)
     return error
   }
 }
 
 // Requests.
 extension StoreProcess {
-  private func connected() throws(StoreError) -> Worker {
-    if let worker { return worker }
-    if let lastFailure, isInTransaction || pause.end.map({ $0 > .now }) == true { throw lastFailure }
-    let worker: Worker
+  private func connected() throws(StoreError) -> ConfinedProcess {
+    switch connection {
+    case .open(let worker): return worker
+    case .lost(let error) where isInTransaction || life.obstacle(at: .now) != nil: throw error
+    case .none, .lost: break
+    }
+    _ = life.start(at: .now)
+    let worker: ConfinedProcess
     do throws(SystemError) {
-      let (ours, theirs) = try MessageChannel.pair()
-      let process = try SpawnedProgram(
-        programBeside(Self.program), [Self.program, "--at-work"], environment: [],
-        descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group
-      ).start()
-      worker = Worker(process: process, channel: ours)
+      worker = try ConfinedProcess(Self.program, at: programBeside(Self.program), on: follower?.loop)
     } catch {
       throw fail(StoreError("store: \(error)", help: "install \(Self.program), of the package roamward-gateway"))
     }
-    self.worker = worker
+    connection = .open(worker)
     try finish(.connect(target), on: worker)
     attach()
     return worker
   }
 
-  @discardableResult private func finish(_ request: StoreRequest, on worker: Worker) throws(StoreError) -> [[SQLValue]] {
+  @discardableResult private func finish(_ request: StoreRequest, on worker: ConfinedProcess) throws(StoreError) -> [[SQLValue]] {
     let bytes = request.bytes
     guard bytes.count <= MessageChannel.limit else { throw StoreError("store: a value is too long", help: "use fewer or shorter values") }
     do throws(SystemError) { try worker.channel.send(bytes) } catch { throw fail(StoreError("store: \(error)")) }
@@ -124,9 +116,7 @@ extension StoreProcess {
       case .rows(let part)?:
         rows += part
         deadline = .now + Self.patience
-      case .done?:
-        lastFailure = nil
-        return rows
+      case .done?: return rows
       case .changed?: remember()
       case .failed(let error)?:
         // Without a connection, that process has ended itself, or is about to.
@@ -136,14 +126,14 @@ extension StoreProcess {
     }
   }
 
-  private func next(on worker: Worker) -> StoreReply? {
+  private func next(on worker: ConfinedProcess) -> StoreReply? {
     do throws(SystemError) {
       switch try worker.channel.receive() {
       case .nothing: return nil
       case .ended: return .failed(fail(StoreError("store: the connection to the server is lost", help: "check the server")))
       case .message(let bytes, _):
         if let reply = try? StoreReply(bytes) { return reply }
-        return .failed(fail(StoreError("store: \(Self.program) says what no answer is; it is ended")))
+        return .failed(fail(Self.noAnswer))
       }
     } catch { return .failed(fail(StoreError("store: \(error)"))) }
   }

@@ -2,7 +2,7 @@ internal import Glibc
 package import LinuxIO
 package import SystemdIO
 
-/// A helper process of the program, connected only by a channel: an empty environment, `/dev/null` as standard input, output and error, no
+/// A worker process of the program, connected only by a channel: an empty environment, `/dev/null` as standard input, output and error, no
 /// other descriptor, its own process group.
 ///
 /// It gives up its privileges by itself (`ConfinedWorker`). It ends when this value is released, and when the program that started it ends,
@@ -10,14 +10,15 @@ package import SystemdIO
 package final class ConfinedProcess {
   package let process: Int32
   package let channel: MessageChannel
-  private let loop: EventLoop
+  private let loop: EventLoop?
   private var isRunning = true
 
-  /// Starts `program`, searched on PATH unless it contains a slash, with these arguments (its own name first).
-  package init(_ program: String, _ arguments: [String], on loop: EventLoop) throws(SystemError) {
+  /// Starts a program of ours for its work. `path`: searched on PATH unless it contains a slash. `loop`: reaps a process that may not be
+  /// killed; `nil`: that stays until this program ends.
+  package init(_ program: String, at path: String, on loop: EventLoop?) throws(SystemError) {
     let (ours, theirs) = try MessageChannel.pair()
     process = try SpawnedProgram(
-      program, arguments, environment: [], descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group
+      path, [program, "--at-work"], environment: [], descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group
     ).start()
     channel = ours
     self.loop = loop
@@ -36,13 +37,13 @@ package final class ConfinedProcess {
       return nil
     }
     var status: Int32 = 0
-    guard waitpid(process, &status, 0) == process else { return nil }
+    while waitpid(process, &status, 0) != process { guard errno == EINTR else { return nil } }
     return status & 0x7f == 0 ? status >> 8 & 0xff : 128 + (status & 0x7f)
   }
 
   private func reapLater() {
     final class Wait { var source: EventSource? }
     let wait = Wait()
-    wait.source = try? loop.onExit(of: process) { _ in wait.source = nil }
+    wait.source = try? loop?.onExit(of: process) { _ in wait.source = nil }
   }
 }

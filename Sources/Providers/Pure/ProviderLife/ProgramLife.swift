@@ -1,3 +1,4 @@
+package import Lives
 package import ProviderProtocol
 
 /// Tasks of a provider, in the order in which they have to be carried out.

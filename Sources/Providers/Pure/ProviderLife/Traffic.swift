@@ -1,3 +1,5 @@
+internal import Lives
+
 /// Whether packets pass through a program's tunnel, and whether the agent knows. The agent is told `ready` when its settings are applied
 /// and there is a path.
 package struct Traffic: Equatable, Sendable {

@@ -1,4 +1,5 @@
 internal import JSON
+internal import Lives
 internal import NetworkTypes
 internal import ProgramProvider
 package import ProviderLife

@@ -1,5 +1,5 @@
+package import Lives
 package import NetworkTypes
-package import ProviderLife
 package import ProviderProtocol
 
 /// openvpn(8) while it runs, by the lines of its management interface: its connection, what its server has sent, and the trouble that it

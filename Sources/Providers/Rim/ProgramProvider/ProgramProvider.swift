@@ -1,3 +1,4 @@
+package import Lives
 package import ProviderLife
 package import ProviderProtocol
 package import RoamwardProvider
