@@ -213,12 +213,4 @@ struct ProviderTests {
     }
     #expect(refused)
   }
-
-  @Test("hosts(5): names in any case, several on a line, comments and nonsense") func hosts() throws {
-    let hosts = HostsFile("# none\n127.0.0.1\tlocalhost  Login.Example # x\n::1 localhost\nx y\n192.0.2.1\n")
-    func found(_ name: String) throws -> [String] { hosts[try #require(DomainName(name))].map(\.description) }
-    #expect(try found("localhost") == ["127.0.0.1", "::1"])
-    #expect(try found("login.example") == ["127.0.0.1"])
-    #expect(try found("x").isEmpty && found("y").isEmpty)
-  }
 }

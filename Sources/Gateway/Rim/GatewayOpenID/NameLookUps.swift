@@ -14,14 +14,15 @@ final class NameLookUps {
   private static let addressLimit = 8
 
   private let loop: DescriptorLoop
-  private let hosts: HostsFile
+  /// The text of hosts(5).
+  private let hosts: [UInt8]
   private var channel: ares_channel?
   private let watched: AresSockets
 
   init(on loop: DescriptorLoop) throws(SystemError) {
     self.loop = loop
     watched = AresSockets(on: loop)
-    hosts = HostsFile(String(decoding: (try? TextFile.read("/etc/hosts", limit: 1 << 20)) ?? [], as: UTF8.self))
+    hosts = (try? TextFile.read(HostsFile.path, limit: 1 << 20)) ?? []
     let status = roamward_ares_open(
       &channel, 1, Self.patience.milliseconds, Self.patience.tries,
       { context, socket, readable, writable in
@@ -61,7 +62,7 @@ final class NameLookUps {
   /// Calls back later, and once, with the addresses, or with none and the reason.
   func find(_ name: DomainName, then: @escaping (_ addresses: [IPAddress], _ reason: String) -> Void) {
     let query = Query(loop, then)
-    let known = hosts[name]
+    let known = HostsFile.addresses(of: name, in: hosts)
     guard known.isEmpty, let channel else { return query.answer(known, "") }
     var hints = ares_addrinfo_hints(ai_flags: 0, ai_family: AF_UNSPEC, ai_socktype: roamward_stream, ai_protocol: 0)
     ares_getaddrinfo(
