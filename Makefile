@@ -6,6 +6,7 @@ DESTDIR ?=
 bindir = $(PREFIX)/bin
 sbindir = $(PREFIX)/sbin
 libdir = $(PREFIX)/lib/roamward
+libexecdir = $(PREFIX)/libexec/roamward
 unitdir = $(PREFIX)/lib/systemd/system
 userunitdir = $(PREFIX)/lib/systemd/user
 sysusersdir = $(PREFIX)/lib/sysusers.d
@@ -30,7 +31,7 @@ hardening = -Xcc -fstack-protector-strong -Xlinker -z -Xlinker relro -Xlinker -z
 # Each function can be left out by itself where nothing calls it, also where another module could: these are whole programs. They share one
 # Swift runtime, which `scripts/runtime` links for them (docs/decisions/0016).
 small = -Xswiftc -Osize -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
-  -Xswiftc -use-ld=lld -Xlinker -O2 -Xlinker --icf=all -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward
+  -Xswiftc -use-ld=lld -Xlinker -O2 -Xlinker --icf=all -Xlinker -z -Xlinker pack-relative-relocs -Xswiftc -no-toolchain-stdlib-rpath -Xlinker -rpath=\$$ORIGIN/../lib/roamward:\$$ORIGIN/../../lib/roamward
 release_build = swift build -c release $(hardening) $(small)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)
@@ -40,7 +41,7 @@ packaged = Makefile VERSION packaging/content $(wildcard packaging/debian/* pack
   $(addprefix scripts/,package install generate manual)
 # What the programs declare of themselves, as manual pages and completions.
 generated = $(escaped)/share/man/man1/roamward.1
-content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(bindir)' sbindir='$(sbindir)' libdir='$(libdir)' \
+content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(bindir)' sbindir='$(sbindir)' libdir='$(libdir)' libexecdir='$(libexecdir)' \
   unitdir='$(unitdir)' userunitdir='$(userunitdir)' sysusersdir='$(sysusersdir)' tmpfilesdir='$(tmpfilesdir)' dbusdir='$(dbusdir)' polkitdir='$(polkitdir)' confdir='$(confdir)' mandir='$(mandir)' \
   bashdir='$(bashdir)' zshdir='$(zshdir)' fishdir='$(fishdir)' docdir='$(docdir)' sharedir='$(sharedir)'
 

@@ -176,7 +176,7 @@ struct ProbeTests {
       roamward dns www.example --policies $policies "${inputs[@]}" --state-dir $scene/state --ask | tail -n 1 || true
       stop_agent
       """)
-    #expect(seen.contains("cure: install roamward-probe beside roamwardd, or in PATH"), "\(seen)")
+    #expect(seen.contains("cure: install the package roamward, or the program in PATH"), "\(seen)")
     #expect(seen.lines.contains { $0.hasPrefix("problem  gateway names cannot be resolved") && $0.contains("[probe-helper]") }, "\(seen)")
     #expect(seen.lines.contains("[disconnected]"))
     #expect(seen.lines.last == "0")

@@ -412,7 +412,7 @@ probed() { awk '{ print $1 }' "$run/probed"; }
 outside() { ip netns exec far nft --json list counter inet detector outside | jq '.nftables[] | .counter? // empty | .packets'; }
 is_detected() { (($(outside) > 0)); }
 ipsec_charon() { programs /usr/sbin/charon-systemd | head -n 1; }
-ipsec_provider() { programs roamward-strongswan | head -n 1 | grep . || programs /usr/sbin/roamward-strongswan | head -n 1; }
+ipsec_provider() { programs roamward-strongswan | head -n 1 | grep . || programs /usr/libexec/roamward/roamward-strongswan | head -n 1; }
 ipsec_is_up() { roamward wait "$1" --for connected --timeout 1s; }
 ipsec_up() { ipsec_is_up office; }
 ipsec_gateway_is_gone() { [[ -z $(ipsec_gateway_processes) ]]; }
@@ -434,7 +434,7 @@ ipsec_with_key() {
   roamward down office && echo "$1" >/etc/roamward/policies/office/psk && roamward up office && within_seconds 60 "$2"
 }
 ipsec_refused() { ipsec_needs_a_person office "the server refused this machine's key; correct the credential \`psk\`"; }
-ipsec_nothing_left() { [[ -z $(ip xfrm state) && ! $(ip xfrm policy) == *if_id* && -z $(programs /usr/sbin/roamward-strongswan) ]]; }
+ipsec_nothing_left() { [[ -z $(ip xfrm state) && ! $(ip xfrm policy) == *if_id* && -z $(programs /usr/libexec/roamward/roamward-strongswan) ]]; }
 
 # A program that the provider starts as charon, under all that confines charon: it tries what its capability permits (rule), and what
 # nothing permits. The words of the attempts that succeed are in the file.

@@ -92,6 +92,21 @@ import Testing
     #expect(isDone && life.machine.providers.stops == ["plain shutdown"] && life.machine.state.observed.kernel.links.isEmpty)
   }
 
+  @Test("a provider of ours goes on after the upgrade that moves its program to libexec") func moved() {
+    func policy(_ path: String) -> TunnelPolicy {
+      var policy = InstalledProviderTests.policy()
+      guard case .installed(var installed) = policy.provider else { return policy }
+      installed.program = ProviderProgram(name: "plain", path: path, user: "roamward-provider", needs: installed.program.needs)
+      policy.provider = .installed(installed)
+      return policy
+    }
+    let life = life(policy("/usr/sbin/roamward-openvpn"))
+    #expect(stop(life))
+    life.machine.policies = PolicySet(tunnels: [policy("/usr/libexec/roamward/roamward-openvpn")])
+    #expect(state(next(life)) == "connected")
+    #expect(life.machine.providers.starts == 1 && life.machine.providers.stops.isEmpty)
+  }
+
   @Test("what the provider says between the agents is read by the next one, and another network is told") func between() {
     let life = life(InstalledProviderTests.policy())
     #expect(stop(life))

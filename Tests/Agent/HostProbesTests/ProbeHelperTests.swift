@@ -240,7 +240,7 @@ struct ProbeHelperTests {
         return (server, helper, probe(server, by: helper, on: loop, then: done))
       }
     }
-    let cure = "cure: install roamward-probe beside roamwardd, or in PATH"
+    let cure = "cure: install the package roamward, or the program in PATH"
     #expect(reply == .unsent(reason: "roamward-probe cannot be started: No such file or directory; \(cure)"))
     let refuses = #"printf '{"version":1,"message":"hello","trouble":"confine system calls: no"}' >&3; cat <&3 >/dev/null"#
     #expect(try self.reply(of: refuses) == .unsent(reason: "roamward-probe cannot work: confine system calls: no"))

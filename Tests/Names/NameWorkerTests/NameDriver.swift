@@ -11,7 +11,7 @@ final class NameDriver {
     let description: String
   }
 
-  static let program = programBeside("roamward-names")
+  static let program = ownProgram("roamward-names")
 
   let process: Int32
   let channel: MessageChannel

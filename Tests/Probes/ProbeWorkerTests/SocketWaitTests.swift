@@ -15,7 +15,7 @@ private final class ProbeDriver {
     let (ours, theirs) = try MessageChannel.pair()
     channel = ours
     process = try SpawnedProgram(
-      programBeside("roamward-probe"), ["roamward-probe", "--at-work"], environment: [],
+      ownProgram("roamward-probe"), ["roamward-probe", "--at-work"], environment: [],
       descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group
     ).start()
     guard case .hello(nil) = try next() else { throw Trouble(description: "no hello") }

@@ -86,9 +86,9 @@ final class NameServerBackend {
   var answer: Answer<Bool> {
     if worker.isRunning { return .value(true) }
     if let trouble = worker.obstacle { return .unavailable(reason: trouble) }
-    return isOnPath(worker.path)
+    return worker.isInstalled
       ? .value(true)
-      : .unavailable(reason: "\(Self.program) is neither beside roamwardd nor on its PATH")
+      : .unavailable(reason: "\(Self.program) is neither installed with roamwardd nor on its PATH")
   }
 
   /// Whether it has just ended by itself, and is about to be started again.
@@ -261,7 +261,7 @@ final class NameServerBackend {
 
   private static func words(for error: SystemError, at address: IPAddress) -> String {
     switch error.code {
-    case ENOENT: "\(program) cannot be started; cure: install it beside roamwardd, or in PATH"
+    case ENOENT: "\(program) cannot be started; cure: install the package roamward, or the program in PATH"
     case EADDRINUSE where error.operation.contains("\(NameCapture.port)"):
       "another program listens at port \(NameCapture.port), which `names: capture` needs; cure: `ss -lnp 'sport = \(NameCapture.port)'`"
         + " shows it; end it"

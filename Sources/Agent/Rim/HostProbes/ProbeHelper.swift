@@ -51,7 +51,7 @@ package final class ProbeHelper {
   }
 
   private let loop: EventLoop
-  private let path: String
+  private let path: String?
   private let patience: Patience
   private lazy var worker = WorkerSupervisor(
     Self.program, at: path, WorkerLife.Limits(greeting: patience.greeting), on: loop,
@@ -65,8 +65,8 @@ package final class ProbeHelper {
   /// Results to be delivered from the loop.
   private var news: [UInt32: EventSource] = [:]
 
-  /// `path`: searched on PATH unless it contains a slash.
-  package init(on loop: EventLoop, path: String = programBeside(ProbeHelper.program), patience: Patience = Patience()) {
+  /// `path`: searched on PATH unless it contains a slash; `nil`: where our programs are.
+  package init(on loop: EventLoop, path: String? = nil, patience: Patience = Patience()) {
     self.loop = loop
     self.path = path
     self.patience = patience
@@ -74,8 +74,8 @@ package final class ProbeHelper {
 
   /// The reason why it cannot work here: not installed, or no confinement possible (a start tests that); `nil`: it works.
   package static var absence: String? {
-    let path = programBeside(program)
-    guard isOnPath(path) else { return "\(program) is neither beside roamwardd nor on its PATH" }
+    let path = ownProgram(program)
+    guard isOnPath(path) else { return "\(program) is neither installed with roamwardd nor on its PATH" }
     var outcome: ChildProcess.Outcome?
     do throws(SystemError) {
       let loop = try EventLoop()
@@ -156,7 +156,7 @@ extension ProbeHelper {
       return failSoon("\(trouble); it is started again in \(seconds(until: end)) s")
     }
     do throws(SystemError) { try worker.start() } catch {
-      let cure = error.code == ENOENT ? "; cure: install \(Self.program) beside roamwardd, or in PATH" : ""
+      let cure = error.code == ENOENT ? "; cure: install the package roamward, or the program in PATH" : ""
       let trouble = "\(Self.program) cannot be started: \(error.reason)\(cure)"
       worker.postpone(trouble)
       failSoon(trouble)

@@ -91,7 +91,7 @@ extension StoreProcess {
     _ = life.start(at: .now)
     let worker: ConfinedProcess
     do throws(SystemError) {
-      worker = try ConfinedProcess(Self.program, at: programBeside(Self.program), on: follower?.loop)
+      worker = try ConfinedProcess(Self.program, on: follower?.loop)
     } catch {
       throw fail(StoreError("store: \(error)", help: "install \(Self.program), of the package roamward-gateway"))
     }

@@ -13,12 +13,13 @@ package final class ConfinedProcess {
   private let loop: EventLoop?
   private var isRunning = true
 
-  /// Starts a program of ours for its work. `path`: searched on PATH unless it contains a slash. `loop`: reaps a process that may not be
-  /// killed; `nil`: that stays until this program ends.
-  package init(_ program: String, at path: String, on loop: EventLoop?) throws(SystemError) {
+  /// Starts a program of ours for its work. `path`: searched on PATH unless it contains a slash; `nil`: where our programs are. `loop`:
+  /// reaps a process that may not be killed; `nil`: that stays until this program ends.
+  package init(_ program: String, at path: String? = nil, on loop: EventLoop?) throws(SystemError) {
     let (ours, theirs) = try MessageChannel.pair()
     process = try SpawnedProgram(
-      path, [program, "--at-work"], environment: [], descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group
+      path ?? ownProgram(program), [program, "--at-work"], environment: [],
+      descriptors: [.nothing, .nothing, .nothing, .open(theirs)], company: .group
     ).start()
     channel = ours
     self.loop = loop

@@ -11,7 +11,7 @@ package final class WorkerRun {
 
   /// - Parameters:
   ///   - program: its name.
-  ///   - path: its path, searched on PATH unless it contains a slash; `nil`: it is one of our helpers.
+  ///   - path: its path, searched on PATH unless it contains a slash; `nil`: where our programs are.
   ///   - take: takes a message; throws if it is none that this process may say, which is a failure.
   ///   - failed: called when it has ended, or says what it may not; never during another call of this value.
   package init(
@@ -20,7 +20,7 @@ package final class WorkerRun {
   ) throws(SystemError) {
     self.take = take
     self.failed = failed
-    process = try ConfinedProcess(program, at: path ?? programBeside(program), on: loop)
+    process = try ConfinedProcess(program, at: path, on: loop)
     exchange = try MessageExchange(process.channel, on: loop) { [weak self] bytes, _ in
       self?.receive(bytes)
     } ended: { [weak self] in

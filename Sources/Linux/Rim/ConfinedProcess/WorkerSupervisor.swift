@@ -1,5 +1,5 @@
-internal import Lives
 package import LinuxIO
+internal import Lives
 package import NetworkTypes
 package import SystemdIO
 package import WorkerLife
@@ -14,8 +14,8 @@ package final class WorkerSupervisor {
     case mayStart(after: String)
   }
 
-  /// The path of its program; a name is searched on PATH.
-  package let path: String
+  /// The path that it is started by, instead of the one where our programs are.
+  private let place: String?
   private let loop: EventLoop
   private let take: ([UInt8]) throws -> Void
   private let tell: (News) -> Void
@@ -25,19 +25,22 @@ package final class WorkerSupervisor {
 
   /// - Parameters:
   ///   - program: its name.
-  ///   - path: its path, searched on PATH unless it contains a slash; `nil`: it is one of our helpers.
+  ///   - path: its path, searched on PATH unless it contains a slash; `nil`: where our programs are.
   ///   - take: takes a message; throws if it is none that this process may say, which is a failure.
   ///   - tell: called with its news; during a call of this value only with a failure that this call is about.
   package init(
     _ program: String, at path: String? = nil, _ limits: WorkerLife.Limits = WorkerLife.Limits(), on loop: EventLoop,
     take: @escaping ([UInt8]) throws -> Void, tell: @escaping (News) -> Void
   ) {
-    self.path = path ?? programBeside(program)
+    place = path
     self.loop = loop
     self.take = take
     self.tell = tell
     life = WorkerLife(program, limits)
   }
+
+  /// Whether its program is there.
+  package var isInstalled: Bool { isOnPath(place ?? ownProgram(life.program)) }
 
   package var isRunning: Bool { life.isRunning }
 
@@ -57,7 +60,7 @@ package final class WorkerSupervisor {
   package func start() throws(SystemError) {
     guard let token = life.start(at: .now) else { return }
     do throws(SystemError) {
-      run = try WorkerRun(life.program, at: path, on: loop, take: take) { [weak self] in self?.fail(token, $0) }
+      run = try WorkerRun(life.program, at: place, on: loop, take: take) { [weak self] in self?.fail(token, $0) }
     } catch {
       end()
       throw error

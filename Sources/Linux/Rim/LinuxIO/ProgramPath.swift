@@ -7,9 +7,8 @@ package func isOnPath(_ program: String) -> Bool {
   return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
 }
 
-/// The path of one of our programs: beside the running one, as all are built; in the folder `sbin` beside that folder, as installed; else
-/// its name, for a search on PATH.
-package func programBeside(_ name: String) -> String {
+/// The path of one of our programs, for a start now; else its name, for a search on PATH.
+package func ownProgram(_ name: String) -> String {
   var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
   let count = buffer.withUnsafeMutableBytes {
     guard let base = $0.assumingMemoryBound(to: CChar.self).baseAddress else { return 0 }
@@ -17,6 +16,17 @@ package func programBeside(_ name: String) -> String {
   }
   guard count > 0 else { return name }
   let folder = Folder.parent(of: String(decoding: buffer.prefix(count), as: UTF8.self))
-  let places = ["\(folder)/\(name)", "\(Folder.parent(of: folder))/sbin/\(name)"]
-  return places.first { access($0, X_OK) == 0 } ?? name
+  return placesOfOwnProgram(name, from: folder).first { access($0, X_OK) == 0 } ?? name
+}
+
+/// The places where one of our programs may be, the likeliest first. `folder`: that of the running one.
+///
+/// As installed (`packaging/content`), helpers, which nobody types, are in `libexec/roamward` of a prefix, all others in its `bin` and
+/// `sbin`. As built, all are in one folder. The first release had helpers in `sbin`: its agent or gateway, if it runs while the package is
+/// upgraded, does not find a helper that has to be started again. It waits as after any failed start, until the package is configured,
+/// which restarts it. Programs of later versions look at each start, and find what is there.
+func placesOfOwnProgram(_ name: String, from folder: String) -> [String] {
+  let helpers = "/libexec/roamward"
+  let prefix = folder.hasSuffix(helpers) ? String(folder.dropLast(helpers.count)) : Folder.parent(of: folder)
+  return ["\(prefix)\(helpers)/\(name)", "\(folder)/\(name)", "\(prefix)/sbin/\(name)"]
 }

@@ -99,5 +99,5 @@ package struct InterfaceProcess {
   /// The owner's mark (`MarkedProcess`), which is all of its environment.
   static func mark(of link: String) -> String { "ROAMWARD_LINK=\(link)" }
 
-  package static var path: String { programBeside(program) }
+  package static var path: String { ownProgram(program) }
 }

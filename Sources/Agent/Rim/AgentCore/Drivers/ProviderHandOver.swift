@@ -88,8 +88,10 @@ struct ProviderHandOver: Codable {
 extension InstalledProviderConfiguration {
   /// All that a run of the program depends on, as text. What the policy allows is not in it: settings are judged again.
   var definition: String {
+    // The first release had our own providers in `sbin`, and its agent has written it so.
+    let path = program.path.replacing("/libexec/roamward/", with: "/sbin/")
     let program: JSON = [
-      "path": .string(program.path), "user": .string(program.user), "capability": .string(program.capability?.rawValue ?? ""),
+      "path": .string(path), "user": .string(program.user), "capability": .string(program.capability?.rawValue ?? ""),
       "needs": .array(program.needs.map(\.rawValue).sorted().map { .string($0) }), "options": options,
       "credentials": .array(credentials.map { ["name": .string($0.name), "path": .string($0.path)] }),
     ]
