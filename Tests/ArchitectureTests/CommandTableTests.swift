@@ -1,0 +1,64 @@
+import JSON
+import LinuxIO
+import TestSupport
+import Testing
+
+/// Commands that someone could forget to add to their group, to the documents or to the scenes.
+@Suite struct CommandTableTests {
+  /// The names of a program's commands with their groups, as its argument parser prints them for tools.
+  private static func names(of program: String) throws -> [String] {
+    let folder = try TemporaryFolder()
+    try shell("'\(LinkedProgramsTests.folder)/\(program)' --experimental-dump-help >'\(folder.path)/help'")
+    let help = try JSON(parsing: try TextFile.read("\(folder.path)/help"))
+    func all(_ command: JSON) -> [String] {
+      // `help` is the argument parser's own.
+      (command["subcommands"]?.array ?? []).filter { $0["commandName"] != "help" }.flatMap { [$0["commandName"]?.string ?? ""] + all($0) }
+    }
+    return all(try #require(help["command"]))
+  }
+
+  /// The texts of all files in these folders of the repository, without those of folders in them.
+  private static func texts(in folders: [String]) -> [String] {
+    folders.flatMap { folder in
+      Folder.names(in: "\(PureRingsTests.root)/\(folder)").compactMap { name in
+        (try? TextFile.read("\(PureRingsTests.root)/\(folder)/\(name)")).map { String(decoding: $0, as: UTF8.self) }
+      }
+    }
+  }
+
+  /// Whether a line of the text has the word `roamward`, and after it the command: as the next word, or as any.
+  static func isNamed(_ command: String, in text: String, next: Bool) -> Bool {
+    text.split(whereSeparator: \.isNewline).contains { line in
+      let words = line.split { !$0.isLetter && $0 != "-" }
+      if next { return zip(words, words.dropFirst()).contains { $0 == "roamward" && $1 == command } }
+      return words.drop { $0 != "roamward" }.dropFirst().contains { $0 == command }
+    }
+  }
+
+  @Test("each command that is declared is in a group of its program", arguments: ["roamward", "roamward-gateway"])
+  func grouped(program: String) throws {
+    let texts = try swiftFiles(in: sources(of: program)).map { String(decoding: try TextFile.read($0), as: UTF8.self) }
+    let declared = texts.flatMap { text in
+      text.split(separator: "commandName: \"", omittingEmptySubsequences: false).dropFirst().map { String($0.prefix { $0 != "\"" }) }
+    }
+    #expect(declared.filter { $0 != program }.sorted() == (try Self.names(of: program)).sorted())
+  }
+
+  @Test("each command of roamward is in a document, and in a scene") func told() throws {
+    let names = try Self.names(of: "roamward")
+    #expect(names.count > 30)
+    let documents = Self.texts(in: ["docs", "docs/how-to"])
+    let scenes = Self.texts(in: ["Tests/ScenarioTests", "Tests/ScenarioTests/Scenes"])
+    for name in names {
+      #expect(documents.contains { Self.isNamed(name, in: $0, next: true) }, "no document shows `roamward \(name)`")
+      #expect(scenes.contains { Self.isNamed(name, in: $0, next: false) }, "no scene runs `roamward \(name)`")
+    }
+  }
+
+  @Test("the check sees a command within a text") func detector() {
+    #expect(Self.isNamed("up", in: "a\n`roamward up`", next: true))
+    #expect(!Self.isNamed("up", in: "roamward upper\nroamward a up", next: true))
+    #expect(Self.isNamed("up", in: "roamward a up", next: false))
+    #expect(!Self.isNamed("up", in: "up roamward\nup", next: false))
+  }
+}
