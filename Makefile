@@ -51,7 +51,7 @@ strongswan = --package charon-systemd --package strongswan-swanctl --package lib
 # The longest first.
 virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot vm-bare
 
-.PHONY: help build engine size demo check test tests machines all-machines long longer lint sanitize coverage bench soak interop install installed uninstall deb tarball rpm \
+.PHONY: help build engine size demo check test tests machines all-machines long longer lint sanitize coverage bench soak recipes interop install installed uninstall deb tarball rpm \
   packages-quick docs clean $(virtual) vm-unit-long
 
 help: ## list the targets
@@ -183,6 +183,10 @@ soak: ## make long, and the random and repeated tests at full counts: datagrams,
 	scripts/setup --vm
 	swift build --build-tests
 	scripts/soak
+
+recipes: ## the recipes of CONTRIBUTING.md on a copy of the tree: whole, and with each step left out
+	swift build --build-tests
+	scripts/recipes
 
 interop: ## the kernel's own WireGuard suite with our engine at either end
 	scripts/setup --vm --interop
