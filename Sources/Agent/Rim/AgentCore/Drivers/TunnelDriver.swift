@@ -51,7 +51,8 @@ extension ProviderConfiguration {
     switch self {
     case .wireGuard(let provider):
       WireGuardDriver(
-        provider.configuration ?? .unread, link: TunnelSetup.linkName(forTunnel: tunnel), platform: platform, outlets: outlets)
+        provider.configuration ?? .unread, link: TunnelSetup.linkName(forTunnel: tunnel), isInner: policy().through != nil,
+        platform: platform, outlets: outlets)
     case .command(let command):
       CommandDriver(command, tunnel: tunnel, platform: platform, outlets: outlets)
     case .service(let service): ServiceDriver(service, tunnel: tunnel, policy: policy, platform: platform, outlets: outlets)
