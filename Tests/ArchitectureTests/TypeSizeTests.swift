@@ -17,7 +17,6 @@ import Testing
   static let exceptions: [String: (lines: Int, properties: Int, reason: String)] = [
     "AgentCore.Agent": (909, 0, "the entry of each event and request, in files by subject"),
     "AgentCore.AgentState": (533, 19, "all that the agent knows between passes, changed in place for speed (decision 53)"),
-    "AgentCore.TunnelSupervisor": (443, 20, "half of a tunnel's state is beside its machine"),
     "AgentDaemon.ControlConnection": (0, 15, "a connection with what it waits for and what it follows"),
     "ControlProtocol.StatusReport": (1006, 0, "a report with its parts, each declared once with its schema"),
     "GatewayCore.Administration": (679, 0, "each request of an administrator, as a function with its audit entry"),

@@ -72,7 +72,7 @@ extension AgentState {
       + tunnels.ordered.flatMap { tunnel in
         [
           (WakeReason.tunnel, tunnel.machine.nextDeadline), (.sample, tunnel.nextSample),
-          (.firstPacket, tunnel.packets.nextWatch), (.tunnel, tunnel.driverDeadline),
+          (.firstPacket, tunnel.nextWatch), (.tunnel, tunnel.driverDeadline),
         ]
         .compactMap { reason, at in at.map { Deadline(reason: reason, at: $0, tunnel: tunnel.policy.name) } }
       }

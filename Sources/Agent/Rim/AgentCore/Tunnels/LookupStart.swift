@@ -14,6 +14,8 @@ struct LookupStart {
   private(set) var latest: NameLookup?
   /// The intent of rules and person, regardless of look-ups.
   private(set) var standing = Intent.unchanged
+  /// The wish for a tunnel that is down: nothing, or its device ready for a look-up.
+  private(set) var rest = TunnelMachine.Wish.down
   /// Whether a rule that watches look-ups found the tunnel up, by another rule or by hand.
   private var wasUp = false
   private var giveUpAt: Moment?
@@ -35,6 +37,9 @@ struct LookupStart {
     case .unchanged: return intent
     }
   }
+
+  /// `isReady`: while the tunnel is down, its device is to be ready.
+  mutating func setRest(isReady: Bool) { rest = isReady ? .ready : .down }
 
   /// Notes a look-up. Returns whether it is the start of the tunnel.
   mutating func note(_ lookup: NameLookup, isUp: Bool, at now: Moment) -> Bool {
@@ -59,10 +64,7 @@ struct LookupStart {
   }
 
   /// Idleness, or the end of patience, ends what the look-up began: the machine is told what is wanted now.
-  /// `rest`: what is wanted of a watched tunnel that is down.
-  mutating func turn(
-    _ event: TunnelMachine.Event, in state: TunnelMachine.State, rest: TunnelMachine.Wish, at now: Moment
-  ) -> TunnelMachine.Event {
+  mutating func turn(_ event: TunnelMachine.Event, in state: TunnelMachine.State, at now: Moment) -> TunnelMachine.Event {
     if state.isUp, latest != nil { giveUpAt = now + Self.patience }
     guard event == .idle, latest != nil || standing == .watched else { return event }
     (latest, wasUp, giveUpAt) = (nil, false, nil)

@@ -13,9 +13,6 @@ struct TunnelSampling {
 
   var nextSample: Moment? { liveness?.nextSample }
 
-  /// The last moment with data; `nil`: it is not measured.
-  var activeAt: Moment? { idle?.activeAt ?? linkIdle?.activeAt }
-
   var measuresDevice: Bool { idle != nil }
   var measuresLink: Bool { linkIdle != nil }
 
@@ -25,12 +22,21 @@ struct TunnelSampling {
   /// It does not end when idle any more.
   mutating func endMeasuring() { (idle, linkIdle) = (nil, nil) }
 
-  mutating func take(packets: UInt64, at now: Moment) { linkIdle?.take(packets, at: now) }
+  /// When the session of a tunnel ends that may be idle for `limit`, unless data flows before; `nil`: it is not measured.
+  func idleEnd(_ limit: Duration) -> Moment? { (idle?.activeAt ?? linkIdle?.activeAt).map { $0 + limit } }
 
-  mutating func measure(_ device: WireGuardState, at now: Moment) { idle?.take(device, at: now) }
+  /// Takes the count of the link's packets. Returns whether the tunnel is idle.
+  mutating func isIdle(packets: UInt64, limit: Duration, at now: Moment) -> Bool {
+    linkIdle?.take(packets, at: now)
+    return idleEnd(limit).map { $0 <= now } ?? false
+  }
 
-  /// Returns how long the peer has been silent, if that is to be doubted.
-  mutating func judge(_ device: WireGuardState, at now: Moment) -> Duration? { liveness?.take(device, at: now) }
+  /// Takes a sample of the device. Returns the event if the tunnel is idle, or, `isConnected`, if its peer is to be doubted.
+  mutating func take(_ device: WireGuardState, isConnected: Bool, limit: Duration, at now: Moment) -> TunnelMachine.Event? {
+    idle?.take(device, at: now)
+    if let end = idleEnd(limit), end <= now { return .idle }
+    return isConnected ? liveness?.take(device, at: now).map { .peerSilent(for: $0) } : nil
+  }
 
   mutating func begin(packets: UInt64, at now: Moment) { linkIdle = LinkIdleMeter(packets, at: now) }
 

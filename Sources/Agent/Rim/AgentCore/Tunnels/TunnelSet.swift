@@ -51,7 +51,7 @@ final class TunnelSet {
   func isCarrying(_ outer: String) -> Bool { byName.values.contains { $0.policy.through?.name == outer && $0.machine.isRunning } }
 
   /// Whether a tunnel has not taken in a change of the one that it goes through, or that goes through it.
-  var isBehind: Bool { byName.values.contains { $0.isBehindOuterTunnel || $0.isToEndAfterInner && !isCarrying($0.policy.name) } }
+  var isBehind: Bool { byName.values.contains { $0.isBehindOuterTunnel || $0.nesting.isToEndAfterInner && !isCarrying($0.policy.name) } }
 
   func withoutPolicy(_ policies: PolicySet) -> [TunnelSupervisor] {
     byName.keys.filter { !policies.hasTunnel(named: $0) }.sorted().compactMap { byName[$0] }

@@ -8,33 +8,16 @@ final class TunnelSupervisor {
   /// The tunnel's slot in the tables, unless it is down.
   private(set) var slot: UInt32 { didSet { if slot != oldValue { surroundings.reordered() } } }
   private(set) var machine: TunnelMachine
-  /// The time at which the state, as people see it, was entered.
-  private(set) var stateSince: Timestamp
-  private var connectedSince: Timestamp
+  private var times: StateTimes
   private let platform: Platform
   private let surroundings: TunnelSurroundings
   private var abilities: DriverAbilities?
   private var underlay: LinkFacts?
-  private var sampling = TunnelSampling()
-  private var trials = EndpointTrials()
-  /// The watch for the first packet while it is armed.
-  private(set) var packets = PacketWatch()
+  private var watch = PeerWatch()
   /// The reason that keeps it up until it is idle: a look-up, or the start before a rule watched look-ups.
   private(set) var lookup = LookupStart()
-  /// The wish while it is down: nothing, or its device ready for a look-up.
-  private var rest = TunnelMachine.Wish.down
-  /// A changed policy with another provider: it takes over when the tunnel is down.
-  private var successor: TunnelPolicy?
-  /// The slot that the tunnel will have when it starts again with another provider, so that `plan` can name it.
-  private var reservedSlot: UInt32?
-  /// Whether it is wanted, and waits until the tunnel that it goes through is connected.
-  private(set) var awaitsOuter = false
-  /// Whether the outer tunnel was connected when this one last took that in.
-  private var wasOuterOpen = true
-  /// Whether it is to go down as soon as no tunnel goes through it.
-  private(set) var isToEndAfterInner = false
-  /// The intent for the tunnel while it goes down only to be replaced: one left as it is (`ignore`) comes up again.
-  private var comeBack: Intent?
+  private(set) var replacement = Replacement.none
+  private(set) var nesting = Nesting()
 
   init(policy: TunnelPolicy, platform: Platform, surroundings: TunnelSurroundings) {
     self.policy = policy
@@ -42,8 +25,7 @@ final class TunnelSupervisor {
     machine = policy.provider.machine
     slot = policy.slots.lowerBound
     self.platform = platform
-    stateSince = platform.clock.wallClock()
-    connectedSince = stateSince
+    times = StateTimes(at: platform.clock.wallClock())
     makeDriver()
   }
 
@@ -56,10 +38,13 @@ final class TunnelSupervisor {
   /// Whether everything started has ended.
   var isReleased: Bool { driver?.isReleased ?? true }
 
-  var isToBeReplaced: Bool { successor != nil }
+  var isToBeReplaced: Bool { replacement.isPending }
 
   /// Whether rules or a person want it up, and nothing has wanted it down since.
-  var isWanted: Bool { machine.isWanted || comeBack != nil || awaitsOuter }
+  var isWanted: Bool { machine.isWanted || replacement.comesBack.intent != nil || nesting.awaitsOuter }
+
+  /// The time at which the state, as people see it, was entered.
+  var stateSince: Timestamp { times.since }
 
   /// The tunnel as input of the desired state.
   var setup: TunnelSetup {
@@ -95,7 +80,7 @@ final class TunnelSupervisor {
 
   var standing: DesiredTunnels.Standing {
     var standing = DesiredTunnels.Standing(setup, isWanted: isWanted, isRunning: machine.isRunning)
-    standing.reservedSlot = reservedSlot
+    standing.reservedSlot = replacement.comesBack.slot
     return standing
   }
 
@@ -104,19 +89,12 @@ final class TunnelSupervisor {
     if policy.provider.isSameTunnel(as: self.policy.provider), policy.through?.name == self.policy.through?.name {
       let isSame = policy.isSameSetup(as: self.policy)
       self.policy = policy
-      successor = nil
+      replacement.end()
       if !isSame { handle(.settingsChanged, on: underlay) }
     } else {
-      if successor != policy { reservedSlot = nil }
-      successor = policy
+      replacement.begin(with: policy)
       becomeSuccessor()
     }
-  }
-
-  /// Reserves the slot of a successor that comes up: its own one if it may have it.
-  private func reserveSlot(_ used: @autoclosure () -> Set<UInt32>) {
-    guard let successor, comeBack != nil else { return reservedSlot = nil }
-    if reservedSlot == nil { reservedSlot = TunnelSetup.freeSlot(for: successor, used: used().subtracting([slot]), keeping: slot) }
   }
 
   /// Applies the intent of rules and operator, unless the tunnel has to go down first to be replaced. A starting tunnel takes a slot that
@@ -124,64 +102,56 @@ final class TunnelSupervisor {
   func want(
     _ intent: Intent, isReady: Bool? = nil, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []
   ) {
-    if let isReady { rest = isReady ? .ready : .down }
+    if let isReady { lookup.setRest(isReady: isReady) }
     becomeSuccessor()
-    if successor != nil {
-      switch intent {
-      case .up, .armed: comeBack = intent
-      case .down: comeBack = nil
-      case .watched, .unchanged: if machine.isWanted { comeBack = machine.wish == .armed ? .armed : .up }
+    if replacement.isPending {
+      // A copy, because the search for a slot reads the standing of every tunnel.
+      var next = replacement
+      next.want(intent, now: machine.isWanted ? (machine.wish == .armed ? .armed : .up) : nil) {
+        TunnelSetup.freeSlot(for: $0, used: used().subtracting([slot]), keeping: slot)
       }
-      reserveSlot(used())
+      replacement = next
       return handle(.want(.down), on: underlay)
     }
-    let intent = lookup.take(intent == .unchanged ? comeBack ?? intent : intent, isWanted: machine.wish == .up, at: platform.clock.now())
-    comeBack = nil
+    let back = replacement.takeReturn()
+    let intent = lookup.take(intent == .unchanged ? back.intent ?? intent : intent, isWanted: machine.wish == .up, at: platform.clock.now())
     // Another class needs another slot among the rules at once. Other prefixes may need one from the next start on.
     let isMisplaced = !policy.slotsOfClass.contains(slot)
-    if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) || intent == .down && rest == .ready {
-      slot = reservedSlot ?? TunnelSetup.freeSlot(for: policy, used: used())
-      reservedSlot = nil
+    if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) || intent == .down && lookup.rest == .ready {
+      slot = back.slot ?? TunnelSetup.freeSlot(for: policy, used: used())
     }
-    let isDue = intent == .up || intent == .unchanged && awaitsOuter
-    if !machine.isRunning { wasOuterOpen = surroundings.outerWay(policy).isOpen }
-    awaitsOuter = isDue && !machine.isRunning && !wasOuterOpen
-    isToEndAfterInner = false
+    let isDue = intent == .up || intent == .unchanged && nesting.awaitsOuter
+    nesting.want(isDue: isDue, isRunning: machine.isRunning, isOpen: isOuterOpen)
     switch isDue ? .up : intent {
-    case .up where awaitsOuter: break
+    case .up where nesting.awaitsOuter: break
     case .up: handle(.want(.up), on: underlay)
     case .armed: handle(.want(.armed), on: underlay)
-    case .down: handle(.want(rest), on: underlay)
+    case .down: handle(.want(lookup.rest), on: underlay)
     case .watched, .unchanged:
       // A changed policy may have taken the permission to be armed, and another rule watches no look-ups.
-      let isOver = machine.wish == .armed && policy.armingObstacle != nil || machine.wish == .ready && rest == .down
-      if isOver { handle(.want(rest), on: underlay) }
+      let isOver = machine.wish == .armed && policy.armingObstacle != nil || machine.wish == .ready && lookup.rest == .down
+      if isOver { handle(.want(lookup.rest), on: underlay) }
     }
   }
 
   /// Leaves it as it is until no tunnel goes through it: then it is to go down.
   func endAfterInner(on underlay: LinkFacts?) {
     want(.unchanged, on: underlay)
-    isToEndAfterInner = true
+    nesting.endAfterInner()
   }
+
+  private var isOuterOpen: Bool { surroundings.outerWay(policy).isOpen }
 
   /// The change of the outer tunnel since the last call, as a change of the underlay.
   func takeOuterNews() -> TunnelMachine.Event? {
-    let isOpen = surroundings.outerWay(policy).isOpen
-    defer { wasOuterOpen = isOpen }
-    guard machine.isRunning, isOpen != wasOuterOpen else { return nil }
-    return isOpen ? .underlayChanged : .underlayLost
+    nesting.take(isOpen: isOuterOpen, isRunning: machine.isRunning).map { $0 == .followed(isOpen: true) ? .underlayChanged : .underlayLost }
   }
 
   /// Whether it can carry nothing, because the outer tunnel does not.
-  var isOuterLost: Bool { policy.through != nil && (awaitsOuter || machine.isRunning && !wasOuterOpen) }
+  var isOuterLost: Bool { policy.through != nil && nesting.isOuterLost(isRunning: machine.isRunning) }
 
   /// Whether it has not taken in a change of its outer tunnel yet.
-  var isBehindOuterTunnel: Bool {
-    guard policy.through != nil else { return false }
-    let isOpen = surroundings.outerWay(policy).isOpen
-    return awaitsOuter && isOpen || machine.isRunning && isOpen != wasOuterOpen
-  }
+  var isBehindOuterTunnel: Bool { policy.through != nil && nesting.isBehind(isOpen: isOuterOpen, isRunning: machine.isRunning) }
 
   /// All steps of its start were made: its names can be asked for before the observation that verifies them (docs/decisions/0053).
   func releaseLookups() { lookup.release() }
@@ -191,14 +161,12 @@ final class TunnelSupervisor {
     let (before, status) = (machine.state, machine.status)
     let now = platform.clock.now()
     let event = isIdleInstead(of: event) ? .idle : event == .tick ? knownReason(at: now) ?? event : event
-    let effects = machine.handle(lookup.turn(event, in: machine.state, rest: rest, at: now), at: now)
+    let effects = machine.handle(lookup.turn(event, in: machine.state, at: now), at: now)
     lookup.follow(machine.state)
     noteTime(before, status)
     if event == .applied { abilities?.settings?.applied() }
     if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { abilities?.sessions?.noteAnswer(false) }
-    if machine.state != before { sampling.stateChanged() }
-    if !endsWhenIdle { sampling.endMeasuring() }
-    if machine.state != .armed { packets = PacketWatch() }
+    watch.follow(machine.state, hasMoved: machine.state != before, endsWhenIdle: endsWhenIdle)
     carryOut(effects, on: underlay)
   }
 
@@ -209,12 +177,12 @@ final class TunnelSupervisor {
   }
 
   /// Whether the endpoints are to be tried now.
-  var isTrialDue: Bool { machine.state.answerDeadline.map { trials.isDue(at: platform.clock.now(), until: $0) } ?? false }
+  var isTrialDue: Bool { machine.state.answerDeadline.map { watch.trials.isDue(at: platform.clock.now(), until: $0) } ?? false }
 
   /// The obstacle to all its endpoints while their answer is awaited; `nil`: one may be reached. `isOver`: the wait has ended.
   func tryEndpoints(isOver: Bool) -> TunnelFailure? {
     guard let deadline = machine.state.answerDeadline, let abilities else { return nil }
-    return trials.obstacle(to: abilities.ports?.endpoints ?? [], until: deadline, isOver: isOver, at: platform.clock.now()) {
+    return watch.trials.obstacle(to: abilities.ports?.endpoints ?? [], until: deadline, isOver: isOver, at: platform.clock.now()) {
       platform.network.tryEndpoint($0, $1, Ownership.mark)
     }
   }
@@ -224,13 +192,13 @@ final class TunnelSupervisor {
   }
 
   /// Whether the next agent may take the tunnel over; otherwise it has to be taken down before this agent ends.
-  var mayBeHandedOver: Bool { successor == nil && machine.isWanted && machine.state.isUp && !awaitsOuter }
+  var mayBeHandedOver: Bool { !replacement.isPending && machine.isWanted && machine.state.isUp && !nesting.awaitsOuter }
 
   /// Leaves the tunnel to the next agent. Returns what that needs; `nil`: it has to be taken down.
   func handOver() -> HandOver.Tunnel? {
     guard mayBeHandedOver, let left = driver?.handOver() else { return nil }
     return HandOver.Tunnel(
-      slot: slot, connectedSince: connectedSince, link: linkName, outer: policy.through?.name, provider: left.provider)
+      slot: slot, connectedSince: times.connectedSince, link: linkName, outer: policy.through?.name, provider: left.provider)
   }
 
   /// Takes over the tunnel that another agent has left. Otherwise it is leftover state. `isOuterSame`: the tunnel that it goes through
@@ -244,10 +212,11 @@ final class TunnelSupervisor {
     self.underlay = underlay
     slot = noted.slot
     let (before, status) = (machine.state, machine.status)
-    wasOuterOpen = surroundings.outerWay(policy).isOpen
-    let effects = machine.takeOver(hasNetwork: underlay != nil && wasOuterOpen, at: platform.clock.now())
+    let isOuterOpen = isOuterOpen
+    _ = nesting.take(isOpen: isOuterOpen, isRunning: false)
+    let effects = machine.takeOver(hasNetwork: underlay != nil && isOuterOpen, at: platform.clock.now())
     noteTime(before, status)
-    connectedSince = noted.connectedSince
+    times.takeOver(noted.connectedSince)
     carryOut(effects, on: underlay)
   }
 
@@ -261,16 +230,8 @@ final class TunnelSupervisor {
   /// Whether it ends after the idle time: its session, if it was armed, or all of it.
   private var endsWhenIdle: Bool { machine.endsWhenIdle || lookup.endsWhenIdle(policy) && machine.state.isUp }
 
-  /// A tunnel that reconnects on another network counts as connected all along.
   private func noteTime(_ before: TunnelMachine.State, _ status: String) {
-    guard machine.status != status else { return }
-    let now = platform.clock.wallClock()
-    if machine.state == .connected {
-      if case .reasserting = before {} else { connectedSince = now }
-      stateSince = connectedSince
-    } else {
-      stateSince = now
-    }
+    if machine.status != status { times.enter(machine.state, after: before, at: platform.clock.wallClock()) }
   }
 
   /// Takes in the kernel's state of the device: an awaited answer.
@@ -296,39 +257,41 @@ final class TunnelSupervisor {
     return !families.isDisjoint(with: news.paths)
   }
 
+  /// When its device is looked at again for the first packet into it; `nil`: at that packet.
+  var nextWatch: Moment? { watch.packets.nextWatch }
+
   /// The time of the next sample of its device; `nil`: none.
-  var nextSample: Moment? { [sampling.nextSample, idleEnd, lookup.end(in: machine.state), ownSample].compactMap { $0 }.min() }
+  var nextSample: Moment? { [watch.sampling.nextSample, idleEnd, lookup.end(in: machine.state), ownSample].compactMap { $0 }.min() }
 
   /// When its driver takes a sample of its own.
   private var ownSample: Moment? { machine.state.isUp ? abilities?.sampling?.nextSample : nil }
 
   /// Samples whether the peer still answers, and whether data flows. Returns the event if the tunnel is to be doubted, or is idle.
   func samplePeer() -> TunnelMachine.Event? {
-    if let end = lookup.end(in: machine.state), end <= platform.clock.now() { return .idle }
     let now = platform.clock.now()
+    if let end = lookup.end(in: machine.state), end <= now { return .idle }
     if let due = ownSample, due <= now, let event = abilities?.sampling?.sample() { return event }
-    if sampling.measuresLink, let packets = linkPackets {
-      sampling.take(packets: packets, at: now)
-      if let idleEnd, idleEnd <= now { return .idle }
+    if watch.sampling.measuresLink, let packets = linkPackets,
+      watch.sampling.isIdle(packets: packets, limit: policy.idleInForce, at: now)
+    {
+      return .idle
     }
-    guard machine.state == .connected || sampling.measuresDevice, let device = abilities?.sessions?.readDevice() else { return nil }
-    sampling.measure(device, at: now)
-    if let idleEnd, idleEnd <= now { return .idle }
-    guard machine.state == .connected else { return nil }
-    return sampling.judge(device, at: now).map { .peerSilent(for: $0) }
+    let isConnected = machine.state == .connected
+    guard isConnected || watch.sampling.measuresDevice, let device = abilities?.sessions?.readDevice() else { return nil }
+    return watch.sampling.take(device, isConnected: isConnected, limit: policy.idleInForce, at: now)
   }
 
   /// Begins to sample it, if its device shows whether the peer answers.
   func beginSampling() {
     guard machine.state == .connected else { return }
     let now = platform.clock.now()
-    if endsWhenIdle, !sampling.measuresLink, let packets = linkPackets { sampling.begin(packets: packets, at: now) }
-    guard sampling.isToBegin(endsWhenIdle: endsWhenIdle), let device = abilities?.sessions?.readDevice() else { return }
-    sampling.begin(device, endsWhenIdle: endsWhenIdle, at: now)
+    if endsWhenIdle, !watch.sampling.measuresLink, let packets = linkPackets { watch.sampling.begin(packets: packets, at: now) }
+    guard watch.sampling.isToBegin(endsWhenIdle: endsWhenIdle), let device = abilities?.sessions?.readDevice() else { return }
+    watch.sampling.begin(device, endsWhenIdle: endsWhenIdle, at: now)
   }
 
   /// When its session ends, unless data flows before.
-  private var idleEnd: Moment? { sampling.activeAt.map { $0 + policy.idleInForce } }
+  private var idleEnd: Moment? { watch.sampling.idleEnd(policy.idleInForce) }
 
   /// The packets that its link has carried; `nil`: it is a WireGuard device, or there is no link.
   private var linkPackets: UInt64? {
@@ -345,9 +308,9 @@ final class TunnelSupervisor {
   /// Watches for the first packet while it is armed. `came` is called at that packet.
   func watchPackets(_ came: @escaping () -> Void) {
     guard machine.state == .armed, !wantsNewSessions, let linkName else { return }
-    packets.watch(linkName, platform) { [weak self] in
+    watch.packets.watch(linkName, platform) { [weak self] in
       guard let self else { return }
-      packets.packetCame(at: platform.clock.now())
+      watch.packets.packetCame(at: platform.clock.now())
       abilities?.arming?.packetsCame(on: underlay)
       came()
     }
@@ -358,13 +321,14 @@ final class TunnelSupervisor {
 
   /// Handles the loss of its device. It has failed if no query can show whether the peer still answers.
   func loseDevice(on underlay: LinkFacts?) {
-    if case .command(let command) = policy.provider, command.status.isEmpty {
-      handle(.failed(TunnelFailure(.linkGone, "its link \(command.interface ?? "") is gone")), on: underlay)
-    } else if case .installed = policy.provider {
-      handle(.failed(TunnelFailure(.linkGone, "its link \(linkName ?? "") is gone: another program removed it")), on: underlay)
-    } else {
-      handle(.deviceGone, on: underlay)
-    }
+    let loss: TunnelMachine.Event =
+      switch policy.provider {
+      case .command(let command) where command.status.isEmpty:
+        .failed(TunnelFailure(.linkGone, "its link \(command.interface ?? "") is gone"))
+      case .installed: .failed(TunnelFailure(.linkGone, "its link \(linkName ?? "") is gone: another program removed it"))
+      case .wireGuard, .command, .service: .deviceGone
+      }
+    handle(loss, on: underlay)
   }
 
   /// Kills what still runs.
@@ -379,9 +343,9 @@ final class TunnelSupervisor {
   func askAgain() { if machine.state.isAwaitingAnswer { abilities?.polled?.askAgain() } }
 
   private func becomeSuccessor() {
-    guard let next = successor, machine.state == .disconnected, isReleased else { return }
+    guard let next = replacement.next, machine.state == .disconnected, isReleased else { return }
     policy = next
-    successor = nil
+    replacement.end()
     // Failures and waits were those of the previous tunnel.
     machine = policy.provider.machine
     makeDriver()
@@ -408,7 +372,7 @@ final class TunnelSupervisor {
   /// The reason why it leaves its state: the failure, or the reason of rules and people.
   private var cause: ReasonCode {
     if case .backingOff = machine.state, let failure = machine.failure { return failure.code }
-    return successor == nil ? surroundings.cause(self) : .policyLoaded
+    return replacement.isPending ? .policyLoaded : surroundings.cause(self)
   }
 }
 
