@@ -17,7 +17,6 @@ import Testing
   static let exceptions: [String: (lines: Int, properties: Int, reason: String)] = [
     "AgentCore.Agent": (909, 0, "the entry of each event and request, in files by subject"),
     "AgentCore.AgentState": (533, 19, "all that the agent knows between passes, changed in place for speed (decision 53)"),
-    "AgentDaemon.ControlConnection": (0, 15, "a connection with what it waits for and what it follows"),
     "ControlProtocol.StatusReport": (1006, 0, "a report with its parts, each declared once with its schema"),
     "GatewayCore.Administration": (679, 0, "each request of an administrator, as a function with its audit entry"),
     "GatewayCore.Directory": (472, 26, "the rows of the store, and what is looked up in them"),
@@ -50,7 +49,6 @@ import Testing
     "WireGuardDataPath.WireGuardInterface": (0, 20, "the device, its sockets and threads, and what they share"),
     "WireGuardEngine.Engine": (947, 20, "the protocol with the contract of its two sections, in files by subject"),
     "WireGuardEngine.Peer": (0, 26, "a peer with its sessions, timers and counters, in one allocation"),
-    "roamward.StatusWatch": (0, 17, "a terminal, a connection and the last picture of it"),
   ]
 
   /// A word of a declaration that may precede its kind.

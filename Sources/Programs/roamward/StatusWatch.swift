@@ -21,33 +21,48 @@ final class StatusWatch {
 
   private let loop: DescriptorLoop
   private let agent: AgentOptions
-  private var events: ControlClient
-  private var asker: ControlClient
+  private var connection: Connection
   private var sources: [DescriptorLoop.Source] = []
-  private var reader: DescriptorLoop.Source?
-  private var attempt: DescriptorLoop.Source?
-  /// When the agent has stopped; `nil`: it is there.
-  private var stoppedAt: Moment?
-  private var question: DescriptorLoop.Source?
+  private var question = Question()
   private var tick: DescriptorLoop.Source?
-  private var report: StatusReport?
-  private var askedAt = Moment.now
-  private var shown = ""
   private var screen: Screen?
   private var show: (StatusReport, Timestamp) throws -> Void = { _, _ in }
   private var showAbsence: () -> Void = {}
   private var failure: (any Error)?
 
+  private enum Connection {
+    case open(Clients)
+    /// The agent has stopped, and its socket is tried again.
+    case lost(since: Moment, attempt: DescriptorLoop.Source?)
+  }
+
+  private struct Clients {
+    /// Watches the events.
+    var reader: DescriptorLoop.Source?
+    let events: ControlClient
+    let asker: ControlClient
+  }
+
+  /// The last question, its answer, and the next question.
+  private struct Question {
+    var report: StatusReport?
+    var askedAt = Moment.now
+    var next: DescriptorLoop.Source?
+  }
+
   init(_ agent: AgentOptions) throws {
     loop = try DescriptorLoop()
     self.agent = agent
-    events = try agent.connect()
-    asker = try agent.connect()
+    connection = .open(Clients(events: try agent.connect(), asker: try agent.connect()))
   }
+
+  /// When the agent has stopped; `nil`: it is there.
+  private var stoppedAt: Moment? { if case .lost(let since, _) = connection { since } else { nil } }
 
   /// Prints a text when it differs from the last one.
   func run(_ text: @escaping (StatusReport, Timestamp) throws -> String) throws {
-    show = { [unowned self] report, time in
+    var shown = ""
+    show = { report, time in
       let text = try text(report, time)
       if text != shown { write(text) }
       shown = text
@@ -82,8 +97,11 @@ final class StatusWatch {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
       sources.append(try loop.onSignal(signal) { [unowned self] in loop.stop(code: 128 + signal) })
     }
-    do throws(ControlClient.Failure) { _ = try events.ask(.monitor()) } catch { throw refused(error) }
-    reader = try loop.whenReadable(events.descriptor) { [unowned self] in takeEvents() }
+    if case .open(var clients) = connection {
+      do throws(ControlClient.Failure) { _ = try clients.events.ask(.monitor()) } catch { throw refused(error) }
+      clients.reader = try loop.whenReadable(clients.events.descriptor) { [unowned self] in takeEvents() }
+      connection = .open(clients)
+    }
     ask()
     let code = failure == nil ? try loop.run() : 0
     screen = nil
@@ -92,21 +110,22 @@ final class StatusWatch {
   }
 
   private func takeEvents() {
+    guard case .open(let clients) = connection else { return }
     do throws(ControlClient.Failure) {
       repeat {
-        guard try events.next() != nil else { return waitForAgent() }
-      } while events.hasLine
+        guard try clients.events.next() != nil else { return waitForAgent() }
+      } while clients.events.hasLine
     } catch {
       return waitForAgent()
     }
-    if question == nil { question = try? loop.at(.now + Self.burst) { [unowned self] in ask() } }
+    if question.next == nil { question.next = try? loop.at(.now + Self.burst) { [unowned self] in ask() } }
   }
 
   private func ask() {
-    question = nil
-    askedAt = .now
+    guard case .open(let clients) = connection else { return }
+    (question.next, question.askedAt) = (nil, .now)
     do throws(ControlClient.Failure) {
-      report = try asker.status()
+      question.report = try clients.asker.status()
     } catch {
       if case .refused = error { return fail(ExitStatus.refused, "\(error)") }
       return waitForAgent()
@@ -116,8 +135,8 @@ final class StatusWatch {
 
   private func draw() {
     if stoppedAt != nil { return showAbsence() }
-    guard let report else { return }
-    do { try show(report, max(report.time, report.time + (Moment.now - askedAt))) } catch {
+    guard let report = question.report else { return }
+    do { try show(report, max(report.time, report.time + (Moment.now - question.askedAt))) } catch {
       failure = error
       loop.stop()
     }
@@ -125,7 +144,9 @@ final class StatusWatch {
 
   private func nextTick() throws(SystemError) {
     tick = try loop.at(.now + .seconds(1)) { [unowned self] in
-      if stoppedAt == nil, let wake = report?.nextWake?.at, wake + .milliseconds(200) < .now, .now - askedAt > Self.patience {
+      if stoppedAt == nil, let wake = question.report?.nextWake?.at, wake + .milliseconds(200) < .now,
+        .now - question.askedAt > Self.patience
+      {
         ask()
       } else {
         draw()
@@ -137,15 +158,17 @@ final class StatusWatch {
   /// Waits for an agent in the place of the one that has stopped.
   private func waitForAgent() {
     guard stoppedAt == nil else { return }
-    stoppedAt = .now
-    (reader, question) = (nil, nil)
+    connection = .lost(since: .now, attempt: nil)
+    question.next = nil
     if screen == nil { writeError("roamward: the agent has stopped; waiting for it to return\n") }
     draw()
     tryLater()
   }
 
   private func tryLater() {
-    attempt = try? loop.at(.now + Self.retry) { [unowned self] in if !hasReturned() { tryLater() } }
+    guard case .lost(let since, _) = connection else { return }
+    let attempt = try? loop.at(.now + Self.retry) { [unowned self] in if !hasReturned() { tryLater() } }
+    connection = .lost(since: since, attempt: attempt)
   }
 
   private func hasReturned() -> Bool {
@@ -153,8 +176,7 @@ final class StatusWatch {
       (try? events.ask(.monitor(), within: Self.patience)) != nil,
       let reader = try? loop.whenReadable(events.descriptor, { [unowned self] in takeEvents() })
     else { return false }
-    (self.events, self.asker, self.reader) = (events, asker, reader)
-    (stoppedAt, attempt) = (nil, nil)
+    connection = .open(Clients(reader: reader, events: events, asker: asker))
     if screen == nil { writeError("roamward: the agent has returned\n") }
     ask()
     return true

@@ -94,7 +94,8 @@ package final class ControlServer {
     let longest = isOwner ? Self.longestRequest : Self.longestOfOthers
     let complaint = RequestError(code: isOwner ? .badRequest : .notAllowed, message: "the request exceeds \(longest) bytes")
     let client = ControlConnection(
-      connection, caller: caller, number: number, longestRequest: longest, complaint: Reply.refused(complaint).json.text() + "\n")
+      connection, caller: caller, number: number,
+      limit: RequestLimit(bytes: longest, complaint: Reply.refused(complaint).json.text() + "\n"))
     client.whenReady = { [weak self] in self?.enqueue(number) }
     client.whenGone = { [weak self] in self?.clients[number] = nil }
     if client.start(on: loop) { clients[number] = client }
@@ -149,10 +150,11 @@ package final class ControlServer {
   private func serve(_ line: [UInt8], _ client: ControlConnection) {
     do {
       let request = try Request(JSON(parsing: line))
-      client.awaitsReply = true
-      client.check = authorize(request, client.caller) { [weak self, weak client] error in
-        guard let self, let client else { return }
-        if let error { finish(.refused(error), client) } else { carryOut(request, client) }
+      client.awaitReply {
+        authorize(request, client.caller) { [weak self, weak client] error in
+          guard let self, let client else { return }
+          if let error { finish(.refused(error), client) } else { carryOut(request, client) }
+        }
       }
     } catch let error as RequestError {
       finish(.refused(error), client)
@@ -172,8 +174,7 @@ package final class ControlServer {
   }
 
   private func finish(_ reply: Reply, _ client: ControlConnection) {
-    client.awaitsReply = false
-    client.send(reply.json.text() + "\n")
+    client.endReply(reply.json.text() + "\n")
   }
 }
 
