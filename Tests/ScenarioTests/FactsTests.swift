@@ -5,16 +5,7 @@ struct FactsTests {
   @Test("from the SSID file change the decision within a second, however the file is written")
   func ssidFile() throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go cafe
-      SETTLE=500ms start_agent
-      tunnel_is corp connected
-      echo Elsewhere >$laptop/ssid && within 1 field_is corp decision ignore && say "written in place"
-      echo Cafe >$laptop/new && mv $laptop/new $laptop/ssid && within 1 field_is corp decision connect && say "renamed"
-      rm $laptop/ssid && within 1 field_is corp decision ignore && say "removed"
-      echo Cafe >$laptop/ssid && within 1 field_is corp decision connect && say "made"
-      """)
+    let seen = try scene.play("Facts/ssid-file")
     #expect(seen.lines == ["[written in place]", "[renamed]", "[removed]", "[made]"])
   }
 
@@ -28,18 +19,7 @@ struct FactsTests {
                 - { match: { dns-server: 198.51.100.0/24 }, action: connect }
         """)
     ])
-    let seen = try scene.run(
-      """
-      go cafe
-      start_agent
-      tunnel_is corp connected
-      grep -q 10.77.0.1 $laptop/resolv.conf && say "the tunnel's"
-      printf 'search eu.office.example\\nnameserver 198.51.100.1\\n' >$laptop/new && mv $laptop/new $laptop/resolv.conf
-      within 1 field_is corp decision disconnect && tunnel_is corp disconnected && say "at the office"
-      cat $laptop/resolv.conf
-      echo 'nameserver 198.51.100.1' >$laptop/resolv.conf
-      within 1 field_is corp decision connect && tunnel_is corp connected && say "in the café"
-      """)
+    let seen = try scene.play("Facts/resolv-conf")
     #expect(
       seen.lines == [
         "[the tunnel's]", "[at the office]", "search eu.office.example", "nameserver 198.51.100.1", "[in the café]",
@@ -49,31 +29,7 @@ struct FactsTests {
   @Test("that flap a hundred times in a second are judged a few times, and rightly at the end")
   func flaps() throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go home
-      SETTLE=500ms start_agent
-      roamward monitor --json >events.json 2>/dev/null &
-      monitor=$!
-      within 2 grep -q decision agent.log
-      before=$(count_in_log ' decision ')
-      start=${EPOCHREALTIME/./}
-      for _ in {1..100}; do
-        ip link set eth0 down
-        ip link set eth0 up
-        ip route replace default via 192.0.2.1 dev eth0
-      done
-      say "$(((${EPOCHREALTIME/./} - start) / 1000))"
-      within 3 field_is corp rule.index 1
-      sleep 0.7
-      say "$(($(count_in_log ' decision ') - before))"
-      # The rule may have been that of a moment between two changes.
-      within 3 field_is corp decision disconnect
-      say "$(field corp decision) $(field corp state)"
-      go cafe
-      tunnel_is corp connected
-      kill $monitor
-      """)
+    let seen = try scene.play("Facts/flaps")
     let numbers = seen.lines.map { $0.filter(\.isNumber) }
     let milliseconds = try #require(Int(numbers[0]))
     // One evaluation a settle time; each may tell "no network" and the old verdict again.

@@ -73,7 +73,7 @@ struct KeeperTests {
       stop_agent >/dev/null
       is_theirs && say theirs
       """
-    let seen = try scene.run(witnessesOfBoth + Self.words + begin + life.joined() + end, limit: 230)
+    let seen = try scene.run("source '\(Lab.folder)/both-gateways.bash'\n" + Self.words + begin + life.joined() + end, limit: 230)
     let backend = keeper == .resolvconf || keeper == .openresolv ? keeper.rawValue : "file"
     #expect(
       seen.lines == ["[start]"] + events.map { "[\($0.key)]" } + [
@@ -85,7 +85,7 @@ struct KeeperTests {
   func taken() throws {
     let scene = try splitNamesScene(words: ["names.bash", "keepers.bash"])
     let seen = try scene.run(
-      witnessesOfBoth + Self.words + """
+      "source '\(Lab.folder)/both-gateways.bash'\n" + Self.words + """
         keep_by file
         place=cafe; go_with_keeper cafe; look_at_file >was.cafe
         # As dnsmasq is without settings: at every address.

@@ -32,7 +32,7 @@ extension LookupScenes {
         "10-site.yaml": site, "90-vault.yaml": vault,
       ], words: ["names.bash", "capture.bash", "lookups.bash"])
     let seen = try scene.run(
-      begin(way) + lookupWords.with("witness_names", "unknown=lab.example witness_names") + changeWords + """
+      begin(way) + "unknown=lab.example\nsource '\(Lab.folder)/lookup-words.bash'\n" + changeWords + """
         go cafe
         # The detector: without an agent, names of each kind are asked in the café.
         start_asking loose ${kinds[@]/!/}

@@ -49,37 +49,7 @@ struct ProbeTests {
   func officeBeacon() throws {
     let scene = try Scene([:])
     try scene.write("policies/corp.yaml", Self.office)
-    let seen = try scene.run(
-      beacon + """
-        open_beacon office home
-        know_beacon home 192.0.2.1
-        sed -i "s|sha256//A*=|$pin|" $policies/corp.yaml
-        go home
-        remember
-        start_agent
-        within 5 field_is corp decision disconnect
-        say "$(field corp state)"
-        roamward status | grep -A1 '^probes:'
-        roamward network | grep '^probe'
-        dry evaluate | cut -d' ' -f1-12
-        go cafe
-        tunnel_is corp connected
-        within 3 intranet_loads
-        roamward status --json | jq -r '.probes[] | "[\\(.answer)]"'
-        go home
-        tunnel_is corp disconnected
-        within 3 as_before
-        # Another machine with the beacon's name and address, but not its key.
-        kill $(on home ss -Hltnp 'sport = :443' | grep -o 'pid=[0-9]*' | head -n 1 | cut -d= -f2)
-        within 2 not on home sh -c "ss -Hltn 'sport = :443' | grep -q ."
-        go nothing
-        open_beacon evil home
-        go home
-        tunnel_is corp connected
-        within 5 eval 'roamward status --json | jq -r ".probes[].reason" | found "does not match"'
-        roamward status --json | jq -r '.probes[] | "[\\(.answer)] \\(.reason)"'
-        say "asked $(grep -c 'query.*beacon' $scene/dns-home.log)"
-        """, limit: 400)
+    let seen = try scene.play("Probe/office-beacon", limit: 400)
     let lines = seen.lines
     #expect(
       lines.filter { $0.hasPrefix("[") && !$0.hasPrefix("[asked") }.map { $0.prefix { $0 != "]" } } == ["[disconnected", "[fail", "[fail"])
@@ -98,27 +68,7 @@ struct ProbeTests {
       "corp.yaml": policy(
         "{ match: { captive-portal: true }, action: disconnect }, { match: { internet: true }, action: connect }, { action: ignore }")
     ])
-    let seen = try scene.run(
-      """
-      # The portal takes the web server's address for itself, and lets nothing through.
-      mkdir portal && echo 'Please buy a coffee.' >portal/index.html
-      for address in 203.0.113.80/32 2001:db8::80/128; do ip -n cafe address add $address dev lo nodad; done
-      on cafe busybox httpd -p 203.0.113.80:80 -h $PWD/portal
-      on cafe busybox httpd -p [2001:db8::80]:80 -h $PWD/portal
-      for family in -4 -6; do ip -n cafe $family rule add iif lan0 pref 10 unreachable; done
-      go cafe
-      start_agent --connectivity-check http://www.example/ --connectivity-content 'Hello, world.'
-      within 5 field_is corp decision disconnect
-      roamward network | grep '^internet'
-      roamward status | grep 'connectivity check'
-      sleep 2
-      say "$(field corp state)"
-      for address in 203.0.113.80/32 2001:db8::80/128; do ip -n cafe address del $address dev lo; done
-      for family in -4 -6; do ip -n cafe $family rule del pref 10; done
-      tunnel_is corp connected
-      within 3 intranet_loads
-      roamward network | grep '^internet'
-      """)
+    let seen = try scene.play("Probe/portal-opens")
     let lines = seen.lines
     let words = lines.filter { $0.hasPrefix("internet") }.map { $0.dropFirst("internet".count).drop { $0 == " " } }
     #expect(words.map { $0.hasPrefix("behind a captive portal") } == [true, false] && words.map { $0.hasPrefix("yes") } == [false, true])
@@ -131,30 +81,7 @@ struct ProbeTests {
     let scene = try Scene([
       "corp.yaml": policy("{ match: { ssid: Cafe }, action: connect }, { match: { internet: true }, action: connect }")
     ])
-    let seen = try scene.run(
-      """
-      go cafe
-      start_agent --connectivity-check http://www.example/ --connectivity-content Hello
-      tunnel_is corp connected
-      helper() { pgrep --parent "$(agent_pid)" --full '^roamward-probe --at-work$'; }
-      loaded() { grep -c -e libcurl -e libcares -e libssl "/proc/$1/maps" || true; }
-      helper || say 'no helper'
-      sed -i 's/ssid: Cafe/ssid: Home/' $policies/corp.yaml
-      answered() { [[ $(roamward status --json | jq -r '.probes[0].answer') == open ]]; }
-      within 5 answered
-      say "agent $(loaded "$(agent_pid)")"
-      [[ $(loaded "$(helper)") == 0 ]] || say 'helper loaded'
-      tunnel_is corp connected
-      first=$(helper)
-      kill_agent
-      within 1 not test -e /proc/$first
-      start_agent --connectivity-check http://www.example/ --connectivity-content Hello
-      within 5 answered
-      second=$(helper)
-      stop_agent
-      within 1 not test -e /proc/$second
-      pgrep --full '^roamward-probe --at-work$' | grep -Fx -e "$first" -e "$second" || say 'nothing left'
-      """)
+    let seen = try scene.play("Probe/lazy")
     #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[no helper]", "[agent 0]", "[helper loaded]", "[nothing left]"])
   }
 
@@ -162,20 +89,7 @@ struct ProbeTests {
   func missingProgram() throws {
     let rules = "{ match: { internet: true }, action: connect }, { action: ignore }"
     let scene = try Scene(["corp.yaml": policy(rules, timing: "decide-within: 1h")])
-    let seen = try scene.run(
-      """
-      mkdir $scene/bin && cp "$bin/roamward" "$bin/roamwardd" $scene/bin/
-      bin=$scene/bin
-      go cafe
-      start_agent --connectivity-check http://www.example/ --connectivity-content Hello
-      told() { roamward network | grep -e '^internet'; roamward network | found 'cannot be sent: roamward-probe cannot be started'; }
-      within 5 told
-      roamward network | grep '^internet'
-      say "$(field corp state)"
-      roamward doctor --policies $policies "${inputs[@]}" --state-dir $scene/state | grep probe-helper || true
-      roamward dns www.example --policies $policies "${inputs[@]}" --state-dir $scene/state --ask | tail -n 1 || true
-      stop_agent
-      """)
+    let seen = try scene.play("Probe/missing-program")
     #expect(seen.contains("cure: install the package roamward, or the program in PATH"), "\(seen)")
     #expect(seen.lines.contains { $0.hasPrefix("problem  gateway names cannot be resolved") && $0.contains("[probe-helper]") }, "\(seen)")
     #expect(seen.lines.contains("[disconnected]"))

@@ -4,19 +4,7 @@ import Testing
 struct PromiseTests {
   @Test("is measured, and fails only where times are asserted") func measured() throws {
     let scene = try Scene()
-    let script = """
-      promises=$scene/promises test_name=measured
-      later() { (( ${EPOCHREALTIME/./} > began + 1200000 )); }
-      strict='' began=${EPOCHREALTIME/./}
-      within 1 later
-      say kept
-      strict=yes began=${EPOCHREALTIME/./}
-      within 60 later
-      say "in time"
-      began=${EPOCHREALTIME/./}
-      ! within 1 later || say "no failure"
-      """
-    let said = try scene.run(script).lines
+    let said = try scene.play("Promise/measured").lines
     #expect(said.prefix(2) == ["[kept]", "[in time]"])
     let numbers = said.last?.split { !$0.isNumber }.compactMap { Int($0) } ?? []
     #expect(said.count == 3 && said[2].hasPrefix("promised within 1 s, took ") && numbers.count > 1 && numbers[1] >= 1200, "\(said)")

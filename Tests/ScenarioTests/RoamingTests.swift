@@ -13,17 +13,7 @@ struct RoamingTests {
     let scene = try Scene(["corp.yaml": corpForEverything(killSwitch: "on")], words: ["roaming.bash"])
     try program.write(in: scene)
     try scene.write("policies/split.yaml", splits)
-    let seen = try scene.run(
-      """
-      sed -i '/ssid: Cafe/d; s/{ action: ignore }/{ action: connect }/' $policies/corp.yaml
-      take_everything
-      split_tunnels
-      go home
-      start_agent
-      tunnel_is left connected
-      roam \(Self.roams) \(Self.seed)
-      say "$(counter repairs) $(count_in_log 'by another program')"
-      """, limit: 240 + 10 * Self.roams)
+    let seen = try scene.play("Roaming/roaming", with: ["ROAMS": Self.roams, "SEED": Self.seed], limit: 240 + 10 * Self.roams)
     let times = seen.lines.compactMap { line in line.split(separator: " ").last.flatMap { Int($0) } }.sorted()
     try #require(times.count == Self.roams, "\(seen)")
     let late = times.count { $0 > 3000 }

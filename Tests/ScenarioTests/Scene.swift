@@ -72,7 +72,8 @@ final class Scene {
     let log = read("agent.log")
     let last = (end.output.lines.suffix(6) + log.lines.filter { $0.contains(" warning ") || $0.contains(" error ") }.suffix(3))
       .map { $0.prefix(300) }.joined(separator: "\n")
-    throw SceneFailure("status \(end.status) after:\n\(last)\nof:\n\(scene)\n\(end.output)\nthe end of the agent's log:\n\(log.suffix(16_000))")
+    throw SceneFailure(
+      "status \(end.status) after:\n\(last)\nof:\n\(scene)\n\(end.output)\nthe end of the agent's log:\n\(log.suffix(16_000))")
   }
 
   /// Runs a script of bash as the laptop, with the words of `scene.bash`; gives what it wrote. A status other than 0 throws, with that.

@@ -5,7 +5,8 @@ import Testing
 struct SplitNamesTests {
   /// Runs a script in the café, with both tunnels up and their names answered.
   private func connected(_ script: String, limit: Int = 120) throws -> [String] {
-    try splitNamesScene(words: ["names.bash", "keepers.bash"]).run(witnessesOfBoth + Self.words + script, limit: limit).lines
+    let servers = "source '\(Lab.folder)/both-gateways.bash'\n"
+    return try splitNamesScene(words: ["names.bash", "keepers.bash"]).run(servers + Self.words + script, limit: limit).lines
   }
 
   private static let words = """

@@ -5,33 +5,14 @@ import Testing
 struct StartAtOnceTests {
   @Test("its first events start the tunnel; the way back waits for the network to settle, and `status` says so") func arrival() throws {
     let scene = try Scene(["corp.yaml": corp])
-    let seen = try scene.run(
-      """
-      go home
-      SETTLE=40s start_agent
-      tunnel_is corp disconnected
-      go cafe
-      tunnel_is corp connected 10s
-      within 5 intranet_loads
-      say "corp $(field corp state)"
-      go home
-      roamward wait corp --for disconnected --timeout 3s >/dev/null 2>&1 && say 'released at once' || say 'a release waits'
-      roamward status corp | grep -o 'acts on this network'
-      """, limit: 120)
+    let seen = try scene.play("StartAtOnce/arrival", limit: 120)
     #expect(seen.lines == ["[corp connected]", "[a release waits]", "acts on this network"], "\(seen)")
   }
 
   @Test("a rule that asks for the network's domains waits for them") func late() throws {
     let rule = "{ match: { dns-domain: elsewhere.example }, action: disconnect }"
     let scene = try Scene(["corp.yaml": corp.replacing("rules:\n", with: "rules:\n        - \(rule)\n")])
-    let seen = try scene.run(
-      """
-      go home
-      SETTLE=40s start_agent
-      tunnel_is corp disconnected
-      go cafe
-      roamward wait corp --for connected --timeout 3s >/dev/null 2>&1 && say 'started at once' || say 'a start waits'
-      """, limit: 120)
+    let seen = try scene.play("StartAtOnce/late", limit: 120)
     #expect(seen.lines == ["[a start waits]"], "\(seen)")
   }
 }

@@ -27,25 +27,7 @@ struct StormTests {
   @Test("ten thousand links that come and go do not move it, with a tunnel up")
   func links() throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go cafe
-      start_agent
-      tunnel_is corp connected
-      sleep 2
-      steps=$(counter steps) index=$(link_index corp) events=$(counter events)
-      churn() {
-        local round i
-        for round in {1..10}; do
-          for i in {1..1000}; do echo "link add v$i up group 77 type veth peer name w$i"; done | ip -batch -
-          ip link del group 77
-        done
-      }
-      storm churn
-      say "$(($(counter events) - events))"
-      say "$(field corp state) $(($(counter steps) - steps)) $(($(link_index corp) - index))"
-      within 5 intranet_loads && say "intranet"
-      """, limit: 400)
+    let seen = try scene.play("Storm/links", limit: 400)
     let toll = try Toll(seen.lines[0])
     #expect(toll.evaluations <= 3 && toll.overflows == 0 && toll.isBounded && toll.isQuiet, "\(toll)")
     let events = try #require(Int(seen.lines[1].filter(\.isNumber)))
@@ -56,24 +38,7 @@ struct StormTests {
   @Test("a hundred thousand routes in another table do not even reach it")
   func routes() throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go cafe
-      start_agent
-      tunnel_is corp connected
-      sleep 2
-      steps=$(counter steps) events=$(counter events)
-      feed() {
-        local action
-        for action in add del; do
-          awk -v action=$action 'BEGIN { for (i = 0; i < 100000; i++) printf "route %s 10.%d.%d.%d/32 dev wlan0 table 777\\n",
-            action, 128 + i / 65536, i / 256 % 256, i % 256 }' | ip -batch -
-        done
-      }
-      storm feed
-      say "$(($(counter events) - events))"
-      say "$(field corp state) $(($(counter steps) - steps))"
-      """, limit: 400)
+    let seen = try scene.play("Storm/routes", limit: 400)
     let toll = try Toll(seen.lines[0])
     #expect(toll.evaluations <= 3 && toll.overflows == 0 && toll.isBounded && toll.isQuiet && toll.milliseconds <= 100, "\(toll)")
     let events = try #require(Int(seen.lines[1].filter(\.isNumber)))
@@ -84,25 +49,7 @@ struct StormTests {
   @Test("a carrier that flaps a hundred times is judged a few times, and rightly at the end", arguments: ["500ms", "0ms"])
   func carrier(settle: String) throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go cafe
-      SETTLE=\(settle) start_agent
-      tunnel_is corp connected
-      sleep 2
-      flap() {
-        local i start=${EPOCHREALTIME/./}
-        for i in {1..100}; do
-          on cafe ip link set lan0 down
-          on cafe ip link set lan0 up
-        done
-        "$lab" serve cafe lan0
-        "$lab" lease cafe wlan0
-        say "$(((${EPOCHREALTIME/./} - start) / 1000))"
-      }
-      storm flap
-      tunnel_is corp connected && within 5 intranet_loads && say "$(field corp decision)"
-      """, limit: 240)
+    let seen = try scene.play("Storm/carrier", with: ["SETTLE": settle], limit: 240)
     let took = try #require(Int(seen.lines[0].filter(\.isNumber)))
     let toll = try Toll(seen.lines[1])
     // Ten looks a second at most; each may be followed by one at what came of it.
@@ -114,28 +61,7 @@ struct StormTests {
     "a carrier that flaps for seconds as fast as the kernel can, thousands of times a second: few judgements, and the last state is right")
   func fastCarrier() throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go cafe
-      SETTLE=0ms start_agent
-      tunnel_is corp connected
-      sleep 2
-      for i in {1..500}; do printf 'link set lan0 down\nlink set lan0 up\n'; done >flaps
-      flap() {
-        local start=${EPOCHREALTIME/./} count=0
-        # Not less than two seconds, however fast it goes.
-        while ((${EPOCHREALTIME/./} - start < 2000000)); do
-          on cafe ip -batch "$scene/flaps"
-          count=$((count + 500))
-        done
-        say "$count $(((${EPOCHREALTIME/./} - start) / 1000))"
-        "$lab" serve cafe lan0
-        "$lab" lease cafe wlan0
-      }
-      storm flap
-      # It answers, and the network that it sees is the kernel's.
-      within 5 network_is_right && tunnel_is corp connected && within 5 intranet_loads && say "$(field corp decision)"
-      """, limit: 240)
+    let seen = try scene.play("Storm/fast-carrier", limit: 240)
     let rate = seen.lines[0].split { !$0.isNumber }.compactMap { Int($0) }
     let toll = try Toll(seen.lines[1])
     try #require(rate.count == 2)
@@ -147,26 +73,7 @@ struct StormTests {
   @Test("announcements that are lost while it is stopped cost one fresh look, and the network it wakes up on is the right one")
   func overflow() throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go home
-      start_agent
-      within 3 field_is corp rule.index 1
-      sleep 1
-      lose() {
-        kill -STOP $(agent_pid)
-        local action
-        for action in add del; do
-          awk -v action=$action 'BEGIN { for (i = 0; i < 50000; i++) printf "route %s 10.128.%d.%d/32 dev eth0\\n", action, i / 256, i % 256 }' |
-            ip -batch -
-        done
-        go cafe
-        kill -CONT $(agent_pid)
-      }
-      storm lose
-      within 5 network_is_right && say "as the kernel"
-      tunnel_is corp connected && say "$(field corp decision)"
-      """, limit: 240)
+    let seen = try scene.play("Storm/overflow", limit: 240)
     let toll = try Toll(seen.lines[0])
     #expect(seen.lines[1] == "[as the kernel]")
     #expect(toll.overflows >= 1 && toll.evaluations <= 20 && toll.isBounded && toll.isQuiet, "\(toll)")

@@ -4,6 +4,8 @@
 # shellcheck shell=bash disable=SC2154
 set -euo pipefail
 
+# Of the test: the folder, the programs, the lab, this folder.
+scene=${scene:?} bin=${bin:?} lab=${lab:?} tests=${tests:?}
 laptop=$ROAMWARD_LAB/laptop
 policies=$scene/policies
 inputs=(--ssid-file "$laptop/ssid" --resolv-conf "$laptop/resolv.conf")
@@ -228,7 +230,7 @@ sleeps() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(agent_pi
 # Runs a command, waits until the agent has taken it in, half a minute at most, and says what that took: evaluations, overflows, KiB grown,
 # processor time in ms, and processor time in ms of the last second.
 storm() {
-  local before=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$(ticks)") after quiet last
+  local was=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$(ticks)") is quiet last
   "$@"
   sleep 2
   for _ in {1..30}; do
@@ -238,7 +240,7 @@ storm() {
     last=$(ticks)
     ((last - quiet > 2)) || break
   done
-  after=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$quiet")
+  is=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$quiet")
   quiet=$((last - quiet))
-  say "$((after[0] - before[0])) $((after[1] - before[1])) $((after[2] - before[2])) $((10 * (after[3] - before[3]))) $((10 * quiet))"
+  say "$((is[0] - was[0])) $((is[1] - was[1])) $((is[2] - was[2])) $((10 * (is[3] - was[3]))) $((10 * quiet))"
 }

@@ -1,0 +1,66 @@
+import Glibc
+import LinuxIO
+import Testing
+
+/// Scenes are files of bash, which `scripts/lint` checks, and no strings in Swift.
+@Suite("Files of scenes") struct SceneFileTests {
+  private static let tests = "\(PureRingsTests.root)/Tests/ScenarioTests"
+
+  /// The files of tests that still pass texts of bash to `Scene.run`. The list may never grow.
+  private static let exceptions: Set<String> = [
+    "ArmedTests", "CauseTests", "ClientTests", "DeadProviderTests", "EscapeTests", "ExplainedTests", "FaultWalkTests", "FiveKindsTests",
+    "HandOverTests", "HostileNetworkTests", "ImportedLookupTests", "KeeperTests", "LeavingNothingTests", "LookupChangesTests",
+    "OddFilesTests", "RepairTests", "ResolverFileTests", "Scene", "SchemaTests", "ShownCommandsTests", "SplitNamesTests",
+    "StrangersFileTests",
+  ]
+
+  /// The texts of the Swift files of scenes, by name without suffix.
+  private static func swift() throws -> [String: String] {
+    try Dictionary(
+      uniqueKeysWithValues: Folder.names(in: tests).filter { $0.hasSuffix(".swift") }.map {
+        (String($0.dropLast(6)), String(decoding: try TextFile.read("\(tests)/\($0)"), as: UTF8.self))
+      })
+  }
+
+  /// The scenes by the names that tests have for them, `Suite/name` or `name`, with their texts.
+  private static func scenes() throws -> [String: String] {
+    let folder = "\(tests)/Scenes"
+    let names = Folder.names(in: folder).flatMap { name in
+      name.hasSuffix(".bash") ? [name] : Folder.names(in: "\(folder)/\(name)").filter { $0.hasSuffix(".bash") }.map { "\(name)/\($0)" }
+    }
+    return try Dictionary(
+      uniqueKeysWithValues: names.map { (String($0.dropLast(5)), String(decoding: try TextFile.read("\(folder)/\($0)"), as: UTF8.self)) })
+  }
+
+  @Test("no test holds a scene as a string") func noStrings() throws {
+    let holding = try Self.swift().filter { _, text in
+      text.split(whereSeparator: \.isNewline).contains {
+        $0.contains(".run(") && !$0.contains("Typed.run(") || $0.contains("func run(_ script")
+      }
+    }
+    #expect(Set(holding.keys) == Self.exceptions.intersection(holding.keys), "a scene is a file below Tests/ScenarioTests/Scenes")
+    #expect(Self.exceptions.subtracting(holding.keys).isEmpty, "these have no string any more: take them off the list")
+  }
+
+  @Test("each file is played by a test, or read by another file") func used() throws {
+    let (swift, scenes) = (try Self.swift(), try Self.scenes())
+    #expect(scenes.count > 250)
+    for name in scenes.keys.sorted() {
+      let isPlayed = swift.values.contains {
+        $0.contains("\"\(name)\"") || $0.contains("\"\(name).bash\"") || $0.contains("/\(name).bash'")
+      }
+      let isRead = scenes.contains { $0.key != name && $0.value.contains("source \"$tests/\(name).bash\"") }
+      #expect(isPlayed || isRead, "\(name).bash: nothing uses it")
+    }
+  }
+
+  @Test("each scene that a test plays is there") func present() throws {
+    let scenes = try Self.scenes()
+    for (file, text) in try Self.swift() {
+      for part in text.split(separator: ".play(\"", omittingEmptySubsequences: false).dropFirst() {
+        let name = String(part.prefix { $0 != "\"" })
+        #expect(scenes[name] != nil, "\(file).swift: \(name)")
+      }
+    }
+  }
+}

@@ -1,0 +1,5 @@
+# shellcheck shell=bash
+# shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
+source "$tests/scene.bash"
+
+take_everything; watch_cafe

@@ -1,0 +1,11 @@
+# shellcheck shell=bash
+# shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
+source "$tests/scene.bash"
+
+go cafe
+start_agent
+sleep 0.5
+say "$(field corp state)"
+roamward up corp --wait 60 && say "$(field corp state)"
+roamward resume corp && sleep 0.4 && say "$(field corp state)"
+roamward down corp --wait 60 && say "$(field corp state)"

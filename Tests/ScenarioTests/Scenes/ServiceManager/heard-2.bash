@@ -1,0 +1,5 @@
+# shellcheck shell=bash
+# shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
+source "$tests/scene.bash"
+
+go cafe; tunnel_is corp connected; within 5 grep -qx 'STATUS=up: corp' heard; sleep 0.3

@@ -1,0 +1,7 @@
+# shellcheck shell=bash
+# shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
+source "$tests/scene.bash"
+# shellcheck source=Tests/ScenarioTests/Scenes/ServiceManager/words.bash
+source "$tests/ServiceManager/words.bash"
+
+go home; NOTIFY_SOCKET=$scene/notify WATCHDOG_USEC=400000 start_agent; within 5 last_word 'STATUS=no tunnel is up'

@@ -1,0 +1,5 @@
+# shellcheck shell=bash
+# shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
+source "$tests/scene.bash"
+
+go cafe; start_agent; tunnel_is corp connected
