@@ -68,13 +68,14 @@ extension AgentState {
         (.poll, agenda.polling.next),
       ]
     let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
-    return common
-      + tunnels.ordered.flatMap { tunnel in
-        [
-          (WakeReason.tunnel, tunnel.machine.nextDeadline), (.sample, tunnel.nextSample),
-          (.firstPacket, tunnel.nextWatch), (.tunnel, tunnel.driverDeadline),
-        ]
-        .compactMap { reason, at in at.map { Deadline(reason: reason, at: $0, tunnel: tunnel.policy.name) } }
+    return tunnels.ordered.reduce(into: common) { deadlines, tunnel in
+      func add(_ reason: WakeReason, _ at: Moment?) {
+        if let at { deadlines.append(Deadline(reason: reason, at: at, tunnel: tunnel.policy.name)) }
       }
+      add(.tunnel, tunnel.machine.nextDeadline)
+      add(.sample, tunnel.nextSample)
+      add(.firstPacket, tunnel.nextWatch)
+      add(.tunnel, tunnel.driverDeadline)
+    }
   }
 }

@@ -71,7 +71,7 @@ extension AgentState {
       set, decisions: decisions.decisions, settledDecisions: decisions.settled, held: decisions.held,
       overrides: decisions.overrides,
       killSwitch: killSwitch.machine,
-      standings: tunnels.ordered.map(\.standing), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping,
+      standings: tunnels.standings(in: set), takenSlots: seen.others.takenSlots, on: seen.snapshot, isStopping: stop.isStopping,
       canWatch: resolverChoice.canWatch)
   }
 
@@ -142,36 +142,33 @@ extension AgentState {
     let isHeld = decisions.overrides.values.contains { if case .network = $0.lifetime { true } else { false } }
     return set.neededFacts.union(isHeld ? [.gatewayMAC] : [])
       .union(lookups.needsServers || killSwitch.machine.portal?.signIn != nil ? [.dnsServers] : [])
-      .union(tunnels.ordered.contains { $0.policyInForce.bringsServers } ? [.searchDomains, .dnsServers] : [])
+      .union(tunnels.engaged.contains { $0.policyInForce.bringsServers } ? [.searchDomains, .dnsServers] : [])
   }
 
   /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here. A table that the agent has
   /// written is read, whatever it was written for.
   private var firewallDetail: FirewallDetail {
     if repairs.hasFirewall || !killSwitch.machine.programs.isEmpty { return .whole }
-    let needing = set.tunnels.contains {
-      $0.guarding != .off || $0.takesEverything || $0.routes?.isEnforced == true || $0.routes?.answersByArrival == true
-    }
-    if needing { return .whole }
+    if set.concernsFirewall { return .whole }
     guard let state = seen.state else { return .leftover }
     return state.firewall == .absent ? .nothing : .whole
   }
 
   private var captureDetail: FirewallDetail {
-    if repairs.hasNameCapture || set.tunnels.contains(where: { $0.dnsInForce.names == .capture }) { return .whole }
+    if repairs.hasNameCapture || set.capturesNames { return .whole }
     guard let state = seen.state else { return .leftover }
     return state.nameCapture == .absent ? .nothing : .whole
   }
 
   /// Links whose name servers the agent sets; `nil` if no tunnel has name servers: no resolver is queried.
   var resolverLinks: Set<String>? {
-    let brings = set.tunnels.contains { $0.bringsServers || $0.mayWatch } || tunnels.ordered.contains { $0.policyInForce.bringsServers }
+    let brings = set.bringsNames || tunnels.engaged.contains { $0.policyInForce.bringsServers }
     // Settings that are not yet removed still need the query.
     let isLeft =
       inProgress.resolver != nil || seen.state.map { $0.resolver.nameServer != .absent } ?? false
       || seen.state?.resolver.links.contains { !$0.value.isEmpty } ?? false
     let refusals = seen.state.map { $0.kernel.link(named: Ownership.refusalLink) != nil } ?? false ? [Ownership.refusalLink] : []
-    return brings || isLeft ? Set(tunnels.ordered.filter(\.machine.isRunning).compactMap(\.linkName) + refusals) : nil
+    return brings || isLeft ? Set(tunnels.engaged.filter(\.machine.isRunning).compactMap(\.linkName) + refusals) : nil
   }
 }
 

@@ -138,7 +138,7 @@ extension AgentState {
   func verdicts(_ failures: [StepFailure]) -> [(tunnel: TunnelSupervisor, event: TunnelMachine.Event)] {
     guard let observed = seen.state else { return [] }
     let open = Plan(from: observed, to: desiredState)
-    return tunnels.ordered.flatMap { tunnel -> [(TunnelSupervisor, TunnelMachine.Event)] in
+    return tunnels.engaged.flatMap { tunnel -> [(TunnelSupervisor, TunnelMachine.Event)] in
       let failure = failures.first { tunnel.owns($0.step) }.map {
         TunnelFailure($0.step.isOfSessions ? .engineFailed : .stepFailed, $0.description)
       }

@@ -261,7 +261,7 @@ final class Reconciler {
       showTunnels(before)
       guard let work = state.plan(scope, troubles: platform.recoveryLog.troubles(), at: now) else { return }
       announcer.note(work.problems)
-      if work.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.ordered.map(\.machine) { return }
+      if work.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.engaged.map(\.machine) { return }
       let failures = carryOut(work.steps)
       if !work.completed.isEmpty { releaseLookups(after: work, failures) }
       // A tunnel is connected only if an observation shows its settings, also one that needs no step.
@@ -279,7 +279,7 @@ final class Reconciler {
       }
       let isSettled = verify(failures)
       if isSettled && work.isEmpty { return }
-      verified = isSettled && failures.isEmpty ? state.tunnels.ordered.map(\.machine) : nil
+      verified = isSettled && failures.isEmpty ? state.tunnels.engaged.map(\.machine) : nil
       if !failures.isEmpty {
         state.schedule.retry(at: now)
         // The state of a failed tunnel is removed at once; further failures, or those of no tunnel, wait.
@@ -307,7 +307,7 @@ final class Reconciler {
   private func showTunnels(_ observed: ObservedState) {
     runner.endMissingLinks(in: observed.kernel, inProgress: state.inProgress.links)
     state.tunnels.noteDevices(in: observed.kernel) { tunnel in drive(tunnel) { $0.loseDevice(on: $1) } }
-    for tunnel in state.tunnels.ordered {
+    for tunnel in state.tunnels.engaged {
       drive(tunnel) { tunnel, _ in tunnel.observe(tunnel.linkName.flatMap { observed.wireGuard[$0] }) }
     }
   }
@@ -363,8 +363,8 @@ final class Reconciler {
 
   /// Whether a tunnel's state changes by this.
   private func moves(_ body: () -> Void) -> Bool {
-    let before = state.tunnels.ordered.map(\.machine)
+    let before = state.tunnels.engaged.map(\.machine)
     body()
-    return before != state.tunnels.ordered.map(\.machine)
+    return before != state.tunnels.engaged.map(\.machine)
   }
 }

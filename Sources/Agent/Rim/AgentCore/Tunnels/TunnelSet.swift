@@ -27,6 +27,15 @@ final class TunnelSet {
     return all
   }
 
+  /// The tunnels that are not down, and those that wait to be replaced, in the same order. Most of many tunnels are down, and have no part
+  /// in plans and their results.
+  var engaged: [TunnelSupervisor] { ordered.filter(\.isEngaged) }
+
+  /// The tunnels that have a part in the desired state: of those that are down only such that concern something then.
+  func standings(in policies: PolicySet) -> [DesiredTunnels.Standing] {
+    ordered.lazy.filter { $0.isEngaged || $0.isWanted || !policies.isPassive($0.policy.name) }.map(\.standing)
+  }
+
   var linkNames: Set<String> { Set(byName.values.compactMap(\.linkName)) }
 
   func owner(of step: Step) -> TunnelSupervisor? { ordered.first { $0.owns(step) } }
@@ -79,17 +88,21 @@ final class TunnelSet {
 
   /// Calls `lose` for each tunnel whose device is gone, or was replaced, since the last call.
   func noteDevices(in kernel: KernelState, lose: (TunnelSupervisor) -> Void) {
-    for tunnel in ordered {
+    var present: [String: DeviceIdentity] = [:]
+    for tunnel in engaged {
       let name = tunnel.policy.name
       let device = tunnel.linkName.flatMap { kernel.link(named: $0)?.device }
       if tunnel.machine.noticesLoss, tunnel.setup.level > .nothing, let before = devices[name], before != device { lose(tunnel) }
-      devices[name] = tunnel.setup.level > .nothing ? device : nil
+      if tunnel.setup.level > .nothing { present[name] = device }
     }
+    devices = present
   }
 }
 
 /// Properties of a tunnel that the set and its reconciler ask for.
 extension TunnelSupervisor {
+  var isEngaged: Bool { machine.isRunning || isToBeReplaced }
+
   /// Whether a step is one of its own: of its link, or of its table.
   func owns(_ step: Step) -> Bool {
     step.concerns(link: linkName, table: Ownership.tables.lowerBound + slot)

@@ -9,6 +9,15 @@ final class PolicyFacts: Sendable {
   let probes: [Probe]
   let probesOfNames: [Probe]
   let timeWindows: [TimeWindow]
+  /// Whether a rule or a named network asks for evidence.
+  let hasEvidence: Bool
+  /// Whether a tunnel brings name servers, or rules watch look-ups.
+  let bringsNames: Bool
+  /// Whether a policy concerns the firewall.
+  let concernsFirewall: Bool
+  let capturesNames: Bool
+  /// The tunnels that concern nothing while they are down: no kill switch, no names, no routes of the network.
+  let passive: Set<String>
 
   init(networks: [NamedNetwork], tunnels: [TunnelPolicy]) {
     places = Dictionary(zip(tunnels.map(\.name), tunnels.indices)) { first, _ in first }
@@ -31,9 +40,14 @@ final class PolicyFacts: Sendable {
     probesOfNames = tunnels.flatMap { $0.onDemand.rules.flatMap { $0.connections.compactMap(\.probe) } }.uniqued()
     self.probes = (probes + probesOfNames).uniqued()
     timeWindows = windows.uniqued()
+    self.hasEvidence = hasEvidence
+    bringsNames = tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }
+    concernsFirewall = tunnels.contains(where: \.concernsFirewall)
+    capturesNames = tunnels.contains { $0.dnsInForce.names == .capture }
+    passive = Set(tunnels.lazy.filter { !$0.concernsWhileDown }.map(\.name))
     asksTheNetwork = hasEvidence || !probesOfNames.isEmpty || tunnels.contains(where: \.provider.needsLookup)
     if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
-    if tunnels.contains(where: { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }) { needed.formUnion([.searchDomains, .dnsServers]) }
+    if bringsNames { needed.formUnion([.searchDomains, .dnsServers]) }
     self.needed = needed
   }
 }
@@ -55,6 +69,28 @@ extension PolicySet {
 
   /// All time windows that rules or networks contain.
   package var timeWindows: [TimeWindow] { facts.timeWindows }
+
+  /// Whether a tunnel brings name servers, or rules watch look-ups.
+  package var bringsNames: Bool { facts.bringsNames }
+
+  /// Whether a policy concerns the firewall, whatever state its tunnel is in.
+  package var concernsFirewall: Bool { facts.concernsFirewall }
+
+  /// Whether the names of programs with name servers of their own are captured for a tunnel.
+  package var capturesNames: Bool { facts.capturesNames }
+
+  /// Whether a tunnel concerns nothing while it is down.
+  package func isPassive(_ tunnel: String) -> Bool { facts.passive.contains(tunnel) }
+}
+
+extension TunnelPolicy {
+  fileprivate var concernsWhileDown: Bool {
+    concernsFirewall || dnsInForce.refusesWhenDown || onDemand.rules.contains { $0.action == .evaluateConnection }
+  }
+
+  fileprivate var concernsFirewall: Bool {
+    guarding != .off || takesEverything || routes?.isEnforced == true || routes?.answersByArrival == true
+  }
 }
 
 extension ProviderConfiguration {

@@ -2,25 +2,79 @@ package import KernelModel
 package import NetworkTypes
 
 /// One tunnel as a policy file describes it.
-package struct TunnelPolicy: Hashable, Sendable {
-  package var name: String
-  package var about: String?
+///
+/// A value of one reference: a pass copies the policy of each tunnel many times, and changes none.
+package struct TunnelPolicy: Sendable {
+  private var contents: Contents
+
+  package var name: String {
+    _read { yield contents.value.name }
+    _modify { yield &own.value.name }
+  }
+  package var about: String? {
+    _read { yield contents.value.about }
+    _modify { yield &own.value.about }
+  }
   /// Whether the tunnel may start. A disabled tunnel is never started, by rules or by hand.
-  package var isEnabled: Bool
-  package var precedence: TunnelClass
-  package var provider: ProviderConfiguration
+  package var isEnabled: Bool {
+    _read { yield contents.value.isEnabled }
+    _modify { yield &own.value.isEnabled }
+  }
+  package var precedence: TunnelClass {
+    _read { yield contents.value.precedence }
+    _modify { yield &own.value.precedence }
+  }
+  package var provider: ProviderConfiguration {
+    _read { yield contents.value.provider }
+    _modify { yield &own.value.provider }
+  }
   /// The tunnel that carries this one's own packets; `nil`: they leave outside of every tunnel.
-  package var through: OuterTunnel?
-  package var onDemand: OnDemand
+  package var through: OuterTunnel? {
+    _read { yield contents.value.through }
+    _modify { yield &own.value.through }
+  }
+  package var onDemand: OnDemand {
+    _read { yield contents.value.onDemand }
+    _modify { yield &own.value.onDemand }
+  }
   /// The policy's routes; `nil` if the policy has none: then the routes of the provider's own configuration apply.
-  package var routes: RoutePolicy?
-  package var dns: DNSPolicy?
-  package var mtu: MTUPolicy?
-  package var proxy: ProxyPolicy?
-  package var killSwitch: KillSwitch
+  package var routes: RoutePolicy? {
+    _read { yield contents.value.routes }
+    _modify { yield &own.value.routes }
+  }
+  package var dns: DNSPolicy? {
+    _read { yield contents.value.dns }
+    _modify { yield &own.value.dns }
+  }
+  package var mtu: MTUPolicy? {
+    _read { yield contents.value.mtu }
+    _modify { yield &own.value.mtu }
+  }
+  package var proxy: ProxyPolicy? {
+    _read { yield contents.value.proxy }
+    _modify { yield &own.value.proxy }
+  }
+  package var killSwitch: KillSwitch {
+    _read { yield contents.value.killSwitch }
+    _modify { yield &own.value.killSwitch }
+  }
   /// Whether all traffic goes through the tunnel; overrides the routes.
-  package var includesAllNetworks: Bool
-  package var location: SourceLocation
+  package var includesAllNetworks: Bool {
+    _read { yield contents.value.includesAllNetworks }
+    _modify { yield &own.value.includesAllNetworks }
+  }
+  package var location: SourceLocation {
+    _read { yield contents.value.location }
+    _modify { yield &own.value.location }
+  }
+
+  /// The contents, copied first if another value has them too.
+  private var own: Contents {
+    mutating get {
+      if !isKnownUniquelyReferenced(&contents) { contents = Contents(contents.value) }
+      return contents
+    }
+  }
 
   package init(
     name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: ProviderConfiguration,
@@ -28,21 +82,43 @@ package struct TunnelPolicy: Hashable, Sendable {
     proxy: ProxyPolicy? = nil,
     killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false, location: SourceLocation
   ) {
-    self.name = name
-    self.about = about
-    self.isEnabled = isEnabled
-    self.precedence = precedence
-    self.provider = provider
-    self.through = through
-    self.onDemand = onDemand
-    self.routes = routes
-    self.dns = dns
-    self.mtu = mtu
-    self.proxy = proxy
-    self.killSwitch = killSwitch
-    self.includesAllNetworks = includesAllNetworks
-    self.location = location
+    contents = Contents(
+      TunnelContents(
+        name: name, about: about, isEnabled: isEnabled, precedence: precedence, provider: provider, through: through, onDemand: onDemand,
+        routes: routes, dns: dns, mtu: mtu, proxy: proxy, killSwitch: killSwitch, includesAllNetworks: includesAllNetworks,
+        location: location))
   }
+}
+
+extension TunnelPolicy: Hashable {
+  package static func == (a: TunnelPolicy, b: TunnelPolicy) -> Bool { a.contents === b.contents || a.contents.value == b.contents.value }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(contents.value) }
+}
+
+/// All of a policy, shared by its copies. It changes only while one value alone has it.
+private final class Contents: @unchecked Sendable {
+  var value: TunnelContents
+
+  init(_ value: TunnelContents) { self.value = value }
+}
+
+/// What a policy says of a tunnel, in the order of `TunnelPolicy`.
+private struct TunnelContents: Hashable {
+  var name: String
+  var about: String?
+  var isEnabled: Bool
+  var precedence: TunnelClass
+  var provider: ProviderConfiguration
+  var through: OuterTunnel?
+  var onDemand: OnDemand
+  var routes: RoutePolicy?
+  var dns: DNSPolicy?
+  var mtu: MTUPolicy?
+  var proxy: ProxyPolicy?
+  var killSwitch: KillSwitch
+  var includesAllNetworks: Bool
+  var location: SourceLocation
 }
 
 /// The tunnel that carries another one's own packets (`through:`).

@@ -80,6 +80,7 @@ extension DecisionScheduler {
   /// The evidence that the active rules need from the network, and no more. If a wait is over at `now`, the rules after an unknown one need
   /// it too.
   package func evidence(for policies: PolicySet, _ snapshot: NetworkSnapshot, at now: Moment) -> Set<Evidence> {
+    if !policies.facts.hasEvidence, policies.facts.probesOfNames.isEmpty { return [] }
     let evaluator = Evaluator(networks: policies.networks)
     return policies.tunnels.reduce(into: []) { needed, tunnel in
       guard tunnel.isEnabled else { return }
