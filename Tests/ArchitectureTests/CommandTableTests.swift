@@ -26,6 +26,15 @@ import Testing
     }
   }
 
+  /// The texts of all files below a folder.
+  private static func texts(below path: String) -> [String] {
+    Folder.names(in: path).flatMap { name -> [String] in
+      // A folder is none that can be read.
+      guard let bytes = try? TextFile.read("\(path)/\(name)") else { return texts(below: "\(path)/\(name)") }
+      return [String(decoding: bytes, as: UTF8.self)]
+    }
+  }
+
   /// Whether a line of the text has the word `roamward`, and after it the command: as the next word, or as any.
   static func isNamed(_ command: String, in text: String, next: Bool) -> Bool {
     text.split(whereSeparator: \.isNewline).contains { line in
@@ -48,7 +57,7 @@ import Testing
     let names = try Self.names(of: "roamward")
     #expect(names.count > 30)
     let documents = Self.texts(in: ["docs", "docs/how-to"])
-    let scenes = Self.texts(in: ["Tests/ScenarioTests", "Tests/ScenarioTests/Scenes"])
+    let scenes = Self.texts(below: "\(PureRingsTests.root)/Tests/ScenarioTests")
     for name in names {
       #expect(documents.contains { Self.isNamed(name, in: $0, next: true) }, "no document shows `roamward \(name)`")
       #expect(scenes.contains { Self.isNamed(name, in: $0, next: false) }, "no scene runs `roamward \(name)`")

@@ -1,4 +1,3 @@
-internal import KernelModel
 internal import NetworkTypes
 internal import RoamwardCore
 

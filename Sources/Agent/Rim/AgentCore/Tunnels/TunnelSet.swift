@@ -29,11 +29,11 @@ final class TunnelSet {
 
   /// The tunnels that are not down, and those that wait to be replaced, in the same order. Most of many tunnels are down, and have no part
   /// in plans and their results.
-  var engaged: [TunnelSupervisor] { ordered.filter(\.isEngaged) }
+  var engaged: [TunnelSupervisor] { ordered.filter { $0.machine.isRunning || $0.isToBeReplaced } }
 
   /// The tunnels that have a part in the desired state: of those that are down only such that concern something then.
   func standings(in policies: PolicySet) -> [DesiredTunnels.Standing] {
-    ordered.lazy.filter { $0.isEngaged || $0.isWanted || !policies.isPassive($0.policy.name) }.map(\.standing)
+    ordered.lazy.filter { $0.machine.isRunning || $0.isToBeReplaced || $0.isWanted || !policies.isPassive($0.policy.name) }.map(\.standing)
   }
 
   var linkNames: Set<String> { Set(byName.values.compactMap(\.linkName)) }
@@ -101,8 +101,6 @@ final class TunnelSet {
 
 /// Properties of a tunnel that the set and its reconciler ask for.
 extension TunnelSupervisor {
-  var isEngaged: Bool { machine.isRunning || isToBeReplaced }
-
   /// Whether a step is one of its own: of its link, or of its table.
   func owns(_ step: Step) -> Bool {
     step.concerns(link: linkName, table: Ownership.tables.lowerBound + slot)
