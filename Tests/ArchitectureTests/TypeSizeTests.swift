@@ -20,8 +20,6 @@ import Testing
     "ControlProtocol.StatusReport": (1006, 0, "a report with its parts, each declared once with its schema"),
     "GatewayCore.Administration": (679, 0, "each request of an administrator, as a function with its audit entry"),
     "GatewayCore.Directory": (472, 26, "the rows of the store, and what is looked up in them"),
-    "GatewayHost.GatewayServer": (0, 31, "it converges, follows the store, exchanges with its pair and publishes"),
-    "GatewayHost.PairService": (0, 13, "the pair's connection, with what waits to be sent"),
     "GatewayLogin.LoginConversation": (419, 0, "the machine of a login, one function for each message"),
     "GatewayStore.GatewayStore": (593, 0, "each row there and back, for two engines"),
     "HostDNS.ResolvedBackend": (0, 13, "calls by D-Bus that are under way, beside the links' settings"),

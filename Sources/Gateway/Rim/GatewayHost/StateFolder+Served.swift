@@ -115,3 +115,28 @@ extension StateFolder {
     return nil
   }
 }
+
+/// The note of a running gateway: the store that it was started with, and the settings that it has taken.
+struct ServedNote {
+  private let folder: StateFolder
+  /// Of the store that it was started with.
+  private let store: String
+  private var last: StateFolder.Served?
+
+  /// Notes the store. Of settings, none is taken yet.
+  init(_ folder: StateFolder) {
+    self.folder = folder
+    store = folder.storeDigest
+    folder.note(StateFolder.Served(store: store, settings: [:]))
+  }
+
+  /// The settings as they are, before anything of them is read: what comes later is another note.
+  var present: StateFolder.Served { folder.present(store: store) }
+
+  /// These settings have been taken.
+  mutating func note(_ served: StateFolder.Served) {
+    guard served != last else { return }
+    folder.note(served)
+    last = served
+  }
+}

@@ -8,17 +8,15 @@ internal import SystemdIO
 /// comes by another one does not reach it.
 final class TunnelPort {
   private let loop: EventLoop
-  private let take: ([UInt8], IPAddress) -> Void
+  /// Called with each datagram of a device, and its address.
+  var take: ([UInt8], IPAddress) -> Void = { _, _ in }
   private var index: UInt32 = 0
   private var ports: [IPAddress.Family: (port: DatagramPort, source: EventSource)] = [:]
 
   /// So many are read at once; the others wait.
   private static let batch = 16
 
-  init(on loop: EventLoop, _ take: @escaping ([UInt8], IPAddress) -> Void) {
-    self.loop = loop
-    self.take = take
-  }
+  init(on loop: EventLoop) { self.loop = loop }
 
   /// After each look at the link, which may be another one by now. Another program may have the port: then it is tried again.
   func open(on link: String, _ families: [IPAddress.Family]) {
