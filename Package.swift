@@ -33,6 +33,7 @@ let house = """
     pure Metrics
     pure PeerDetection: NetworkTypes
     rim KeyMemory: CSodium +fast
+    tests LivesTests: Lives
     tests NetworkTypesTests: NetworkTypes SeededRandom
     tests JSONTests: JSON NetworkTypes SchemaCheck
     tests KeyMemoryTests: KeyMemory
@@ -97,7 +98,7 @@ let house = """
     pure ControlProtocol: JSON KernelModel NetworkTypes RoamwardCore
     pure FlightRecord: ControlProtocol JSON KeyMemory NetworkTypes RoamwardCore
     pure Doctor: KernelModel NetworkTypes RoamwardCore
-    rim AgentCore: ControlProtocol JSON KernelModel NetworkTypes PeerDetection PolicySource ProviderProtocol RoamwardCore +tested
+    rim AgentCore: ControlProtocol JSON KernelModel Lives NetworkTypes PeerDetection PolicySource ProviderProtocol RoamwardCore +tested
     rim AgentDaemon: AgentCore ControlProtocol CTextPages HostDNS HostServices JSON KernelModel KernelNetwork LinuxAgent LinuxIO
         LinuxPlatform Logging NetworkTypes RoamwardCore SystemdIO
     rim LinuxAgent: AgentCore ControlProtocol HostDNS HostServices KernelModel KernelNetwork LinuxIO LinuxPlatform Logging NetworkTypes
@@ -112,7 +113,7 @@ let house = """
         SystemdIO Wire WireGuardControl WorkerLife
     rim Simulation: AgentCore ControlProtocol JSON KernelModel NetworkTypes PolicySource ProviderProtocol RoamwardCore +tested
     tests AgentTests: AgentCore AgentDaemon ControlProtocol Doctor FlightRecord History HostServices JSON KernelModel KeyMemory LinuxAgent
-        LinuxIO LinuxPlatform Logging NetworkTypes PolicySource ProviderProtocol RoamwardCore SeededRandom Simulation SystemdIO
+        LinuxIO LinuxPlatform Lives Logging NetworkTypes PolicySource ProviderProtocol RoamwardCore SeededRandom Simulation SystemdIO
         SystemdTestSupport TestKit TestSupport
     tests ControlProtocolTests: ControlProtocol JSON KernelModel LinuxIO NetworkTypes PolicySource RoamwardCore SchemaCheck SeededRandom
         TestKit +but=Golden
@@ -123,7 +124,7 @@ let house = """
         SystemdIO SystemdTestSupport TestSupport TunnelProviders
   Gateway: the other end: devices, people, logins, the page; and its client
     pure GatewayCore: KernelModel KeyMemory Metrics NetworkTypes
-    pure GatewayLogin: GatewayCore LoginProtocol NetworkTypes
+    pure GatewayLogin: GatewayCore Lives LoginProtocol NetworkTypes
     pure LoginProtocol: NetworkTypes
     pure OpenIDConnect: GatewayLogin JSON LoginProtocol NetworkTypes
     pure PageProtocol: GatewayCore KernelModel LoginProtocol NetworkTypes
@@ -132,7 +133,7 @@ let house = """
         ProcessConfinement
     rim GatewayCredentials: CCrypto CHashMemory CSodium
     rim GatewayHost: ConfinedProcess CQREncode CSodium GatewayCore GatewayCredentials GatewayLogin GatewayPage GatewaySockets GatewayStore
-        JSON KernelModel KernelNetwork KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes PageProtocol SystemdIO TunnelProviders
+        JSON KernelModel KernelNetwork KeyMemory LinuxIO Lives LoginProtocol Metrics NetworkTypes PageProtocol SystemdIO TunnelProviders
         WorkerLife
     rim GatewayOpenID: CAres CCrypto CCurl ClientLibraries GatewayLogin JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
         ProcessConfinement
@@ -142,11 +143,11 @@ let house = """
     rim GatewayStore: CSodium CSQLite GatewayCore KernelModel NetworkTypes
     rim GatewayWeb: CMicroHTTPD LinuxIO LoginProtocol NetworkTypes PageProtocol ProcessConfinement
         +embed=Files/page.html,Files/page.css,Files/page.js
-    rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO LoginProtocol NetworkTypes PeerDetection ProviderProtocol RoamwardProvider
+    rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO Lives LoginProtocol NetworkTypes PeerDetection ProviderProtocol RoamwardProvider
         WireGuardControl
     tests GatewayAuthTests: CConfined GatewayAuth GatewayOpenID GatewayPAM GatewayPostgreSQL GatewayWeb ProcessConfinement
     tests GatewayCoreTests: GatewayCore KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestSupport
-    tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin LoginProtocol NetworkTypes SeededRandom
+    tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin Lives LoginProtocol NetworkTypes SeededRandom
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
         SchemaCheck SeededRandom TestSupport
     tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO NetworkTypes ProviderGroups
@@ -156,8 +157,8 @@ let house = """
         SeededRandom TestSupport
     tests OpenIDConnectTests: GatewayCore GatewayLogin GatewayOpenID JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
         roamward-gateway-oidc SeededRandom TestSupport +but=issuer.py
-    tests ClientProviderTests: ClientProvider GatewayAuth GatewayCredentials JSON KeyMemory LoginProtocol NetworkTypes ProviderProtocol
-        RoamwardProvider RoamwardProviderTesting SeededRandom
+    tests ClientProviderTests: ClientProvider GatewayAuth GatewayCredentials JSON KeyMemory Lives LoginProtocol NetworkTypes
+        ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
   Providers: tunnels of other programs
     pure OpenVPNLanguage
     pure ProviderLife: Lives ProviderProtocol

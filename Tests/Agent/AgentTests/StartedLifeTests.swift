@@ -1,3 +1,4 @@
+import Lives
 import RoamwardCore
 import SeededRandom
 import Testing
@@ -115,7 +116,7 @@ import Testing
     for seed in UInt64(1)...2000 {
       var random = SplitMix64(seed: seed)
       var life = ServiceLife()
-      var (starts, stops): ([Attempt], [Attempt]) = ([], [])
+      var (starts, stops): ([LifeToken], [LifeToken]) = ([], [])
       var (isStarted, isStopping) = (false, false)
       var effects: [ServiceLife.Effect] = []
       func take() {

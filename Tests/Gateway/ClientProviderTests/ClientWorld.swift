@@ -1,4 +1,5 @@
 import JSON
+import Lives
 import LoginProtocol
 import NetworkTypes
 import ProviderProtocol
@@ -129,7 +130,7 @@ struct ClientWorld {
     }
   }
 
-  private func isPreparing(_ attempt: Attempt) -> Bool {
+  private func isPreparing(_ attempt: LifeToken) -> Bool {
     if case .preparing(let preparation) = life.phase { preparation.attempt == attempt } else { false }
   }
 

@@ -1,4 +1,5 @@
 import JSON
+import Lives
 import LoginProtocol
 import NetworkTypes
 import ProviderProtocol
@@ -11,10 +12,10 @@ import Testing
   /// A gateway's connection, an agent and a person around a login. Each effect is checked.
   private struct World {
     var machine: SignInMachine
-    var connecting: Attempt?
+    var connecting: LifeToken?
     var isConnected = false
-    var limit: Attempt?
-    var question: Attempt?
+    var limit: LifeToken?
+    var question: LifeToken?
     var results: [Result<LoginGrant, TunnelFailure>] = []
     var sent: [ClientMessage] = []
     var servers: [String] = []

@@ -1,5 +1,6 @@
 import GatewayCore
 import GatewayLogin
+import Lives
 import LoginProtocol
 import NetworkTypes
 import SeededRandom
@@ -43,7 +44,7 @@ private struct Gateway {
   mutating func finish(_ answer: LoginAnswer, _ number: UInt32) -> [LoginProofEffect] { proofs.finish(answer, number, at: view.moment) }
 
   /// Begins a sign-in.
-  mutating func signIn(_ number: UInt32) throws -> ServiceAttempt {
+  mutating func signIn(_ number: UInt32) throws -> LifeToken {
     view.openID = view.openID ?? OpenIDSettings(issuer: "https://login.example.com", clientID: "roamward")
     guard case .signIn(let attempt, _, number)? = ask(.signIn(number: number, source: source)).first else {
       throw GatewayError("no sign-in has begun")
@@ -51,16 +52,16 @@ private struct Gateway {
     return attempt
   }
 
-  mutating func report(_ report: OpenIDReport, _ attempt: ServiceAttempt, _ number: UInt32) -> [LoginProofEffect] {
+  mutating func report(_ report: OpenIDReport, _ attempt: LifeToken, _ number: UInt32) -> [LoginProofEffect] {
     proofs.receive(report, of: attempt, number, view)
   }
 
-  mutating func report(_ report: PAMReport, _ attempt: ServiceAttempt, _ number: UInt32) -> [LoginProofEffect] {
+  mutating func report(_ report: PAMReport, _ attempt: LifeToken, _ number: UInt32) -> [LoginProofEffect] {
     proofs.receive(report, of: attempt, number, view)
   }
 
   /// Begins a check of bob's password by PAM.
-  mutating func check(_ number: UInt32) throws -> ServiceAttempt {
+  mutating func check(_ number: UInt32) throws -> LifeToken {
     view.pam = view.pam ?? PAMSettings(service: "roamward")
     #expect(try ask(for: "bob", number) == [.send(.remote(number: number))])
     guard
@@ -190,9 +191,10 @@ private func answered(_ number: UInt32, _ answer: LoginAnswer) -> LoginProofEffe
 
   /// The acts of a random process and of random services, as an observer sees them.
   private struct Observer {
-    /// The attempts under way, by number, with their conversation.
-    var attempts: [ServiceAttempt: UInt32] = [:]
-    var seen: Set<ServiceAttempt> = []
+    /// The attempts under way, with the number of their conversation.
+    var attempts: [LifeToken: UInt32] = [:]
+    /// Each that was ever made, in their order.
+    var seen: [LifeToken] = []
     /// The accounts that a conversation has been answered with since it began.
     var accounts: [UInt32: LoginAccount] = [:]
     var codes: Set<UInt32> = []
@@ -200,7 +202,8 @@ private func answered(_ number: UInt32, _ answer: LoginAnswer) -> LoginProofEffe
     mutating func see(_ effect: LoginProofEffect) {
       switch effect {
       case .signIn(let attempt, _, let number), .check(let attempt, _, let number, _, _, _):
-        #expect(seen.insert(attempt).inserted && !attempts.values.contains(number), "one attempt at a time, each a new one")
+        #expect(!seen.contains(attempt) && !attempts.values.contains(number), "one attempt at a time, each a new one")
+        seen.append(attempt)
         attempts[attempt] = number
         accounts[number] = nil
       case .cancelSignIn(let attempt), .cancelCheck(let attempt):
@@ -251,7 +254,7 @@ private func answered(_ number: UInt32, _ answer: LoginAnswer) -> LoginProofEffe
       default:
         // A report, on time or late.
         guard !observer.seen.isEmpty else { continue }
-        let attempt = random.pick(observer.seen.sorted { $0.number < $1.number })
+        let attempt = random.pick(observer.seen)
         let owner = observer.attempts[attempt]
         let isFinal = random.chance(0.7)
         let openID: OpenIDReport =

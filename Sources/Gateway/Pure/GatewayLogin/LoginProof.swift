@@ -1,4 +1,5 @@
 package import GatewayCore
+package import Lives
 package import LoginProtocol
 package import NetworkTypes
 
@@ -25,14 +26,14 @@ struct LoginProof {
 
   /// A check by a service of the network.
   struct Check {
-    let attempt: ServiceAttempt
+    let attempt: LifeToken
     let settings: PAMSettings
     /// `nil`: a name without a user, after the gateway itself has refused a password.
     let name: GatewayName?
   }
 
   struct SignIn {
-    let attempt: ServiceAttempt
+    let attempt: LifeToken
     let settings: OpenIDSettings
     let source: IPAddress
   }
@@ -57,11 +58,6 @@ struct LoginProof {
     guard case .account(let account, let hasCode) = phase, hasCode || !account.needsCode else { return nil }
     return account
   }
-}
-
-/// One attempt at a service of the network: a report belongs to a conversation only while this attempt is its present one.
-package struct ServiceAttempt: Hashable, Sendable {
-  package let number: UInt32
 }
 
 /// A sign-in at the OpenID provider by a person who is no user yet.
@@ -91,12 +87,12 @@ package struct LoginBinding: Hashable, Sendable {
 package enum LoginProofEffect: Hashable, Sendable {
   case send(AuthReply)
   /// Begins a sign-in at the OpenID provider; reports come with the attempt.
-  case signIn(ServiceAttempt, OpenIDSettings, conversation: UInt32)
-  case cancelSignIn(ServiceAttempt)
+  case signIn(LifeToken, OpenIDSettings, conversation: UInt32)
+  case cancelSignIn(LifeToken)
   /// Has a service check a password; `nil`: a random one of a name without a user. Reports come with the attempt.
-  case check(ServiceAttempt, PAMSettings, conversation: UInt32, GatewayName?, password: [UInt8], source: IPAddress)
-  case answerPrompt(ServiceAttempt, [UInt8])
-  case cancelCheck(ServiceAttempt)
+  case check(LifeToken, PAMSettings, conversation: UInt32, GatewayName?, password: [UInt8], source: IPAddress)
+  case answerPrompt(LifeToken, [UInt8])
+  case cancelCheck(LifeToken)
   /// Looks at a one-time or recovery code. Its result, as those of the next ones, comes by `finish`.
   case checkCode(conversation: UInt32, user: Int64, [UInt8])
   case setPassword(conversation: UInt32, user: Int64, hash: String)

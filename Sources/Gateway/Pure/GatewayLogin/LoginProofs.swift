@@ -1,4 +1,5 @@
 internal import GatewayCore
+package import Lives
 internal import LoginProtocol
 package import NetworkTypes
 
@@ -9,7 +10,6 @@ package import NetworkTypes
 /// credential it has read in the same conversation, and behind the one-time code where the user has one.
 package struct LoginProofs {
   private var proofs: [UInt32: LoginProof] = [:]
-  private var lastAttempt: UInt32 = 0
 
   package init() {}
 
@@ -83,12 +83,6 @@ package struct LoginProofs {
   /// Takes a conversation, or the one that it has; `nil`: there are too many.
   private func opened(_ number: UInt32) -> LoginProof? {
     proofs[number] ?? (proofs.count <= LoginDesk.capacity ? LoginProof() : nil)
-  }
-
-  /// A new attempt, for one conversation.
-  private mutating func attempt() -> ServiceAttempt {
-    lastAttempt &+= 1
-    return ServiceAttempt(number: lastAttempt)
   }
 }
 
@@ -168,14 +162,14 @@ extension LoginProofs {
     guard !view.isAway, let settings = view.openID, var proof = opened(number), case .open = proof.phase, proof.unlinked == nil else {
       return [.answer(number, .unavailable)]
     }
-    let attempt = attempt()
+    let attempt = LifeToken()
     proof.phase = .signingIn(LoginProof.SignIn(attempt: attempt, settings: settings, source: source))
     proofs[number] = proof
     return [.signIn(attempt, settings, conversation: number)]
   }
 
   package mutating func receive(
-    _ report: OpenIDReport, of attempt: ServiceAttempt, _ number: UInt32, _ view: LoginView
+    _ report: OpenIDReport, of attempt: LifeToken, _ number: UInt32, _ view: LoginView
   ) -> [LoginProofEffect] {
     guard case .signingIn(let signIn)? = proofs[number]?.phase, signIn.attempt == attempt else { return [] }
     if case .page(_, let page) = report { return [.answer(number, .visit(page))] }
@@ -246,13 +240,13 @@ extension LoginProofs {
   private mutating func begin(
     _ settings: PAMSettings, _ name: GatewayName?, _ password: [UInt8], _ number: UInt32, _ source: IPAddress
   ) -> [LoginProofEffect] {
-    let attempt = attempt()
+    let attempt = LifeToken()
     proofs[number]?.phase = .checking(LoginProof.Check(attempt: attempt, settings: settings, name: name))
     return [.check(attempt, settings, conversation: number, name, password: password, source: source)]
   }
 
   package mutating func receive(
-    _ report: PAMReport, of attempt: ServiceAttempt, _ number: UInt32, _ view: LoginView
+    _ report: PAMReport, of attempt: LifeToken, _ number: UInt32, _ view: LoginView
   ) -> [LoginProofEffect] {
     guard case .checking(let check)? = proofs[number]?.phase, check.attempt == attempt else { return [] }
     if case .prompt(let text, let echo) = report { return [.answer(number, .prompt(text: text, echo: echo))] }

@@ -1,3 +1,4 @@
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import ProviderProtocol
@@ -22,23 +23,23 @@ enum ClientEvent: Equatable {
   /// The engine runs on the tunnel's device.
   case engineStarted
   /// The agent has applied settings, except these.
-  case applied(Attempt, refused: [RefusedSetting])
+  case applied(LifeToken, refused: [RefusedSetting])
   /// The agent has not applied settings.
-  case refused(Attempt, Refusal)
-  case resolved(Attempt, [IPAddress])
-  case unresolved(Attempt, DomainName, Refusal)
+  case refused(LifeToken, Refusal)
+  case resolved(LifeToken, [IPAddress])
+  case unresolved(LifeToken, DomainName, Refusal)
   /// The addresses of another gateway.
   case located([UInt8], [IPAddress])
   /// It is time to look at the engine.
-  case look(Attempt)
+  case look(LifeToken)
   /// The engine's state; `nil`: it gives none.
-  case read(Attempt, EngineSight?)
-  case relayOpened(Attempt)
+  case read(LifeToken, EngineSight?)
+  case relayOpened(LifeToken)
   /// The relay cannot be opened, or has ended: the reason.
-  case relayEnded(Attempt, String)
+  case relayEnded(LifeToken, String)
   /// It is time to tell that the gateway is sought.
-  case tell(Attempt)
-  case searchAgain(Attempt)
+  case tell(LifeToken)
+  case searchAgain(LifeToken)
   case network(isThere: Bool)
   case wake
   /// The gateway has sent settings through the tunnel, in a datagram of so many bytes.
@@ -54,25 +55,25 @@ enum ClientEffect: Equatable {
   case keep
   case openDevice
   /// Have the agent apply settings; `applied` or `refused` follows.
-  case apply(Attempt, LoginGrant)
+  case apply(LifeToken, LoginGrant)
   case ready
   case reassert(Word, String)
   /// Tell people how the packets go.
   case transport(String)
   case log(LogLine.Level, String, origin: Word)
   /// `resolved` or `unresolved` follows.
-  case resolve(Attempt, DomainName)
+  case resolve(LifeToken, DomainName)
   /// Look up another gateway's name; `located` follows, if it has addresses.
   case locate([UInt8], DomainName)
   case engine(EngineOrder)
   /// Read the engine's state; `read` follows.
-  case read(Attempt)
+  case read(LifeToken)
   /// Take what the gateway sends through the tunnel.
   case listen(LoginGrant)
   /// Send an empty datagram to this address of the gateway.
   case greet(IPAddress)
   /// `relayOpened` or `relayEnded` follows.
-  case openRelay(Attempt, Endpoint, pin: String?)
+  case openRelay(LifeToken, Endpoint, pin: String?)
   case closeRelay
   /// Give this event after so long, unless the run ends before.
   case wait(Duration, ClientEvent)

@@ -1,3 +1,4 @@
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import ProviderProtocol
@@ -20,7 +21,7 @@ struct ClientLife {
 
   struct Preparation {
     /// The request for the settings.
-    let attempt: Attempt
+    let attempt: LifeToken
     let grant: LoginGrant
     var missing: Missing
   }
@@ -57,7 +58,7 @@ struct ClientLife {
   var link: GatewayLink? { if case .linked(let link) = phase { link } else { nil } }
 
   /// Whether this is the search under way, or the one that has found the present way.
-  func isPresent(_ attempt: Attempt) -> Bool { link?.isPresent(attempt) ?? false }
+  func isPresent(_ attempt: LifeToken) -> Bool { link?.isPresent(attempt) ?? false }
 
   /// Whether the tunnel carries packets, as far as the agent knows.
   var isConnected: Bool { link?.standing == .connected }
@@ -119,7 +120,7 @@ struct ClientLife {
     // Before the engine runs, the gateway that the policy names is used at once.
     if let wanted = run.choice.machine.wanted, let site = run.grant?.sites.first(where: { $0.key == wanted }) { run.use(site) }
     guard let grant = run.grant else { return }
-    let attempt = run.attempts.next()
+    let attempt = LifeToken()
     phase = .preparing(Preparation(attempt: attempt, grant: grant, missing: hasEngine ? .settings : .both))
     run.effect(.apply(attempt, grant))
     if !hasEngine { run.effect(.openDevice) }
@@ -136,7 +137,7 @@ struct ClientLife {
     }
   }
 
-  private mutating func applied(_ attempt: Attempt, _ result: Result<[RefusedSetting], Refusal>, _ event: ClientEvent) {
+  private mutating func applied(_ attempt: LifeToken, _ result: Result<[RefusedSetting], Refusal>, _ event: ClientEvent) {
     guard case .preparing(var preparation) = phase, preparation.attempt == attempt else { return passOn(event) }
     switch result {
     case .failure(let refusal): return fail(refusal.code, refusal.text, .time)

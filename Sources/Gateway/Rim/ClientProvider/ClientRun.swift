@@ -14,7 +14,6 @@ struct ClientRun {
   /// When it began.
   var began = Moment(nanoseconds: 0)
   var numbers = PushNumbers()
-  var attempts = Attempts()
   /// The time of the present event, and its effects so far.
   var now = Moment(nanoseconds: 0)
   var effects: [ClientEffect] = []

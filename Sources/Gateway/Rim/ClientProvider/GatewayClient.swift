@@ -1,4 +1,5 @@
 internal import JSON
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 package import ProviderProtocol
@@ -196,7 +197,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
     }
   }
 
-  private func read(_ attempt: Attempt) {
+  private func read(_ attempt: LifeToken) {
     engine.read { [weak self] reading in
       guard let self else { return }
       let (relayed, clock) = (relay?.relayedHandshakes ?? 0, engine.clock)
@@ -224,7 +225,7 @@ package final class GatewayClient<Engine: ClientEngine>: TunnelProvider {
 
   // MARK: The relay
 
-  private func openRelay(_ attempt: Attempt, at relay: Endpoint, pin: String?) {
+  private func openRelay(_ attempt: LifeToken, at relay: Endpoint, pin: String?) {
     engine.read { [weak self] reading in
       guard let self, life.isPresent(attempt), let own = life.run.options?.pin else { return }
       let link = RelayLink(

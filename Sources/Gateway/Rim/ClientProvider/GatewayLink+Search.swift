@@ -1,3 +1,4 @@
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import ProviderProtocol
@@ -12,7 +13,7 @@ extension GatewayLink {
     if options.transport == .tcp, grant.relayPort == nil {
       return fail("no-relay", "the gateway \(endpoint) relays nothing by TCP; see `roamward-gateway relay enable` there", .person)
     }
-    let (attempt, ways) = (run.attempts.next(), WayMachine(options.transport, hasRelay: grant.relayPort != nil))
+    let (attempt, ways) = (LifeToken(), WayMachine(options.transport, hasRelay: grant.relayPort != nil))
     way = .search(search?.next(attempt, ways, until: end) ?? WaySearch(attempt, ways, until: end))
     // A tunnel that was up carries nothing meanwhile: that is told, unless the gateway answers soon.
     if standing == .connected { run.effect(.wait(GatewayPatience.tell, .tell(attempt))) }
@@ -44,7 +45,7 @@ extension GatewayLink {
   // MARK: Looks at the engine
 
   /// The next look at the engine is soon while an answer is awaited.
-  private func waitForLook(_ attempt: Attempt, _ run: inout ClientRun) {
+  private func waitForLook(_ attempt: LifeToken, _ run: inout ClientRun) {
     guard let search else { return }
     let now = run.now
     let due = [search.ways.deadline, search.isByUDP ? run.choice.deadline : nil, settings.nextGreeting(after: now)].compactMap { $0 }.min()
@@ -54,12 +55,12 @@ extension GatewayLink {
     run.effect(.wait(min(pause, max(least, due.map { $0 - now } ?? pause)), .look(attempt)))
   }
 
-  mutating func look(_ sight: EngineSight?, _ attempt: Attempt, _ run: inout ClientRun) {
+  mutating func look(_ sight: EngineSight?, _ attempt: LifeToken, _ run: inout ClientRun) {
     if let sight { judge(sight, attempt, &run) }
     if isPresent(attempt) { waitForLook(attempt, &run) }
   }
 
-  private mutating func judge(_ sight: EngineSight, _ attempt: Attempt, _ run: inout ClientRun) {
+  private mutating func judge(_ sight: EngineSight, _ attempt: LifeToken, _ run: inout ClientRun) {
     let wasKnown = search?.ways.way != nil
     let orders = search?.ways.look(.init(handshake: sight.reading.handshake, relayed: sight.relayed), at: run.now) ?? []
     perform(orders, reading: sight.reading, &run)

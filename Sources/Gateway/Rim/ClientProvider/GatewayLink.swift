@@ -1,3 +1,4 @@
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import ProviderProtocol
@@ -67,7 +68,7 @@ struct GatewayLink {
   }
 
   /// Whether this is the search under way, or the one that has found the present way.
-  func isPresent(_ attempt: Attempt) -> Bool { search?.attempt == attempt }
+  func isPresent(_ attempt: LifeToken) -> Bool { search?.attempt == attempt }
 
   /// Whether the gateway has answered in this run.
   var isReady: Bool { standing != .starting }
@@ -100,7 +101,7 @@ struct GatewayLink {
 
   /// Has the agent apply settings: one request at a time.
   private mutating func request(_ grant: LoginGrant, isReadyDue: Bool = false, _ run: inout ClientRun) {
-    let attempt = run.attempts.next()
+    let attempt = LifeToken()
     settings.request = .init(attempt: attempt, grant: grant, isReadyDue: isReadyDue)
     run.effect(.apply(attempt, grant))
   }
@@ -112,7 +113,7 @@ struct GatewayLink {
     request(grant, &run)
   }
 
-  private mutating func finish(_ attempt: Attempt, _ result: Result<[RefusedSetting], Refusal>, _ run: inout ClientRun) {
+  private mutating func finish(_ attempt: LifeToken, _ result: Result<[RefusedSetting], Refusal>, _ run: inout ClientRun) {
     guard let request = settings.request, request.attempt == attempt, let wanted = run.grant else { return }
     let (old, new) = (settings.inForce, request.grant)
     let isMove = new.gatewayKey != old.gatewayKey

@@ -1,3 +1,4 @@
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 
@@ -5,7 +6,7 @@ internal import NetworkTypes
 struct LiveSettings {
   /// Settings that the agent was asked to apply.
   struct Request {
-    let attempt: Attempt
+    let attempt: LifeToken
     let grant: LoginGrant
     /// Whether the gateway has answered meanwhile: the tunnel is ready once they are applied.
     var isReadyDue: Bool

@@ -1,3 +1,4 @@
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import ProviderProtocol
@@ -78,7 +79,7 @@ final class SignIn {
 
   // MARK: The connection
 
-  private func connect(_ attempt: Attempt, to server: Endpoint) {
+  private func connect(_ attempt: LifeToken, to server: Endpoint) {
     host.connect(.tcp, to: server) { [weak self] result in
       switch result {
       case .failure(let refusal): self?.take(.unreachable(attempt, code: refusal.code, text: refusal.text))
@@ -89,7 +90,7 @@ final class SignIn {
     }
   }
 
-  private func talk(by socket: any OutsideSocket, _ attempt: Attempt) {
+  private func talk(by socket: any OutsideSocket, _ attempt: LifeToken) {
     guard let tls = TLSClient(pin: pin) else { return take(.noTLS) }
     let connection = Connection(socket, tls)
     self.connection = connection

@@ -1,3 +1,4 @@
+internal import Lives
 internal import LoginProtocol
 internal import ProviderProtocol
 
@@ -49,7 +50,7 @@ extension SignInMachine {
   // MARK: Questions
 
   private mutating func ask(_ method: LoginMethod, _ question: Question) {
-    let attempt = attempts.next()
+    let attempt = LifeToken()
     phase = .asking(attempt, method)
     effects += [.unlimited, .ask(attempt, question)]
   }
@@ -77,7 +78,7 @@ extension SignInMachine {
 
   private mutating func visit(_ page: SignInPage) {
     guard hasBegunOpenID, !hasQuestion else { return refuse("format", "the gateway \(options.server) does not follow the login") }
-    let attempt = attempts.next()
+    let attempt = LifeToken()
     phase = .visiting(attempt, code: page.code, isOpen: true)
     let prompt = "Sign in for \(options.server) with the code \(page.code), at \(page.url)"
     effects += [
@@ -87,7 +88,7 @@ extension SignInMachine {
   }
 
   mutating func answered(_ method: LoginMethod, _ answer: Answer) {
-    phase = .waiting(attempts.next())
+    phase = .waiting(LifeToken())
     if method == .banner {
       guard answer == .agreed else { return unanswered(answer) }
       return send(.answer(.banner, []))

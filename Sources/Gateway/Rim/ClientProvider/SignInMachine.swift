@@ -1,3 +1,4 @@
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import ProviderProtocol
@@ -7,19 +8,19 @@ struct SignInMachine {
   enum Phase: Equatable {
     case idle
     /// A connection is made.
-    case connecting(Attempt)
+    case connecting(LifeToken)
     /// TLS has begun, and the gateway has not shown its key.
-    case greeting(Attempt)
+    case greeting(LifeToken)
     /// It is the gateway's turn.
-    case waiting(Attempt)
+    case waiting(LifeToken)
     /// It is the person's turn. Only for a password is there no connection meanwhile: a person takes longer than the gateway waits.
-    case asking(Attempt, LoginMethod)
+    case asking(LifeToken, LoginMethod)
     /// The person enters a code at the OpenID provider. The gateway learns it from there: no answer is sent. `isOpen`: the question is.
-    case visiting(Attempt, code: String, isOpen: Bool)
+    case visiting(LifeToken, code: String, isOpen: Bool)
     case over
 
     /// The name of what is awaited: of a connection, a limit or a question.
-    var attempt: Attempt? {
+    var attempt: LifeToken? {
       switch self {
       case .connecting(let attempt), .greeting(let attempt), .waiting(let attempt), .asking(let attempt, _),
         .visiting(let attempt, _, _):
@@ -31,10 +32,10 @@ struct SignInMachine {
 
   enum Event: Equatable {
     case begin
-    case connected(Attempt)
-    case unreachable(Attempt, code: Word, text: String)
+    case connected(LifeToken)
+    case unreachable(LifeToken, code: Word, text: String)
     /// The limit has passed.
-    case timeout(Attempt)
+    case timeout(LifeToken)
     /// The gateway has shown its key.
     case proven
     case received(GatewayMessage)
@@ -44,10 +45,10 @@ struct SignInMachine {
     case broken(otherKey: String?)
     /// There is no TLS on this machine.
     case noTLS
-    case answered(Attempt, Answer)
+    case answered(LifeToken, Answer)
 
     /// The attempt that it answers.
-    var attempt: Attempt? {
+    var attempt: LifeToken? {
       switch self {
       case .connected(let attempt), .unreachable(let attempt, _, _), .timeout(let attempt), .answered(let attempt, _): attempt
       case .begin, .proven, .received, .closed, .broken, .noTLS: nil
@@ -64,13 +65,13 @@ struct SignInMachine {
 
   enum Effect: Equatable {
     /// `connected` or `unreachable` follows.
-    case connect(Attempt, Endpoint)
+    case connect(LifeToken, Endpoint)
     case send(ClientMessage)
     /// `timeout` follows after so long. It replaces the limit before.
-    case limit(Attempt, Duration)
+    case limit(LifeToken, Duration)
     case unlimited
     /// `answered` follows.
-    case ask(Attempt, Question)
+    case ask(LifeToken, Question)
     case withdraw
     /// End the connection.
     case close
@@ -108,7 +109,6 @@ struct SignInMachine {
   var hasBegunOpenID = false
   var hasChangedPassword = false
   var prompts = 0
-  var attempts = Attempts()
   var effects: [Effect] = []
 
   init(_ tunnel: String, _ options: ClientOptions, publicKey: [UInt8], token: [UInt8]?, password: [UInt8]?) {
@@ -127,7 +127,7 @@ struct SignInMachine {
     case (_, .over): break
     case (.begin, .idle): connect()
     case (.connected, .connecting):
-      let attempt = attempts.next()
+      let attempt = LifeToken()
       phase = .greeting(attempt)
       effects.append(.limit(attempt, Self.patience))
     case (.unreachable(_, let code, let text), .connecting): unreachable(code, text)
@@ -150,7 +150,7 @@ struct SignInMachine {
   // MARK: The connection
 
   mutating func connect() {
-    let attempt = attempts.next()
+    let attempt = LifeToken()
     phase = .connecting(attempt)
     effects.append(.limit(attempt, Self.connectPatience))
     if case .other = server {
@@ -192,7 +192,7 @@ struct SignInMachine {
   mutating func send(_ message: ClientMessage) {
     // A gateway that speaks out of turn.
     withdraw()
-    let attempt = attempts.next()
+    let attempt = LifeToken()
     phase = .waiting(attempt)
     effects += [.send(message), .limit(attempt, gatewayPatience)]
   }
@@ -219,7 +219,7 @@ struct SignInMachine {
   /// Takes an open question back.
   mutating func withdraw() {
     guard hasQuestion else { return }
-    phase = .waiting(attempts.next())
+    phase = .waiting(LifeToken())
     effects.append(.withdraw)
   }
 

@@ -1,10 +1,11 @@
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 
 /// A search for a way in which the gateway answers, and the way that it has found.
 struct WaySearch {
   /// Its name: answers to an earlier search have another one.
-  private(set) var attempt: Attempt
+  private(set) var attempt: LifeToken
   var ways: WayMachine
   /// The moment at which a search that goes on for that long has failed.
   var until: Moment?
@@ -19,14 +20,14 @@ struct WaySearch {
   /// The reason why there is no relay, for people; empty: none is known.
   var relayFailure = ""
 
-  init(_ attempt: Attempt, _ ways: WayMachine, until: Moment?) {
+  init(_ attempt: LifeToken, _ ways: WayMachine, until: Moment?) {
     self.attempt = attempt
     self.ways = ways
     self.until = until
   }
 
   /// The next search. It keeps the knowledge of the ways, unless none was found, or the gateway has begun or ceased to relay meanwhile.
-  func next(_ attempt: Attempt, _ ways: WayMachine, until: Moment?) -> WaySearch {
+  func next(_ attempt: LifeToken, _ ways: WayMachine, until: Moment?) -> WaySearch {
     var next = self
     (next.attempt, next.until) = (attempt, until)
     if self.ways.way == nil || self.ways.hasRelay != ways.hasRelay { next.ways = ways }

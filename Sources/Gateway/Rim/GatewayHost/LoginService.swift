@@ -4,6 +4,7 @@ internal import GatewayLogin
 internal import GatewayStore
 internal import KernelModel
 internal import LinuxIO
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
@@ -125,11 +126,11 @@ extension LoginService {
       if case .answer(_, let answer) = reply { record.count(answer) }
       process?.send(reply)
     case .signIn(let attempt, let settings, let number): signIn(attempt, settings, number)
-    case .cancelSignIn(let attempt): openID.cancel(attempt.number)
+    case .cancelSignIn(let attempt): openID.cancel(attempt)
     case .check(let attempt, let settings, let number, let name, let password, let source):
       check(attempt, settings, number, name, password, source)
-    case .answerPrompt(let attempt, let value): pam.answer(value, attempt.number)
-    case .cancelCheck(let attempt): pam.cancel(attempt.number)
+    case .answerPrompt(let attempt, let value): pam.answer(value, attempt)
+    case .cancelCheck(let attempt): pam.cancel(attempt)
     case .checkCode(let number, let user, let code): check(code, of: user, number)
     case .setPassword(let number, let user, let hash):
       change(number, refused: .unavailable) { work throws(GatewayError) in
@@ -155,8 +156,8 @@ extension LoginService {
 
   private func finish(_ answer: LoginAnswer, _ number: UInt32) { carryOut(proofs.finish(answer, number, at: .now)) }
 
-  private func signIn(_ attempt: ServiceAttempt, _ settings: OpenIDSettings, _ number: UInt32) {
-    let isBegun = openID.begin(settings, attempt.number) { [weak self] report in
+  private func signIn(_ attempt: LifeToken, _ settings: OpenIDSettings, _ number: UInt32) {
+    let isBegun = openID.begin(settings, attempt) { [weak self] report in
       guard let self else { return }
       carryOut(proofs.receive(report, of: attempt, number, view))
     }
@@ -167,12 +168,12 @@ extension LoginService {
   private static let decoy = GatewayName("roamward-decoy")
 
   private func check(
-    _ attempt: ServiceAttempt, _ settings: PAMSettings, _ number: UInt32, _ name: GatewayName?, _ password: [UInt8], _ source: IPAddress
+    _ attempt: LifeToken, _ settings: PAMSettings, _ number: UInt32, _ name: GatewayName?, _ password: [UInt8], _ source: IPAddress
   ) {
     guard let account = name ?? Self.decoy else { return finish(.unavailable, number) }
     do throws(SystemError) {
       let isBegun = try pam.begin(
-        settings, account, name == nil ? PAMService.randomPassword : password, attempt.number, from: source
+        settings, account, name == nil ? PAMService.randomPassword : password, attempt, from: source
       ) { [weak self] report in
         guard let self else { return }
         carryOut(proofs.receive(report, of: attempt, number, view))

@@ -1,6 +1,7 @@
 internal import GatewayCore
 internal import GatewayLogin
 internal import LinuxIO
+internal import Lives
 internal import NetworkTypes
 internal import SystemdIO
 
@@ -31,7 +32,7 @@ enum OpenIDExamination {
     let service = OpenIDService(on: loop) { _ in }
     var fault: String? = "the provider has not answered for \(patience.components.seconds) s"
     let limit = try loop.at(.now + patience) { loop.stop() }
-    let isBegun = service.begin(settings, 1, isCheck: true) { report in
+    let isBegun = service.begin(settings, LifeToken(), isCheck: true) { report in
       if case .failed(_, let text) = report { fault = text } else { fault = nil }
       loop.stop()
     }

@@ -3,6 +3,7 @@ package import GatewayCore
 package import GatewayLogin
 internal import Glibc
 internal import LinuxIO
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
@@ -19,20 +20,29 @@ final class OpenIDService {
     Self.program, on: loop, take: { [weak self] in self?.take(try OpenIDReport(LoginFrame(message: $0))) },
     tell: { [weak self] in self?.hear($0) })
   private var settings: OpenIDSettings?
-  private var flows: [UInt32: (OpenIDReport) -> Void] = [:]
+  /// By the number that the process knows each by.
+  private var flows: [UInt32: Flow] = [:]
+  private var lastNumber: UInt32 = 0
+
+  private struct Flow {
+    let attempt: LifeToken
+    let then: (OpenIDReport) -> Void
+  }
 
   init(on loop: EventLoop, log: @escaping (String) -> Void) {
     self.loop = loop
     self.log = log
   }
 
-  /// Begins a sign-in with a number of its own, or only looks whether one would be possible. `then` is called later: with a page and then
-  /// with the result, or with the result alone. `false`: too many are under way.
-  func begin(_ settings: OpenIDSettings, _ number: UInt32, isCheck: Bool = false, then: @escaping (OpenIDReport) -> Void) -> Bool {
-    guard flows.count < SignInLimits.flows, flows[number] == nil else { return false }
+  /// Begins a sign-in, or only looks whether one would be possible. `then` is called later: with a page and then with the result, or with
+  /// the result alone. `false`: too many are under way.
+  func begin(_ settings: OpenIDSettings, _ attempt: LifeToken, isCheck: Bool = false, then: @escaping (OpenIDReport) -> Void) -> Bool {
+    guard flows.count < SignInLimits.flows else { return false }
     if settings != self.settings { stop("the settings have changed") }
     self.settings = settings
-    flows[number] = then
+    lastNumber &+= 1
+    let number = lastNumber
+    flows[number] = Flow(attempt: attempt, then: then)
     worker.work()
     do {
       try start(settings)
@@ -45,8 +55,9 @@ final class OpenIDService {
     return true
   }
 
-  func cancel(_ number: UInt32) {
-    guard flows.removeValue(forKey: number) != nil else { return }
+  func cancel(_ attempt: LifeToken) {
+    guard let number = flows.first(where: { $0.value.attempt == attempt })?.key else { return }
+    flows[number] = nil
     send(.cancel(number: number))
     rest()
   }
@@ -57,7 +68,7 @@ final class OpenIDService {
     settings = nil
     let ended = flows
     flows = [:]
-    for (number, then) in ended { then(.failed(number: number, reason)) }
+    for (number, flow) in ended { flow.then(.failed(number: number, reason)) }
   }
 
   /// Calls back once, from the loop.
@@ -95,14 +106,14 @@ final class OpenIDService {
   private func take(_ report: OpenIDReport) {
     switch report {
     case .hello(let trouble): if worker.greet(trouble) { rest() }
-    case .page(let number, _): flows[number]?(report)
+    case .page(let number, _): flows[number]?.then(report)
     case .identity, .denied, .expired, .failed, .checked: end(report)
     }
   }
 
   private func end(_ report: OpenIDReport) {
-    guard let number = report.number, let then = flows.removeValue(forKey: number) else { return }
-    then(report)
+    guard let number = report.number, let flow = flows.removeValue(forKey: number) else { return }
+    flow.then(report)
     rest()
   }
 

@@ -1,6 +1,7 @@
 internal import GatewayCore
 internal import GatewayLogin
 internal import LinuxIO
+internal import Lives
 internal import NetworkTypes
 internal import SystemdIO
 
@@ -27,7 +28,7 @@ enum PAMExamination {
     let loop = try EventLoop()
     let service = PAMService(on: loop)
     var fault: String?
-    let isBegun = try service.begin(settings, name, PAMService.randomPassword, 1, from: source) { report in
+    let isBegun = try service.begin(settings, name, PAMService.randomPassword, LifeToken(), from: source) { report in
       switch report {
       case .accepted: fault = "it accepts any name with any password"
       case .unavailable(let text): fault = text

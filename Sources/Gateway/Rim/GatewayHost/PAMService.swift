@@ -3,6 +3,7 @@ package import GatewayCore
 package import GatewayLogin
 internal import Glibc
 internal import LinuxIO
+internal import Lives
 internal import LoginProtocol
 internal import NetworkTypes
 internal import SystemdIO
@@ -16,7 +17,7 @@ final class PAMService {
   static let user = "roamward-pam"
 
   private let loop: EventLoop
-  private var checks: [UInt32: Check] = [:]
+  private var checks: [LifeToken: Check] = [:]
 
   private final class Check {
     let process: WorkerRun
@@ -43,69 +44,68 @@ final class PAMService {
     return (0..<24).map { _ in UInt8.random(in: 0x61...0x7a, using: &generator) }
   }
 
-  /// Begins a check with a number of its own. `then` is called later: with prompts, and then with the result. `false`: too many are under
-  /// way.
+  /// Begins a check. `then` is called later: with prompts, and then with the result. `false`: too many are under way.
   func begin(
-    _ settings: PAMSettings, _ user: GatewayName, _ password: [UInt8], _ number: UInt32, from source: IPAddress,
+    _ settings: PAMSettings, _ user: GatewayName, _ password: [UInt8], _ attempt: LifeToken, from source: IPAddress,
     then: @escaping (PAMReport) -> Void
   ) throws(SystemError) -> Bool {
-    guard checks.count < PAMLimits.checks, checks[number] == nil else { return false }
+    guard checks.count < PAMLimits.checks else { return false }
     let process = try WorkerRun(
-      Self.program, on: loop, take: { [weak self] in self?.take(try PAMReport(LoginFrame(message: $0)), number) },
-      failed: { [weak self] in self?.end(number, .unavailable($0.words(of: Self.program))) })
+      Self.program, on: loop, take: { [weak self] in self?.take(try PAMReport(LoginFrame(message: $0)), attempt) },
+      failed: { [weak self] in self?.end(attempt, .unavailable($0.words(of: Self.program))) })
     let order = PAMOrder.check(service: settings.service, user: user, password: password, source: source)
-    checks[number] = Check(process, order, limit: .seconds(settings.seconds), then: then)
-    setAlarm(number)
+    checks[attempt] = Check(process, order, limit: .seconds(settings.seconds), then: then)
+    setAlarm(attempt)
     return true
   }
 
   /// The person's answer to a prompt.
-  func answer(_ value: [UInt8], _ number: UInt32) {
-    guard let check = checks[number], check.alarm == nil else { return }
-    setAlarm(number)
-    send(.answer(value), number)
+  func answer(_ value: [UInt8], _ attempt: LifeToken) {
+    guard let check = checks[attempt], check.alarm == nil else { return }
+    setAlarm(attempt)
+    send(.answer(value), attempt)
   }
 
-  func cancel(_ number: UInt32) { checks.removeValue(forKey: number)?.process.end() }
+  func cancel(_ attempt: LifeToken) { checks.removeValue(forKey: attempt)?.process.end() }
 
   /// Ends all checks, and tells nothing of them.
   func stop() {
-    for number in Array(checks.keys) { cancel(number) }
+    for attempt in Array(checks.keys) { cancel(attempt) }
   }
 
-  private func setAlarm(_ number: UInt32) {
-    guard let check = checks[number] else { return }
+  private func setAlarm(_ attempt: LifeToken) {
+    guard let check = checks[attempt] else { return }
     check.alarm = try? loop.at(.now + check.limit) { [weak self] in
-      self?.end(number, .unavailable("the service has not answered for \(check.limit.components.seconds) s"))
+      self?.end(attempt, .unavailable("the service has not answered for \(check.limit.components.seconds) s"))
     }
   }
 
-  private func send(_ order: PAMOrder, _ number: UInt32) {
-    checks[number]?.process.send(order.frame)
+  private func send(_ order: PAMOrder, _ attempt: LifeToken) {
+    checks[attempt]?.process.send(order.frame)
   }
 
-  private func take(_ report: PAMReport, _ number: UInt32) {
-    guard let check = checks[number] else { return }
+  private func take(_ report: PAMReport, _ attempt: LifeToken) {
+    guard let check = checks[attempt] else { return }
     switch report {
     case .hello(nil):
       // Only once it is confined.
       guard let order = check.order else { return }
       check.order = nil
-      send(order, number)
-    case .hello(let trouble?): end(number, .unavailable(WorkerTrouble.refuses(trouble).words(of: Self.program)))
+      send(order, attempt)
+    case .hello(let trouble?): end(attempt, .unavailable(WorkerTrouble.refuses(trouble).words(of: Self.program)))
     case .prompt:
       check.prompts += 1
       guard check.prompts <= PAMLimits.prompts, check.alarm != nil else {
-        return end(number, .unavailable("\(Self.program) asks too much"))
+        return end(attempt, .unavailable("\(Self.program) asks too much"))
       }
       check.alarm = nil
       check.then(report)
-    case .accepted, .refused, .unavailable: end(number, report)
+    case .accepted, .refused, .unavailable: end(attempt, report)
     }
   }
 
-  private func end(_ number: UInt32, _ report: PAMReport) {
-    guard let check = checks.removeValue(forKey: number) else { return }
+  private func end(_ attempt: LifeToken, _ report: PAMReport) {
+    guard let check = checks.removeValue(forKey: attempt) else { return }
     check.process.end()
     check.then(report)
   }

@@ -1,4 +1,5 @@
 internal import KernelModel
+internal import Lives
 internal import RoamwardCore
 
 /// Drives a tunnel that is a service of this machine: carries out the effects of its life.
@@ -69,7 +70,7 @@ final class ServiceDriver: TunnelDriver, CuttableDriver {
     }
   }
 
-  private func start(_ attempt: Attempt, isTakenOver: Bool) {
+  private func start(_ attempt: LifeToken, isTakenOver: Bool) {
     platform.recoveryLog.noteCommand(tunnel, service.stopCommand)
     let policy = policy()
     let marking = ServicePlatform.Marking(
@@ -87,7 +88,7 @@ final class ServiceDriver: TunnelDriver, CuttableDriver {
     if life.isWatched(attempt) { self.watch = watch }
   }
 
-  private func stop(_ attempt: Attempt) {
+  private func stop(_ attempt: LifeToken) {
     platform.services.stop(service, tunnel) { [weak self] error in
       guard let self else { return }
       // The note of what does not stop stays: a clean-up tries again.
@@ -98,7 +99,7 @@ final class ServiceDriver: TunnelDriver, CuttableDriver {
   }
 
   /// It was stopped: nothing is owed any more, unless it has been started since.
-  private func ended(_ attempt: Attempt) {
+  private func ended(_ attempt: LifeToken) {
     if life.isStopping(attempt) { platform.recoveryLog.forgetCommand(tunnel) }
     handle(.stopped(attempt))
   }

@@ -1,3 +1,4 @@
+internal import Lives
 internal import RoamwardCore
 
 /// The life of a service that is a tunnel. It has no clock and reads nothing: it takes events, and returns effects.
@@ -9,23 +10,23 @@ struct ServiceLife: Equatable {
     /// Nothing was started, or it was left to the next agent.
     case down
     /// It was started, and does not run yet, or has ended by itself. `isTakenOver`: another agent has started it.
-    case starting(Attempt, isTakenOver: Bool)
-    case running(Attempt)
+    case starting(LifeToken, isTakenOver: Bool)
+    case running(LifeToken)
     /// It is being stopped. `isStartDue`: it starts again after that.
-    case stopping(Attempt, isStartDue: Bool)
+    case stopping(LifeToken, isStartDue: Bool)
     /// The time for the stop is over: it is not waited for.
-    case cut(Attempt)
+    case cut(LifeToken)
   }
 
   enum Event: Equatable {
     case prepare
     case probePeer
-    case isRunning(Attempt)
+    case isRunning(LifeToken)
     /// It did not start, or has ended by itself.
-    case ended(Attempt, reason: String)
+    case ended(LifeToken, reason: String)
     case release
     /// The service manager has stopped it, or says that it does not.
-    case stopped(Attempt)
+    case stopped(LifeToken)
     case cutShort
     /// Another agent has started it as this one would.
     case takeOver
@@ -37,10 +38,10 @@ struct ServiceLife: Equatable {
   }
 
   enum Effect: Equatable {
-    case start(Attempt, isTakenOver: Bool)
-    case stop(Attempt)
+    case start(LifeToken, isTakenOver: Bool)
+    case stop(LifeToken)
     /// Stop what another agent has started in its place.
-    case stopOther(Attempt)
+    case stopOther(LifeToken)
     case report(TunnelMachine.Event)
     /// The service has moved by itself: a pass is due.
     case changed
@@ -60,10 +61,10 @@ struct ServiceLife: Equatable {
   var isWatched: Bool { attempt != nil }
 
   /// Whether news of this start still count.
-  func isWatched(_ start: Attempt) -> Bool { attempt == start }
+  func isWatched(_ start: LifeToken) -> Bool { attempt == start }
 
   /// The start that is under way or has succeeded.
-  private var attempt: Attempt? {
+  private var attempt: LifeToken? {
     switch phase {
     case .starting(let attempt, _), .running(let attempt): attempt
     case .down, .stopping, .cut: nil
@@ -71,7 +72,7 @@ struct ServiceLife: Equatable {
   }
 
   /// Whether the end of this stop still counts.
-  func isStopping(_ stop: Attempt) -> Bool {
+  func isStopping(_ stop: LifeToken) -> Bool {
     switch phase {
     case .stopping(stop, _), .cut(stop): true
     default: false
@@ -116,13 +117,13 @@ struct ServiceLife: Equatable {
   }
 
   private mutating func start(isTakenOver: Bool) -> [Effect] {
-    let attempt = Attempt()
+    let attempt = LifeToken()
     phase = .starting(attempt, isTakenOver: isTakenOver)
     return [.start(attempt, isTakenOver: isTakenOver)]
   }
 
-  private mutating func stop(_ effect: (Attempt) -> Effect) -> [Effect] {
-    let attempt = Attempt()
+  private mutating func stop(_ effect: (LifeToken) -> Effect) -> [Effect] {
+    let attempt = LifeToken()
     phase = .stopping(attempt, isStartDue: false)
     return [effect(attempt)]
   }
