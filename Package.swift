@@ -28,6 +28,7 @@ let house = """
     system CTLS +pkg=libssl +apt=libssl-dev
   Base: values that everything speaks of: addresses, JSON, keys, metrics
     pure NetworkTypes +fast
+    pure HostFindings
     pure JSON: CJansson NetworkTypes +tested
     pure Lives
     pure Metrics
@@ -70,7 +71,7 @@ let house = """
     pure PolicySource: JSON KernelModel KeyMemory NetworkTypes PolicyFiles RoamwardCore YAMLEvents
     rim PolicyFiles
     rim YAMLEvents: CYAML
-    tests RoamwardCoreTests: Doctor KernelModel NetworkTypes PeerDetection RoamwardCore SeededRandom Simulation TestKit
+    tests RoamwardCoreTests: Doctor HostFindings KernelModel NetworkTypes PeerDetection RoamwardCore SeededRandom Simulation TestKit
     tests PolicySourceTests: JSON KernelModel KeyMemory LinuxIO NetworkTypes PolicyFiles PolicyLint PolicySource RoamwardCore SeededRandom
         TestSupport
   Names: the name server, and its process
@@ -97,7 +98,7 @@ let house = """
   Agent: the agent: tunnels, requests, records, on this machine or in memory
     pure ControlProtocol: JSON KernelModel NetworkTypes RoamwardCore
     pure FlightRecord: ControlProtocol JSON KeyMemory NetworkTypes RoamwardCore
-    pure Doctor: KernelModel NetworkTypes RoamwardCore
+    pure Doctor: HostFindings KernelModel NetworkTypes RoamwardCore
     rim AgentCore: ControlProtocol JSON KernelModel Lives NetworkTypes PeerDetection PolicySource ProviderProtocol RoamwardCore +tested
     rim AgentDaemon: AgentCore ControlProtocol CTextPages HostDNS HostServices JSON KernelModel KernelNetwork LinuxAgent LinuxIO
         LinuxPlatform Logging NetworkTypes RoamwardCore SystemdIO
@@ -123,7 +124,7 @@ let house = """
     tests TunnelProvidersTests: CLinux CSodium KernelModel KeyMemory LinuxIO NetworkTypes ProviderGroups roamward-wireguard RoamwardCore
         SystemdIO SystemdTestSupport TestSupport TunnelProviders
   Gateway: the other end: devices, people, logins, the page; and its client
-    pure GatewayCore: KernelModel KeyMemory Metrics NetworkTypes
+    pure GatewayCore: HostFindings KernelModel KeyMemory Metrics NetworkTypes
     pure GatewayLogin: GatewayCore Lives LoginProtocol NetworkTypes
     pure LoginProtocol: NetworkTypes
     pure OpenIDConnect: GatewayLogin JSON LoginProtocol NetworkTypes
@@ -133,8 +134,8 @@ let house = """
         ProcessConfinement
     rim GatewayCredentials: CCrypto CHashMemory CSodium
     rim GatewayHost: ConfinedProcess CQREncode CSodium GatewayCore GatewayCredentials GatewayLogin GatewayPage GatewaySockets GatewayStore
-        JSON KernelModel KernelNetwork KeyMemory LinuxIO Lives LoginProtocol Metrics NetworkTypes PageProtocol SystemdIO TunnelProviders
-        WorkerLife
+        HostFindings JSON KernelModel KernelNetwork KeyMemory LinuxIO Lives LoginProtocol Metrics NetworkTypes PageProtocol SystemdIO
+        TunnelProviders WorkerLife
     rim GatewayOpenID: CAres CCrypto CCurl ClientLibraries GatewayLogin JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
         ProcessConfinement
     rim GatewayPAM: CPAM GatewayCore GatewayLogin LinuxIO LoginProtocol NetworkTypes ProcessConfinement
@@ -146,7 +147,7 @@ let house = """
     rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO Lives LoginProtocol NetworkTypes PeerDetection ProviderProtocol RoamwardProvider
         WireGuardControl
     tests GatewayAuthTests: CConfined GatewayAuth GatewayOpenID GatewayPAM GatewayPostgreSQL GatewayWeb ProcessConfinement
-    tests GatewayCoreTests: GatewayCore KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestSupport
+    tests GatewayCoreTests: GatewayCore HostFindings KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestSupport
     tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin Lives LoginProtocol NetworkTypes SeededRandom
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
         SchemaCheck SeededRandom TestSupport
@@ -202,9 +203,9 @@ let house = """
     rim DesktopService: LinuxIO NetworkTypes SystemdIO
     tests DesktopServiceTests: DesktopService LinuxIO NetworkTypes SeededRandom SystemdIO SystemdTestSupport TestSupport
   Programs: what is installed
-    program roamward: AgentCore ArgumentParser BugReport ControlClient ControlProtocol CWipingHeap Doctor FlightRecord History JSON
-        KernelModel KernelNetwork KeyMemory LinuxAgent LinuxIO LinuxPlatform Metrics NetworkTypes PolicyAuthoring PolicyFiles PolicyImport
-        PolicyLint PolicySource ProviderProtocol RoamwardCore Simulation StatusDisplay Terminal
+    program roamward: AgentCore ArgumentParser BugReport ControlClient ControlProtocol CWipingHeap Doctor FlightRecord History HostFindings
+        JSON KernelModel KernelNetwork KeyMemory LinuxAgent LinuxIO LinuxPlatform Metrics NetworkTypes PolicyAuthoring PolicyFiles
+        PolicyImport PolicyLint PolicySource ProviderProtocol RoamwardCore Simulation StatusDisplay Terminal
     program roamwardd: AgentCore AgentDaemon ControlProtocol CWipingHeap LinuxAgent LinuxIO LinuxPlatform Logging NetworkTypes RoamwardCore
     program roamward-desktop: DesktopService LinuxIO SystemdIO
     program roamward-names: NameWorker ProcessConfinement
@@ -213,7 +214,7 @@ let house = """
         StrongSwanProvider
     program roamward-wireguard: LinuxIO NetworkTypes WireGuardControl WireGuardDataPath
     program roamward-gateway: ArgumentParser CWipingHeap GatewayCore GatewayCredentials GatewayHost GatewayLogin GatewayPage GatewayStore
-        JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes Terminal
+        HostFindings JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes Terminal
     program roamward-gateway-auth: CWipingHeap GatewayAuth ProcessConfinement
     program roamward-gateway-oidc: CWipingHeap GatewayOpenID ProcessConfinement
     program roamward-gateway-pam: CWipingHeap GatewayPAM ProcessConfinement

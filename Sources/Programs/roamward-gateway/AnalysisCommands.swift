@@ -3,6 +3,7 @@ import GatewayCore
 import GatewayHost
 import GatewayPage
 import GatewayStore
+internal import HostFindings
 import JSON
 import KernelModel
 import LinuxIO
@@ -86,9 +87,13 @@ struct Doctor: ParsableCommand {
   @OptionGroup var state: StateOptions
 
   func run() throws {
-    let problems = try HostExamination(state.folder).condition().problems
-    write(problems.isEmpty ? ["no problems found"] : problems)
-    if !problems.isEmpty { throw ExitStatus.refused }
+    let findings = try HostExamination(state.folder).condition().findings
+    write(findings.isEmpty ? ["no problems found"] : findings.map(text(of:)))
+    if !findings.isEmpty { throw ExitStatus.refused }
+  }
+
+  private func text(of finding: HostFinding) -> String {
+    finding.cure.map { "\(finding.message)\n  help: \($0)" } ?? finding.message
   }
 }
 

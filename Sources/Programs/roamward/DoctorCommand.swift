@@ -4,6 +4,7 @@ import ControlClient
 import ControlProtocol
 import Doctor
 import Glibc
+internal import HostFindings
 import JSON
 import LinuxPlatform
 import NetworkTypes

@@ -1,4 +1,5 @@
 import KernelModel
+import Lives
 import NetworkTypes
 import RoamwardCore
 import SeededRandom
@@ -22,7 +23,7 @@ import Testing
   private struct Driven {
     var life: WireGuardLife
     var now = Moment(nanoseconds: 1_000_000_000)
-    var lookups: [(attempt: Attempt, peer: Int?)] = []
+    var lookups: [(attempt: LifeToken, peer: Int?)] = []
     var reports: [TunnelMachine.Event] = []
     var passes = 0
     var trouble: [String] = []
@@ -80,7 +81,7 @@ import Testing
     for seed in UInt64(1)...2000 {
       var random = SplitMix64(seed: seed)
       var driven = Driven(seed.isMultiple(of: 2) ? ["a.example.net:1", "203.0.113.9:2", "b.example.net:3"] : ["vpn.example.net:51820"])
-      var old: [Attempt] = []
+      var old: [LifeToken] = []
       for _ in 0..<60 {
         driven.now = driven.now + .milliseconds(Int.random(in: 1...3000, using: &random))
         let underlay = networks.randomElement(using: &random) ?? nil

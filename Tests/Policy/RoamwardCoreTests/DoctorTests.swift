@@ -1,4 +1,5 @@
 import Doctor
+import HostFindings
 import KernelModel
 import NetworkTypes
 import RoamwardCore

@@ -1,3 +1,4 @@
+internal import HostFindings
 internal import NetworkTypes
 import RoamwardCore
 

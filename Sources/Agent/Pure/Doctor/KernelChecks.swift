@@ -1,3 +1,4 @@
+internal import HostFindings
 import KernelModel
 import NetworkTypes
 import RoamwardCore

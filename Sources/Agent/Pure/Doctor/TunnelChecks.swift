@@ -1,3 +1,4 @@
+internal import HostFindings
 package import RoamwardCore
 
 /// The state of a tunnel, from the running agent.

@@ -1,6 +1,7 @@
 package import GatewayCore
 package import GatewayStore
 internal import Glibc
+internal import HostFindings
 internal import KernelModel
 internal import KernelNetwork
 internal import KeyMemory
@@ -117,11 +118,10 @@ package struct HostExamination {
     condition.relayTrouble = folder.relayPort() == nil ? nil : folder.trouble(of: .relay)
     do throws(GatewayError) {
       condition.pageTrouble = try folder.pageSettings() == nil ? nil : folder.trouble(of: .page)
-    } catch { condition.settingsProblems.append(error.description) }
+    } catch { condition.settingsFindings.append(HostFinding("page", error)) }
     condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
-    condition.openIDProblems = OpenIDExamination.problems(folder, view.directory)
-    condition.pamProblems = PAMExamination.problems(folder)
+    condition.serviceFindings = OpenIDExamination.findings(folder, view.directory) + PAMExamination.findings(folder)
     condition.notForwarded = view.directory.families.filter { !Forwarding.isOn($0) }
     guard condition.hasRightKey, view.directory.site != nil else { return condition }
     // A gateway that runs takes a change of a moment ago, and repairs what others change: only what stays is a finding.

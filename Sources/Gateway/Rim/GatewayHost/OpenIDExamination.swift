@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewayLogin
+internal import HostFindings
 internal import LinuxIO
 internal import Lives
 internal import NetworkTypes
@@ -10,20 +11,26 @@ enum OpenIDExamination {
   /// The longest wait for the provider.
   private static let patience = Duration.seconds(25)
 
-  /// The problems, each with its cure; none also if there are no settings.
-  static func problems(_ folder: StateFolder, _ directory: Directory) -> [String] {
+  /// The findings; none also if there are no settings.
+  static func findings(_ folder: StateFolder, _ directory: Directory) -> [HostFinding] {
     do {
       guard let settings = try folder.openIDSettings() else { return [] }
-      var problems = settings.groups.filter { directory.group(named: $0.group) == nil }.map {
-        "openid: there is no group \($0.group), whose members the provider should decide on\n  help: roamward-gateway group add \($0.group)"
+      var findings = settings.groups.filter { directory.group(named: $0.group) == nil }.map {
+        HostFinding(
+          "openid", .problem, "openid: there is no group \($0.group), whose members the provider should decide on",
+          cure: "roamward-gateway group add \($0.group)")
       }
       if try folder.loginIdentity() == nil {
-        problems.append("openid: there are no logins\n  help: roamward-gateway login enable")
+        findings.append(HostFinding("openid", .problem, "openid: there are no logins", cure: "roamward-gateway login enable"))
       }
       _ = try OpenIDFiles.client(settings)
-      if let fault = try ask(settings) { problems.append("openid: \(fault)\n  help: see `roamward-gateway login openid show`") }
-      return problems
-    } catch { return ["\(error)"] }
+      if let fault = try ask(settings) {
+        findings.append(HostFinding("openid", .problem, "openid: \(fault)", cure: "see `roamward-gateway login openid show`"))
+      }
+      return findings
+    } catch let error as GatewayError {
+      return [HostFinding("openid", error)]
+    } catch { return [HostFinding("openid", .problem, "\(error)")] }
   }
 
   /// The problem of the provider; `nil`: none.

@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewayLogin
+internal import HostFindings
 internal import LinuxIO
 internal import Lives
 internal import NetworkTypes
@@ -8,18 +9,25 @@ internal import SystemdIO
 /// The examination of checks by PAM: the settings, the service's files, and the service itself, which is asked for a name that does not
 /// exist.
 enum PAMExamination {
-  /// The problems, each with its cure; none also if there are no settings.
-  static func problems(_ folder: StateFolder) -> [String] {
+  /// The findings; none also if there are no settings.
+  static func findings(_ folder: StateFolder) -> [HostFinding] {
     do {
       guard let settings = try folder.pamSettings() else { return [] }
-      var problems: [String] = []
-      if try folder.loginIdentity() == nil { problems.append("pam: there are no logins\n  help: roamward-gateway login enable") }
+      var findings: [HostFinding] = []
+      if try folder.loginIdentity() == nil {
+        findings.append(HostFinding("pam", .problem, "pam: there are no logins", cure: "roamward-gateway login enable"))
+      }
       try PAMFiles.check(settings)
       if let fault = try ask(settings) {
-        problems.append("pam: the service \(settings.service) cannot be used: \(fault)\n  help: see its modules' messages in the journal")
+        findings.append(
+          HostFinding(
+            "pam", .problem, "pam: the service \(settings.service) cannot be used: \(fault)",
+            cure: "see its modules' messages in the journal"))
       }
-      return problems
-    } catch { return ["\(error)"] }
+      return findings
+    } catch let error as GatewayError {
+      return [HostFinding("pam", error)]
+    } catch { return [HostFinding("pam", .problem, "\(error)")] }
   }
 
   /// The problem of the service; `nil`: none. The process has its own time limit.

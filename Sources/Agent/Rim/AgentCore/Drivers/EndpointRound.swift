@@ -1,4 +1,5 @@
 internal import KernelModel
+internal import Lives
 internal import NetworkTypes
 internal import RoamwardCore
 
@@ -46,7 +47,7 @@ struct EndpointRound {
   }
 
   /// Answers to another round are dropped.
-  let attempt = Attempt()
+  let attempt = LifeToken()
   let purpose: Purpose
   private(set) var underlay: LinkFacts?
   /// Whether a name has its last address because it did not resolve.

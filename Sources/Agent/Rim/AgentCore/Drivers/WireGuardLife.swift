@@ -1,4 +1,5 @@
 internal import KernelModel
+internal import Lives
 internal import NetworkTypes
 internal import RoamwardCore
 
@@ -43,16 +44,16 @@ struct WireGuardLife {
     /// A deadline may have passed.
     case advance
     case release
-    case resolved(Attempt, peer: Int, Resolution)
-    case prefixResolved(Attempt, Resolution)
+    case resolved(LifeToken, peer: Int, Resolution)
+    case prefixResolved(LifeToken, Resolution)
   }
 
   enum Effect: Equatable {
     case cancelLookups
     /// Resolve the name of a peer's endpoint; `resolved` follows.
-    case resolve(Attempt, peer: Int, DomainName, on: LinkFacts?)
+    case resolve(LifeToken, peer: Int, DomainName, on: LinkFacts?)
     /// Resolve the name that shows how this network translates; `prefixResolved` follows.
-    case resolvePrefix(Attempt, DomainName, on: LinkFacts?)
+    case resolvePrefix(LifeToken, DomainName, on: LinkFacts?)
     case report(TunnelMachine.Event)
     /// The device has changed by an answer: a pass is due.
     case changed

@@ -1,3 +1,4 @@
+package import HostFindings
 package import NetworkTypes
 
 /// The facts that `doctor` judges.
@@ -14,10 +15,8 @@ package struct GatewayCondition: Hashable, Sendable {
   package var isServing = false
   /// The differences between the running gateway and what commands mean.
   package var unserved: UnservedSettings?
-  /// The problems of sign-ins at an OpenID provider, each with its cure.
-  package var openIDProblems: [String] = []
-  /// The problems of password checks by PAM, each with its cure.
-  package var pamProblems: [String] = []
+  /// The problems of sign-ins at an OpenID provider and of password checks by PAM.
+  package var serviceFindings: [HostFinding] = []
   /// Whether the private key is there, and the one that clients know.
   package var hasRightKey = true
   /// Families whose packets the kernel does not forward.
@@ -31,8 +30,8 @@ package struct GatewayCondition: Hashable, Sendable {
   package var relayTrouble: String?
   /// The reason why the gateway shows no page; `nil`: it shows it, or the page is not enabled.
   package var pageTrouble: String?
-  /// The problems of settings in files, each with its cure.
-  package var settingsProblems: [String] = []
+  /// The problems of settings in files.
+  package var settingsFindings: [HostFinding] = []
   /// Whether relays are allowed, and logins are not: clients would not know of them.
   package var isRelayWithoutLogins = false
   /// Seconds since 1970.
@@ -43,56 +42,96 @@ package struct GatewayCondition: Hashable, Sendable {
     self.now = now
   }
 
-  /// The problems, each with its cure; none: all checks passed.
-  package var problems: [String] {
-    if directory.sites.isEmpty { return [GatewayError.notInitialised.description] }
-    var found = unserved.map { ["\($0.text)\n  help: \(UnservedSettings.help)"] } ?? []
-    found += away.map { ["\($0)\n  help: check the server; logins and changes are unavailable until it is back"] } ?? []
-    found += storeProblems.map { "\($0)\n  help: restore the store from a copy that `roamward-gateway backup` made" }
-    if !hasRightKey { found.append("the private key is missing, or not the one that clients know\n  help: restore private.key") }
-    if !isServing { found.append("no gateway runs\n  help: systemctl start roamward-gateway") }
-    if isServing, let loginTrouble {
-      found.append("nobody can log in: \(loginTrouble)\n  help: free that port, or `journalctl -u roamward-gateway`")
+  /// The findings; none: all checks passed.
+  package var findings: [HostFinding] {
+    if directory.sites.isEmpty { return [HostFinding("gateway", .notInitialised)] }
+    return serviceOfGateway + settingsFindings + access + translation + serviceFindings + kernel + pools
+  }
+
+  /// The store, the key and the process, with what it offers.
+  private var serviceOfGateway: [HostFinding] {
+    var found: [HostFinding] = []
+    func add(_ check: String, _ message: String, cure: String) { found.append(HostFinding(check, .problem, message, cure: cure)) }
+    if let unserved { add("settings", unserved.text, cure: UnservedSettings.help) }
+    if let away { add("store", "\(away)", cure: "check the server; logins and changes are unavailable until it is back") }
+    for problem in storeProblems { add("store", problem, cure: "restore the store from a copy that `roamward-gateway backup` made") }
+    if !hasRightKey { add("key", "the private key is missing, or not the one that clients know", cure: "restore private.key") }
+    guard isServing else {
+      add("service", "no gateway runs", cure: "systemctl start roamward-gateway")
+      return found
     }
-    if isServing, let relayTrouble {
-      found.append("nothing is relayed: \(relayTrouble)\n  help: roamward-gateway relay enable --port PORT, or free that port")
+    if let loginTrouble {
+      add("logins", "nobody can log in: \(loginTrouble)", cure: "free that port, or `journalctl -u roamward-gateway`")
     }
-    if isServing, let pageTrouble {
-      found.append("the page is not shown: \(pageTrouble)\n  help: roamward-gateway web enable --port PORT, or free that port")
+    if let relayTrouble {
+      add("relay", "nothing is relayed: \(relayTrouble)", cure: "roamward-gateway relay enable --port PORT, or free that port")
     }
-    found += settingsProblems
-    if isRelayWithoutLogins {
-      found.append("nothing is relayed, because there are no logins\n  help: roamward-gateway login enable")
-    }
-    if directory.sortedPools.isEmpty {
-      found.append("there is no pool: devices get no address\n  help: roamward-gateway pool add lan 10.77.0.0/24 --nat")
-    }
-    if directory.rules.isEmpty, !directory.devices.isEmpty {
-      found.append(
-        "there is no rule of access: devices reach nothing\n  help: roamward-gateway access allow NAME --from everybody --to PREFIX")
-    }
-    let translated = directory.sortedPools.filter(\.isTranslated).map(\.name.description)
-    if !partners.isEmpty, !translated.isEmpty, !hasConntrackd {
-      found.append(
-        "connections by masquerade (pool \(translated.joined(separator: ", "))) break when \(partners.joined(separator: ", ")) takes over"
-          + "\n  help: run conntrackd on both gateways, as docs/gateway.md shows, or route the pools")
-    }
-    found += openIDProblems + pamProblems
-    if isServing {
-      for family in notForwarded {
-        found.append(
-          "the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")\n  help: roamward-gateway forward; another program turns it off")
-      }
-      if !isFirewallIntact { found.append("the table \(GatewayTable.name) is not as it should be\n  help: another program changes it") }
-      for step in leftSteps ?? [] { found.append("left to do: \(step)\n  help: see `journalctl -u roamward-gateway`") }
-    }
-    for (name, pool) in directory.sortedPools.map({ ($0.name, $0) }) {
-      let leased = UInt64(directory.leases.values.count { $0.pool == pool.id && $0.device != nil })
-      let places = pool.places
-      if leased > places.upperBound - places.lowerBound {
-        found.append("pool \(name) is full\n  help: roamward-gateway device remove USER/NAME, or replace it by a larger pool")
-      }
+    if let pageTrouble {
+      add("page", "the page is not shown: \(pageTrouble)", cure: "roamward-gateway web enable --port PORT, or free that port")
     }
     return found
   }
+
+  /// The settings without which devices reach nothing.
+  private var access: [HostFinding] {
+    var found: [HostFinding] = []
+    if isRelayWithoutLogins {
+      found.append(
+        HostFinding("relay", .problem, "nothing is relayed, because there are no logins", cure: "roamward-gateway login enable"))
+    }
+    if directory.sortedPools.isEmpty {
+      found.append(
+        HostFinding(
+          "pools", .problem, "there is no pool: devices get no address", cure: "roamward-gateway pool add lan 10.77.0.0/24 --nat"))
+    }
+    if directory.rules.isEmpty, !directory.devices.isEmpty {
+      found.append(
+        HostFinding(
+          "access", .problem, "there is no rule of access: devices reach nothing",
+          cure: "roamward-gateway access allow NAME --from everybody --to PREFIX"))
+    }
+    return found
+  }
+
+  /// The connections that a take-over by another gateway breaks.
+  private var translation: [HostFinding] {
+    let translated = directory.sortedPools.filter(\.isTranslated).map(\.name.description)
+    if partners.isEmpty || translated.isEmpty || hasConntrackd { return [] }
+    return [
+      HostFinding(
+        "translation", .risk,
+        "connections by masquerade (pool \(translated.joined(separator: ", "))) break when \(partners.joined(separator: ", ")) takes over",
+        cure: "run conntrackd on both gateways, as docs/gateway.md shows, or route the pools")
+    ]
+  }
+
+  /// The differences of the kernel from the store.
+  private var kernel: [HostFinding] {
+    guard isServing else { return [] }
+    var found = notForwarded.map { family in
+      HostFinding(
+        "forwarding", .problem, "the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")",
+        cure: "roamward-gateway forward; another program turns it off")
+    }
+    if !isFirewallIntact {
+      found.append(
+        HostFinding("firewall", .problem, "the table \(GatewayTable.name) is not as it should be", cure: "another program changes it"))
+    }
+    return found
+      + (leftSteps ?? []).map { HostFinding("kernel", .problem, "left to do: \($0)", cure: "see `journalctl -u roamward-gateway`") }
+  }
+
+  private var pools: [HostFinding] {
+    directory.sortedPools.compactMap { pool in
+      let leased = UInt64(directory.leases.values.count { $0.pool == pool.id && $0.device != nil })
+      guard leased > pool.places.upperBound - pool.places.lowerBound else { return nil }
+      return HostFinding(
+        "pools", .problem, "pool \(pool.name) is full", cure: "roamward-gateway device remove USER/NAME, or replace it by a larger pool")
+    }
+  }
+}
+
+extension HostFinding {
+  /// A problem that an error tells, with its cure.
+  package init(_ check: String, _ error: GatewayError) { self.init(check, .problem, error.text, cure: error.help) }
 }
