@@ -93,16 +93,27 @@ struct PathNews {
   private(set) var event: TunnelMachine.Event?
   /// The families whose path has changed since the last report to the tunnels.
   private var paths: Set<IPAddress.Family> = []
+  private var postponed: [String: TunnelMachine.Event] = [:]
 
   mutating func pathChanged(_ families: Set<IPAddress.Family>, hasNetwork: Bool) {
     paths.formUnion(families)
     event = hasNetwork ? .underlayChanged : .underlayLost
   }
 
+  /// Keeps a change for a tunnel whose rules may want it down once the network has settled: it need not be verified before.
+  mutating func postpone(_ event: TunnelMachine.Event, of tunnel: String) { postponed[tunnel] = event }
+
+  /// Takes the changes that were kept for these tunnels.
+  mutating func takePostponed(_ isDue: (String) -> Bool) -> [String: TunnelMachine.Event] {
+    let due = postponed.filter { isDue($0.key) }
+    for tunnel in due.keys { postponed[tunnel] = nil }
+    return due
+  }
+
   mutating func slept() { event = event ?? .slept }
 
   mutating func take() -> (event: TunnelMachine.Event, paths: Set<IPAddress.Family>)? {
-    defer { self = PathNews() }
+    defer { (event, paths) = (nil, []) }
     return event.map { ($0, paths) }
   }
 }

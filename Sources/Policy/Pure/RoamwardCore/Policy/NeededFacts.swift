@@ -16,7 +16,7 @@ final class PolicyFacts: Sendable {
   /// Whether a policy concerns the firewall.
   let concernsFirewall: Bool
   let capturesNames: Bool
-  /// The tunnels that concern nothing while they are down: no kill switch, no names, no routes of the network.
+  /// The tunnels that concern nothing while they are down: no names, and no firewall. One firewall of a tunnel concerns all others.
   let passive: Set<String>
 
   init(networks: [NamedNetwork], tunnels: [TunnelPolicy]) {
@@ -44,7 +44,7 @@ final class PolicyFacts: Sendable {
     bringsNames = tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }
     concernsFirewall = tunnels.contains(where: \.concernsFirewall)
     capturesNames = tunnels.contains { $0.dnsInForce.names == .capture }
-    passive = Set(tunnels.lazy.filter { !$0.concernsWhileDown }.map(\.name))
+    passive = concernsFirewall ? [] : Set(tunnels.lazy.filter { !$0.concernsNamesWhileDown }.map(\.name))
     asksTheNetwork = hasEvidence || !probesOfNames.isEmpty || tunnels.contains(where: \.provider.needsLookup)
     if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
     if bringsNames { needed.formUnion([.searchDomains, .dnsServers]) }
@@ -84,8 +84,8 @@ extension PolicySet {
 }
 
 extension TunnelPolicy {
-  fileprivate var concernsWhileDown: Bool {
-    concernsFirewall || dnsInForce.refusesWhenDown || onDemand.rules.contains { $0.action == .evaluateConnection }
+  fileprivate var concernsNamesWhileDown: Bool {
+    dnsInForce.refusesWhenDown || onDemand.rules.contains { $0.action == .evaluateConnection }
   }
 
   fileprivate var concernsFirewall: Bool {

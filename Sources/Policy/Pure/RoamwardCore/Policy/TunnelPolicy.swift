@@ -96,14 +96,15 @@ extension TunnelPolicy: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(contents.value) }
 }
 
-/// All of a policy, shared by its copies. It changes only while one value alone has it.
+/// All of a policy, shared by its copies.
+// Sound: it changes only while one value alone has it.
 private final class Contents: @unchecked Sendable {
   var value: TunnelContents
 
   init(_ value: TunnelContents) { self.value = value }
 }
 
-/// What a policy says of a tunnel, in the order of `TunnelPolicy`.
+/// The properties of a policy, in the order of `TunnelPolicy`.
 private struct TunnelContents: Hashable {
   var name: String
   var about: String?

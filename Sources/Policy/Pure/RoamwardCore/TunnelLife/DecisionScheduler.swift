@@ -118,6 +118,9 @@ package struct DecisionScheduler: Equatable, Sendable {
     return Set(names.map(\.0.tunnel.name))
   }
 
+  /// Whether the rules want another state of the tunnel once the network has settled.
+  package func isSettling(_ tunnel: String) -> Bool { settling[tunnel] != nil }
+
   /// Whether a tunnel with precedence is down and still settling: until then no tunnel gives way to it.
   private func isSettling(_ tunnel: String, in claims: [Exclusion.Claim], since changed: Moment?, at now: Moment) -> Bool {
     guard let claim = claims.first(where: { $0.tunnel.name == tunnel }), !claim.isRunning, claim.override == nil, let changed,
