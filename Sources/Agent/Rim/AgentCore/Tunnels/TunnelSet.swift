@@ -34,7 +34,10 @@ final class TunnelSet {
   /// The tunnels that have a part in the desired state: of those that are down only such that concern something then. `hasGuards`: programs
   /// are guarded, by a firewall that concerns every tunnel.
   func standings(in policies: PolicySet, hasGuards: Bool) -> [DesiredTunnels.Standing] {
-    ordered.lazy.filter { hasGuards || $0.machine.isRunning || $0.isToBeReplaced || $0.isWanted || !policies.isPassive($0.policy.name) }.map(\.standing)
+    let concerned = ordered.lazy.filter {
+      hasGuards || $0.machine.isRunning || $0.isToBeReplaced || $0.isWanted || !policies.isPassive($0.policy.name)
+    }
+    return concerned.map(\.standing)
   }
 
   var linkNames: Set<String> { Set(byName.values.compactMap(\.linkName)) }

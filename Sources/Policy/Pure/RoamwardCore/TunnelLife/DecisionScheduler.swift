@@ -69,7 +69,9 @@ package struct DecisionScheduler: Equatable, Sendable {
       let timing = tunnel.onDemand.timing
       // Neither a person's wish for another tunnel nor an outer tunnel that cannot be up is of this network.
       let givesWayAtOnce = all.blocked[tunnel.name] != nil || all.losers[tunnel.name].map { overrides[$0] != nil } ?? false
-      let isHeld = override == nil && tunnel.isEnabled && settlesAt != nil && !starting.contains(tunnel.name) && !givesWayAtOnce
+      // Watching look-ups moves no tunnel, and a look-up does not wait.
+      let actsAtOnce = starting.contains(tunnel.name) || givesWayAtOnce || !claim.isRunning && intent == .watched
+      let isHeld = override == nil && tunnel.isEnabled && settlesAt != nil && !actsAtOnce
       if decision.isSettled, !isHeld { settled[tunnel.name] = decision }
       if isHeld, let settlesAt {
         held.insert(tunnel.name)
