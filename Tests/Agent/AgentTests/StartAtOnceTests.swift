@@ -102,6 +102,32 @@ import Testing
     }
   }
 
+  @Test("a tunnel with a settle time of its own waits for it, whoever sees the network first, and is verified on it at once")
+  func ownSettleTime() throws {
+    var own = Sample.tunnel(rules: rules)
+    own.onDemand.timing.settle = .seconds(30)
+    for isFirst in [false, true] {
+      let life = WatchedAgent([own], on: cafe)
+      life.start(for: .seconds(60))
+      #expect(states(life) == "connected")
+      life.forget()
+      // A roam on which nothing but the path changes.
+      life.machine.network = Sample.network(Sample.wifi("Other", gateway: "203.0.113.1", address: "203.0.113.9/24"))
+      if isFirst { life.agent.refresh() }
+      life.agent.networkChanged()
+      life.machine.run(for: .seconds(2))
+      #expect(life.states.contains("corp reasserting"), "report first: \(isFirst)")
+      life.machine.run(for: .seconds(60))
+      life.machine.network = home
+      if isFirst { life.agent.refresh() }
+      life.agent.networkChanged()
+      life.machine.run(for: .seconds(20))
+      #expect(states(life) == "connected", "report first: \(isFirst)")
+      life.machine.run(for: .seconds(20))
+      #expect(states(life) == "disconnected", "report first: \(isFirst)")
+    }
+  }
+
   @Test("a late fact behind a key that does not hold is waited for by nobody") func settledByOthers() {
     let office = Condition.all([.ssid([Sample.ssid("Office")]), .dnsDomain(DomainList([Sample.pattern("corp.example")]))])
     let life = WatchedAgent(Sample.tunnel(rules: [Sample.rule(office, .disconnect)] + rules), on: home)

@@ -230,14 +230,13 @@ package final class Agent {
   /// Every user may ask for a report at any rate; the machine is observed at most ten times a second. `facts`: what the report needs beside
   /// the facts of the policies.
   package func refresh(for facts: Set<FactKind> = []) {
-    let before = state.seen
-    let now = now
+    let (before, now) = (state.seen, now)
     guard before.observation == nil || now >= before.at + .milliseconds(100) else { return }
+    // A change that this look is the first to see begins now, and has to settle: the kernel need not report it again.
+    if state.schedule.settleUntil == nil { reconciler.change { $0.seen.eventCame(at: now) } }
     reconciler.observe(for: facts)
-    let after = state.seen
-    // The kernel need not report the change again. A network that a report is the first to see has to settle all the same.
-    if before.observation?.snapshot.isSameButForTime(as: after.snapshot) != true { return networkChanged() }
-    guard before.state?.kernel != after.state?.kernel else { return }
+    if before.observation?.snapshot.isSameButForTime(as: state.seen.snapshot) != true { return networkChanged() }
+    guard before.state?.kernel != state.seen.state?.kernel else { return }
     reconciler.change { $0.schedule.reportShowedChange(at: now) }
     schedule()
   }

@@ -195,7 +195,7 @@ final class Reconciler {
     if let news = state.seen.pathNews.take() {
       for tunnel in running where tunnel.isConcerned(by: news) { state.seen.pathNews.postpone(news.event, of: tunnel.policy.name) }
     }
-    let due = state.seen.pathNews.takePostponed { !state.decisions.isSettling($0) }
+    let due = state.seen.pathNews.takePostponed { !state.decisions.awaitsSettledNetwork($0) }
     for tunnel in running { if let event = due[tunnel.policy.name] { drive(tunnel) { $0.handle(event, on: $1) } } }
     for tunnel in state.tunnels.ordered {
       if let event = tunnel.takeOuterNews() { drive(tunnel) { $0.handle(event, on: $1) } }

@@ -120,8 +120,8 @@ package struct DecisionScheduler: Equatable, Sendable {
     return Set(names.map(\.0.tunnel.name))
   }
 
-  /// Whether the rules want another state of the tunnel once the network has settled.
-  package func isSettling(_ tunnel: String) -> Bool { settling[tunnel] != nil }
+  /// Whether the rules want another state of the tunnel once the network has settled, whatever settle time of its own it has.
+  package func awaitsSettledNetwork(_ tunnel: String) -> Bool { held.contains(tunnel) && settling[tunnel] != nil }
 
   /// Whether a tunnel with precedence is down and still settling: until then no tunnel gives way to it.
   private func isSettling(_ tunnel: String, in claims: [Exclusion.Claim], since changed: Moment?, at now: Moment) -> Bool {
