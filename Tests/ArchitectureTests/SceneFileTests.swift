@@ -54,6 +54,33 @@ import Testing
     }
   }
 
+  /// The folder that a script calls `tests`, below `Tests`; `nil`: it has none.
+  private static func folder(of text: String) -> Substring? {
+    guard let assignment = text.firstRange(of: "tests=$") else { return nil }
+    let value = text[assignment.upperBound...].prefix { !$0.isNewline }
+    guard let at = value.firstRange(of: "ScenarioTests") else { return nil }
+    return value[at.lowerBound...].prefix { !"\") ".contains($0) }
+  }
+
+  @Test("scripts beside the scenes find the files of scenes that they use") func found() throws {
+    var uses = 0
+    for folder in ["Tests/VM", "Tests/Desktop", "Tests/Places", "Benchmarks"] {
+      for file in Folder.names(in: "\(PureRingsTests.root)/\(folder)") {
+        guard let bytes = try? TextFile.read("\(PureRingsTests.root)/\(folder)/\(file)") else { continue }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.hasPrefix("#!"), let tests = Self.folder(of: text) else { continue }
+        for part in text.split(separator: "$tests/", omittingEmptySubsequences: false).dropFirst() {
+          let name = part.prefix { $0.isLetter || $0.isNumber || "-_./".contains($0) }
+          if name.isEmpty { continue }
+          uses += 1
+          let path = "\(PureRingsTests.root)/Tests/\(tests)/\(name)"
+          #expect(access(path, F_OK) == 0, "\(folder)/\(file): \(tests)/\(name) is not there")
+        }
+      }
+    }
+    #expect(uses >= 2)
+  }
+
   @Test("each scene that a test plays is there") func present() throws {
     let scenes = try Self.scenes()
     for (file, text) in try Self.swift() {
