@@ -15,7 +15,7 @@ import Testing
 
   static func network(_ name: String, gateway: String, servers: [String]?) -> LinkFacts {
     var link = Sample.wifi(name, gateway: gateway, address: "192.168.0.23/24")
-    link.dnsServers = servers.map { .known($0.map(Sample.address)) } ?? .unknown(reason: "nobody has told")
+    link.dnsServers = servers.map { .known($0.map(Sample.address)) } ?? .unknown(reason: "not known yet")
     return link
   }
 
@@ -231,7 +231,7 @@ import Testing
     driven.send(.packetsCame(on: Self.home))
     driven.answer("203.0.113.1")
     #expect(driven.endpoints == ["203.0.113.1:51820"] && driven.life.wantsNewSessions && driven.passes == 1)
-    #expect(!driven.life.isRepeatDue(at: driven.now + .seconds(60)), "nobody is asked")
+    #expect(!driven.life.isRepeatDue(at: driven.now + .seconds(60)), "no peer is asked")
     driven.send(.sessionsBegan)
     driven.send(.rearm(on: Self.cafe))
     #expect(driven.life.wantsNewSessions && driven.lookups.count == 1)

@@ -132,7 +132,7 @@ final class ServedLink {
   }
 
   private func logElements(_ changes: String) {
-    if !changes.isEmpty { GatewayJournal.log(changes.split(separator: "\n").joined(separator: "; ")) }
+    if !changes.isEmpty { GatewayJournal.log(changes.split(whereSeparator: \.isNewline).joined(separator: "; ")) }
   }
 }
 
