@@ -21,7 +21,7 @@ package func ownProgram(_ name: String) -> String {
 
 /// The places where one of our programs may be, the likeliest first. `folder`: that of the running one.
 ///
-/// As installed (`packaging/content`), helpers, which are not run by hand, are in `libexec/roamward` of a prefix, all others in its `bin` and
+/// As installed (`packaging/content`), helpers, not run by hand, are in `libexec/roamward` of a prefix, all others in its `bin` and
 /// `sbin`. As built, all are in one folder. The first release had helpers in `sbin`: its agent or gateway, if it runs while the package is
 /// upgraded, does not find a helper that has to be started again. It waits as after any failed start, until the package is configured,
 /// which restarts it. Programs of later versions look at each start, and find what is there.

@@ -3,7 +3,7 @@ internal import Lives
 internal import NetworkTypes
 internal import RoamwardCore
 
-/// The life of a WireGuard tunnel's device: its endpoints, and the sessions that its peers need. It has no clock and makes no requests: it takes
+/// The life of a WireGuard tunnel's device: its endpoints, and the sessions that its peers need. It has no clock and no sockets: it takes
 /// events and returns effects.
 ///
 /// One look-up of the endpoints is under way at a time; answers to an earlier one are dropped. A start ends with one report: `prepared` or
