@@ -23,6 +23,8 @@ package struct RecordWriter {
     var overrides: [String: RecordedOverride]?
     var waits: [String: Moment]?
     var decisions: [String: Decision] = [:]
+    /// The same, as the last evaluation had them: an unchanged list is not compared one by one.
+    var list: [Decision] = []
     var numbers: [String: Int] = [:]
     var count = 0
     var passes = 0
@@ -105,15 +107,16 @@ package struct RecordWriter {
     let areWaitsNew = written.waits != pass.waits.before
     if set(&new.waits, pass.waits.after) || areWaitsNew || areRunningNew || areOverridesNew { isNews = true }
     var decisions: [String: RecordedDecision] = [:]
-    for decision in pass.decisions where new.decisions[decision.tunnel] != decision {
+    for decision in pass.decisions == new.list ? [] : pass.decisions where new.decisions[decision.tunnel] != decision {
       let recorded = RecordedDecision(decision, withText: privacy.hasText)
       let last = new.decisions.updateValue(decision, forKey: decision.tunnel)
       if last.map({ RecordedDecision($0, withText: privacy.hasText) }) != recorded { decisions[decision.tunnel] = recorded }
     }
+    new.list = pass.decisions
     guard isNews || !decisions.isEmpty, let network = new.network else {
       // The comparison is with the last pass that was written.
       written.snapshot = new.snapshot
-      written.decisions = new.decisions
+      (written.decisions, written.list) = (new.decisions, new.list)
       return
     }
     new.passes += 1

@@ -257,7 +257,7 @@ package final class Agent {
   /// It is started when there is nothing else to do, and not again before that.
   private func keepEngineReady(at now: Moment) {
     let isQuiet = state.agenda.isQuiet(at: now)
-    if state.stop.isStopping || !state.tunnels.ordered.contains(where: \.isWireGuardAtRest) {
+    if state.stop.isStopping || !state.tunnels.wireGuard.contains(where: { $0.machine.state == .disconnected }) {
       platform.machine.keepEngineReady(false)
     } else if isQuiet {
       platform.machine.keepEngineReady(true)
@@ -283,7 +283,7 @@ package final class Agent {
     }
     cutShort(at: now)
     // Neither a handshake nor the clock produces an event.
-    let isAwaiting = state.tunnels.ordered.contains(where: \.isPolled)
+    let isAwaiting = state.tunnels.engaged.contains(where: \.isPolled)
     reconciler.change {
       if due.contains(where: { $0.reason == .retry }) { $0.schedule.retryIsDue() }
       if due.contains(where: { $0.reason == .repair }) { $0.repairs.repairIsDue() }
@@ -293,7 +293,7 @@ package final class Agent {
     // A deadline that passed during sleep is not evaluated: the pass handles the sleep first.
     if !hasSlept {
       reconciler.beforePass {
-        for tunnel in state.tunnels.ordered {
+        for tunnel in state.tunnels.timed {
           tunnel.askAgain()
           tunnel.advance()
           reconciler.drive(tunnel) { $0.handle(.tick, on: $1) }
@@ -313,7 +313,7 @@ package final class Agent {
   /// Reads the awaited devices. Those that show an answer are taken into the last observation.
   private func newsOfPeers() -> NewsOfPeers {
     var news = NewsOfPeers.none
-    for tunnel in state.tunnels.ordered where tunnel.machine.state.isAwaitingAnswer {
+    for tunnel in state.tunnels.engaged where tunnel.machine.state.isAwaitingAnswer {
       tunnel.askAgain()
       if tunnel.wantsNewSessions || tunnel.isTrialDue { return .other }
       guard let link = tunnel.linkName, state.seen.state?.wireGuard[link] != nil else { continue }
@@ -329,10 +329,10 @@ package final class Agent {
   /// nothing else. Samples are rare if no session can be alive (`DeadPeerDetector.interval`). Returns whether a
   /// tunnel is now in doubt, or idle.
   private func samplePeers(at now: Moment) -> Bool {
-    guard let due = state.tunnels.ordered.compactMap(\.nextSample).min(), due <= now else { return false }
+    guard let due = state.tunnels.engaged.compactMap(\.nextSample).min(), due <= now else { return false }
     var isInDoubt = false
     reconciler.beforePass {
-      for tunnel in state.tunnels.ordered {
+      for tunnel in state.tunnels.engaged {
         guard let event = tunnel.samplePeer() else { continue }
         isInDoubt = true
         reconciler.drive(tunnel) { $0.handle(event, on: $1) }

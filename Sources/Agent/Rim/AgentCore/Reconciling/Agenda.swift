@@ -57,7 +57,7 @@ struct Agenda {
 extension AgentState {
   /// All pending deadlines, as of now.
   func openDeadlines(probe: Moment?, trial: Moment?, at now: Moment, wallClock: Timestamp) -> [Deadline] {
-    let awaiting = tunnels.ordered.filter(\.isPolled)
+    let awaiting = tunnels.engaged.filter(\.isPolled)
     agenda.polling.await(Dictionary(uniqueKeysWithValues: awaiting.map { ($0.policy.name, $0.machine.state) }), at: now)
     let moments: [(WakeReason, Moment?)] =
       schedule.deadlines + repairs.deadlines(at: now) + [
@@ -68,7 +68,7 @@ extension AgentState {
         (.poll, agenda.polling.next),
       ]
     let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
-    return tunnels.ordered.reduce(into: common) { deadlines, tunnel in
+    return tunnels.timed.reduce(into: common) { deadlines, tunnel in
       func add(_ reason: WakeReason, _ at: Moment?) {
         if let at { deadlines.append(Deadline(reason: reason, at: at, tunnel: tunnel.policy.name)) }
       }

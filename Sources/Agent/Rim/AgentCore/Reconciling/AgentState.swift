@@ -71,7 +71,7 @@ extension AgentState {
       set, decisions: decisions.decisions, settledDecisions: decisions.settled, held: decisions.held,
       overrides: decisions.overrides,
       killSwitch: killSwitch.machine,
-      standings: tunnels.standings(in: set, hasGuards: !killSwitch.machine.programs.isEmpty), takenSlots: seen.others.takenSlots,
+      standings: tunnels.standings(hasGuards: !killSwitch.machine.programs.isEmpty), takenSlots: seen.others.takenSlots,
       on: seen.snapshot, isStopping: stop.isStopping,
       canWatch: resolverChoice.canWatch)
   }
@@ -102,7 +102,7 @@ extension AgentState {
   var underlayFit: UnderlayFit {
     UnderlayFit(
       seen.snapshot, isReversePathStrict: seen.state?.isReversePathStrict ?? false, others: seen.others, resolver: resolverChoice,
-      providers: seen.state?.providers ?? .unexamined, outerMTUs: seen.state?.kernel.outerMTUs(for: set.tunnels) ?? [:],
+      providers: seen.state?.providers ?? .unexamined, outerMTUs: tunnels.isNested ? seen.state?.kernel.outerMTUs(for: set.tunnels) ?? [:] : [:],
       familiesOff: seen.state?.familiesOff ?? [])
   }
 
@@ -120,22 +120,20 @@ extension AgentState {
 
 extension AgentState {
   func observationRequest(adding extra: Set<FactKind>) -> ObservationRequest {
-    let all = tunnels.ordered
+    let (links, guarded) = (tunnels.links, killSwitch.machine.programs.compactMap(\.link))
     return ObservationRequest(
-      facts: neededFacts.union(extra), tables: tables(of: all),
-      everywhere: seen.observation == nil || looksEverywhere,
-      wireGuardLinks: all.filter { $0.policy.provider.isWireGuard }.compactMap(\.linkName).sorted(),
-      foreignLinks: (all.filter { !$0.policy.provider.isWireGuard }.compactMap(\.linkName) + killSwitch.machine.programs.compactMap(\.link))
-        .sorted(), firewall: firewallDetail,
+      facts: neededFacts.union(extra), tables: tables,
+      everywhere: seen.observation == nil || looksEverywhere, wireGuardLinks: links.wireGuard,
+      foreignLinks: guarded.isEmpty ? links.others : (links.others + guarded).sorted(), firewall: firewallDetail,
       nameCapture: captureDetail, resolverLinks: resolverLinks)
   }
 
-  /// The tables of these tunnels; with tunnels inside others, or what is left of them, also the tables for their packets.
-  private func tables(of tunnels: [TunnelSupervisor]) -> [UInt32] {
-    let own = tunnels.map { Ownership.tables.lowerBound + $0.slot }.sorted()
-    let isNested =
-      tunnels.contains { $0.policy.through != nil } || seen.state?.kernel.ownRules.contains { $0.priority == Ownership.lostTable } ?? false
-    return isNested ? own + tunnels.map { Ownership.innerTable(of: $0.slot) }.sorted() + [Ownership.lostTable] : own
+  /// The tables of the tunnels; with tunnels inside others, or what is left of them, also the tables for their packets.
+  private var tables: [UInt32] {
+    let slots = tunnels.slots
+    let own = slots.map { Ownership.tables.lowerBound + $0 }
+    let isNested = tunnels.isNested || seen.state?.kernel.ownRules.contains { $0.priority == Ownership.lostTable } ?? false
+    return isNested ? own + slots.map(Ownership.innerTable).sorted() + [Ownership.lostTable] : own
   }
 
   /// The facts that policies and overrides need; an override that ends with the network identifies networks by their gateways.
@@ -211,7 +209,7 @@ extension AgentState {
   }
 
   /// Tunnels whose kill switch is active.
-  private var guards: [TunnelSupervisor] { tunnels.ordered.filter { killSwitch.machine.isGuarding($0.policy) } }
+  private var guards: [TunnelSupervisor] { tunnels.guarded.filter { killSwitch.machine.isGuarding($0.policy) } }
 
   /// Without a network no traffic flows anyway, so tunnels that may be wanted on the next one are not reported.
   private var blocking: [String] {

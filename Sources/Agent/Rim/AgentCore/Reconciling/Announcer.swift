@@ -65,7 +65,9 @@ package final class Announcer {
   /// Publishes the results of a pass: the firewall, timers and repairs.
   func follow(_ state: inout AgentState, at now: Moment, wallClock: Timestamp, recordBlocking: (FirewallStatus?) -> Void) {
     followFirewall(of: state, recordBlocking)
-    let timers = state.tunnels.ordered.map { ($0.policy.name, state.timers(of: $0, at: now, wallClock: wallClock)) }
+    let names = state.decisions.timed.union(timers.keys).union(state.tunnels.engaged.lazy.map(\.policy.name))
+    let timed = names.compactMap { state.tunnels[$0] }
+    let timers = timed.map { ($0.policy.name, state.timers(of: $0, at: now, wallClock: wallClock)) }
     follow(Dictionary(uniqueKeysWithValues: timers), at: now, wallClock: wallClock)
     let ended = state.repairs.takeEnded(at: now)
     follow(ended) { [tunnels = state.tunnels] link in tunnels.ordered.first { $0.linkName == link }?.policy.name }

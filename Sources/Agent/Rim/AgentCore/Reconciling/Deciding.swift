@@ -26,36 +26,40 @@ extension AgentState {
     return ended
   }
 
-  /// Evaluates the rules on the last observation. `record` receives the inputs and the results.
+  /// Evaluates the rules on the last observation. Returns the decisions that are news, or move a tunnel. `record` receives the inputs and
+  /// the results.
   func decide(at now: Moment, wallClock: Timestamp, record: ((DecisionPass) -> Void)? = nil) -> [TunnelOrder] {
     agenda.counters.evaluations += 1
     let (tunnels, waits, settlesAt) = (tunnels, decisions.waits, stop.isStopping ? nil : schedule.settleUntil)
-    let running = record.map { _ in Set(set.tunnels.map(\.name).filter { tunnels[$0]?.isWanted ?? false }) }
-    let verdicts = decisions.decide(on: set, seen.snapshot, changed: seen.changedAt, settlesAt: settlesAt, at: now, time: wallClock) {
-      tunnels[$0]?.isWanted ?? false
-    }
-    if let record, let running {
+    let running = tunnels.wanted.filter(set.hasTunnel)
+    let verdicts = decisions.decide(
+      on: set, seen.snapshot, changed: seen.changedAt, settlesAt: settlesAt, at: now, time: wallClock, isComplete: stop.isStopping,
+      isRunning: running.contains)
+    if let record {
       record(
         DecisionPass(
           at: now, time: wallClock, generation: policies.generation, policies: set, snapshot: seen.snapshot, changedAt: seen.changedAt,
-          running: running, overrides: decisions.overrides, waits: (waits, decisions.waits), decisions: verdicts.map(\.decision)))
+          running: running, overrides: decisions.overrides, waits: (waits, decisions.waits), decisions: decisions.all))
     }
     let ready = desiredTunnels.ready
-    return verdicts.map { verdict in
+    return verdicts.compactMap { verdict in
       let outcome = verdict.decision.outcome
       let isHandedOver = stop.handOver.tunnels[verdict.policy.name] != nil
       let intent = isHandedOver ? .unchanged : stop.isStopping ? .down : verdict.intent
       let isActedOn = [.connect, .disconnect].contains(outcome) || outcome == .evaluateConnection && verdict.decision.inert == nil
       let isSettling = intent == .unchanged && isActedOn
       // A watched tunnel is wanted as long as a look-up, or what came before, keeps it up.
-      let guarding = verdict.guarding == .watched ? (tunnels[verdict.policy.name]?.isWanted ?? false ? .up : .down) : verdict.guarding
+      let guarding = verdict.guarding == .watched ? (running.contains(verdict.policy.name) ? .up : .down) : verdict.guarding
       killSwitch.machine.note(
         stop.isStopping ? .down : guarding, isPending: !stop.isStopping && (outcome == .pending || isSettling),
         isOnline: stop.isStopping || !seen.network.isNone, of: verdict.policy.name)
+      let isReady = ready.contains(verdict.policy.name)
+      // Of many tunnels most are down, and stay so.
+      if !verdict.isNews, let tunnel = tunnels[verdict.policy.name], tunnel.isAtRest(under: intent, isReady: isReady) { return nil }
       return TunnelOrder(
         tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews,
         isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name),
-        isReady: ready.contains(verdict.policy.name))
+        isReady: isReady)
     }
   }
 

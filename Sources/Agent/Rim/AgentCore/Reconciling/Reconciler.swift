@@ -77,7 +77,7 @@ final class Reconciler {
     state.prepareToLeave()
     announcer.follow(&state, at: now, wallClock: wallClock, recordBlocking: platform.recordBlocking)
     if state.stop.mayEnd(isChangingResolver: state.inProgress.resolver != nil), state.isEmpty, let done = state.stop.end() { done() }
-    for tunnel in state.tunnels.ordered {
+    for tunnel in state.tunnels.engaged {
       tunnel.beginSampling()
       tunnel.watchPackets { [weak self] in
         self?.packetCame(into: tunnel)
@@ -171,7 +171,7 @@ final class Reconciler {
     takeProbeResults()
     prober.want(state.stop.isStopping ? [] : state.decisions.evidence(for: state.set, state.seen.snapshot, at: now))
     takeProbeResults()
-    let running = state.tunnels.ordered.filter(\.machine.isRunning)
+    let running = state.tunnels.engaged.filter(\.machine.isRunning)
     let overrides = state.decisions.overrides
     for tunnel in state.endWhatIsOver(wallClock: wallClock) { announcer.publish(.override(tunnel: tunnel, nil, isSaid: false)) }
     if state.decisions.overrides != overrides { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
@@ -187,7 +187,7 @@ final class Reconciler {
         tunnel.want(order.intent, isReady: order.isReady, on: underlay, usedSlots: self.state.desiredTunnels.usedSlots)
       }
     }
-    for tunnel in state.tunnels.withoutPolicy(state.set) {
+    for tunnel in state.tunnels.withoutPolicy {
       drive(tunnel) { $0.want(.down, isReady: false, on: $1) }
       if tunnel.machine.state == .disconnected { state.forget(tunnel.policy.name) }
     }
@@ -197,10 +197,10 @@ final class Reconciler {
     }
     let due = state.seen.pathNews.takePostponed { !state.decisions.awaitsSettledNetwork($0) }
     for tunnel in running { if let event = due[tunnel.policy.name] { drive(tunnel) { $0.handle(event, on: $1) } } }
-    for tunnel in state.tunnels.ordered {
+    for tunnel in state.tunnels.engaged {
       if let event = tunnel.takeOuterNews() { drive(tunnel) { $0.handle(event, on: $1) } }
     }
-    for tunnel in state.tunnels.ordered { drive(tunnel) { $0.learn($1) } }
+    for tunnel in state.tunnels.engaged { drive(tunnel) { $0.learn($1) } }
   }
 
   /// Takes over the tunnels that the last agent has left. All others of them are leftover state, which the next observation finds.
@@ -253,7 +253,7 @@ final class Reconciler {
   /// Applies the desired state, and reports the results to the tunnels. Ends when no more step can be applied at once.
   private func converge(within scope: (Step) -> Bool = { _ in true }) {
     defer {
-      if state.tunnels.isBehind || state.tunnels.ordered.contains(where: { $0.isReadyToGo(state.set) }) { passes.demandAnotherRound() }
+      if state.tunnels.isBehind || state.tunnels.hasReadyToGo { passes.demandAnotherRound() }
     }
     var (hasFailed, hasSkipped, repeats) = (false, false, 0)
     // The tunnels as a verification of the last observation has left them.

@@ -68,7 +68,7 @@ extension ObservedState {
 extension AgentState {
   /// Rehearses the start of the first WireGuard tunnel that is down.
   func rehearse() {
-    guard let observed = seen.state, let tunnel = tunnels.ordered.first(where: \.isWireGuardDown) else { return }
+    guard let observed = seen.state, let tunnel = tunnels.wireGuard.first(where: { [.disconnected, .ready].contains($0.machine.state) }) else { return }
     rehearsal.run(tunnel.policy, of: set, on: underlayFit, in: observed, seen.snapshot)
   }
 }

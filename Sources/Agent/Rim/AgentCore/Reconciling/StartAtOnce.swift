@@ -9,8 +9,7 @@ extension Reconciler {
     change { $0.agenda.counters.observations += 1 }
     let request = state.observationRequest(adding: [])
     guard let new = try? platform.machine.observe(request) else { return }
-    let tunnels = state.tunnels
-    let starting = state.decisions.startingAtOnce(on: state.set, new.snapshot) { tunnels[$0]?.isWanted ?? false }
+    let starting = state.decisions.startingAtOnce(on: state.set, new.snapshot, isRunning: state.tunnels.wanted.contains)
     if starting.isEmpty { return }
     change { $0.schedule.startsAtOnce() }
     take(new, by: request)

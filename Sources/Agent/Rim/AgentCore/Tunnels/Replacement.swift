@@ -19,6 +19,9 @@ enum Replacement: Equatable {
   /// The policy that takes the tunnel's place when it is down.
   var next: TunnelPolicy? { if case .pending(let next, _) = self { next } else { nil } }
 
+  /// Whether a change was asked for that the tunnel has not come back from.
+  var isUnderWay: Bool { if case .none = self { false } else { true } }
+
   var isPending: Bool { if case .pending = self { true } else { false } }
 
   var comesBack: Return {

@@ -5,48 +5,87 @@ import RoamwardCore
 /// The agent's tunnels: one for each policy, and those whose policy was removed until they are down.
 final class TunnelSet {
   private let platform: Platform
-  private var byName: [String: TunnelSupervisor] = [:] { didSet { sorted = nil } }
-  /// `ordered`, from its first use until a tunnel comes, goes or gets another slot.
-  private var sorted: [TunnelSupervisor]?
+  private var byName: [String: TunnelSupervisor] = [:] { didSet { (roster, active) = (nil, nil) } }
+  /// From its first use until a tunnel comes, goes, or gets another slot or policy.
+  private var roster: TunnelRoster?
+  /// `engaged`, from its first use until a tunnel comes, goes, moves, or gets another slot or policy.
+  private var active: [TunnelSupervisor]?
   /// The policies that the tunnels follow.
-  private var followed: PolicySet?
+  private var followed: PolicySet? { didSet { (roster, active) = (nil, nil) } }
   /// The last device of each tunnel.
   private var devices: [String: DeviceIdentity] = [:]
-  var surroundings = TunnelSurroundings() { didSet { surroundings.reordered = { [weak self] in self?.sorted = nil } } }
+  var surroundings = TunnelSurroundings() {
+    didSet {
+      surroundings.reordered = { [weak self] in self?.roster = nil }
+      surroundings.moved = { [weak self] in self?.active = nil }
+    }
+  }
 
   init(_ platform: Platform) { self.platform = platform }
 
   subscript(name: String) -> TunnelSupervisor? { byName[name] }
 
-  /// The tunnels, ordered by slot and name.
-  var ordered: [TunnelSupervisor] {
-    if let sorted { return sorted }
-    let places = byName.map { (slot: $1.slot, name: $0, tunnel: $1) }
-    let all = places.sorted { ($0.slot, $0.name) < ($1.slot, $1.name) }.map(\.tunnel)
-    sorted = all
-    return all
+  /// The tunnels by their place and their policies.
+  private var known: TunnelRoster {
+    if let roster { return roster }
+    let made = TunnelRoster(byName, policies: followed)
+    (roster, active) = (made, nil)
+    return made
   }
 
-  /// The tunnels that are not down, and those that wait to be replaced, in the same order. Most of many tunnels are down, and have no part
-  /// in plans and their results.
-  var engaged: [TunnelSupervisor] { ordered.filter { $0.machine.isRunning || $0.isToBeReplaced } }
+  /// The tunnels, ordered by slot and name.
+  var ordered: [TunnelSupervisor] { known.all }
+
+  /// The tunnels that may move without another decision, in the same order. Most of many tunnels are down, and have no part in plans and
+  /// their results.
+  var engaged: [TunnelSupervisor] {
+    let all = ordered
+    if let active { return active }
+    let made = all.filter(\.isEngaged)
+    active = made
+    return made
+  }
+
+  /// The tunnels that have something to do at some moment.
+  var timed: [TunnelSupervisor] {
+    let others = known.timed.filter { !$0.isEngaged && $0.driverDeadline != nil }
+    return others.isEmpty ? engaged : engaged + others
+  }
 
   /// The tunnels that have a part in the desired state: of those that are down only such that concern something then. `hasGuards`: programs
   /// are guarded, by a firewall that concerns every tunnel.
-  func standings(in policies: PolicySet, hasGuards: Bool) -> [DesiredTunnels.Standing] {
-    let concerned = ordered.lazy.filter {
-      hasGuards || $0.machine.isRunning || $0.isToBeReplaced || $0.isWanted || !policies.isPassive($0.policy.name)
-    }
-    return concerned.map(\.standing)
+  func standings(hasGuards: Bool) -> [DesiredTunnels.Standing] {
+    if hasGuards { return ordered.map(\.standing) }
+    let concerned = known.concerned
+    if concerned.isEmpty { return engaged.map(\.standing) }
+    return ordered.lazy.filter { $0.isEngaged || concerned.contains($0.policy.name) }.map(\.standing)
   }
 
-  var linkNames: Set<String> { Set(byName.values.compactMap(\.linkName)) }
+  /// The tunnels that rules or a person want up.
+  var wanted: Set<String> { Set(engaged.lazy.filter(\.isWanted).map(\.policy.name)) }
+
+  /// The tunnels with a kill switch, active or not, in the same order.
+  var guarded: [TunnelSupervisor] { known.guarded }
+
+  /// The WireGuard tunnels, in the same order.
+  var wireGuard: [TunnelSupervisor] { known.wireGuard }
+
+  var linkNames: Set<String> { known.linkNames }
+
+  /// The links of WireGuard tunnels and those of all others, each sorted.
+  var links: (wireGuard: [String], others: [String]) { known.links }
+
+  /// The slots of all tunnels, each once, sorted.
+  var slots: [UInt32] { known.slots }
+
+  /// Whether a tunnel goes through another one.
+  var isNested: Bool { !known.inner.isEmpty }
 
   func owner(of step: Step) -> TunnelSupervisor? { ordered.first { $0.owns(step) } }
 
   /// Creates or updates a tunnel for each policy. A set that they follow already is nothing new, unless a tunnel waits to be replaced.
   func follow(_ policies: PolicySet) {
-    if let followed, followed.isSameValue(as: policies), !byName.values.contains(where: \.isToBeReplaced) { return }
+    if let followed, followed.isSameValue(as: policies), !engaged.contains(where: \.isToBeReplaced) { return }
     followed = policies
     for policy in policies.tunnels {
       if let existing = byName[policy.name] {
@@ -61,19 +100,21 @@ final class TunnelSet {
   func outerWay(of policy: TunnelPolicy) -> OuterWay? { policy.through.map { OuterWay($0.name, byName[$0.name]) } }
 
   /// Whether a tunnel goes through this one, and is not down.
-  func isCarrying(_ outer: String) -> Bool { byName.values.contains { $0.policy.through?.name == outer && $0.machine.isRunning } }
+  func isCarrying(_ outer: String) -> Bool { known.inner.contains { $0.policy.through?.name == outer && $0.machine.isRunning } }
 
   /// Whether a tunnel has not taken in a change of the one that it goes through, or that goes through it.
-  var isBehind: Bool { byName.values.contains { $0.isBehindOuterTunnel || $0.nesting.isToEndAfterInner && !isCarrying($0.policy.name) } }
+  var isBehind: Bool { engaged.contains { $0.isBehindOuterTunnel || $0.nesting.isToEndAfterInner && !isCarrying($0.policy.name) } }
 
-  func withoutPolicy(_ policies: PolicySet) -> [TunnelSupervisor] {
-    byName.keys.filter { !policies.hasTunnel(named: $0) }.sorted().compactMap { byName[$0] }
+  /// The tunnels whose policy is gone, ordered by name.
+  var withoutPolicy: [TunnelSupervisor] { known.withoutPolicy }
+
+  /// Whether a tunnel is down and present only because another pass has to replace it, or remove it.
+  var hasReadyToGo: Bool {
+    known.withoutPolicy.contains { $0.machine.state == .disconnected }
+      || engaged.contains { $0.machine.state == .disconnected && $0.isToBeReplaced }
   }
 
-  func remove(_ name: String) {
-    byName[name] = nil
-    followed = nil
-  }
+  func remove(_ name: String) { byName[name] = nil }
 
   /// Leaves the tunnels that are up to the next agent; an inner tunnel only with the one that it goes through.
   func handOver() -> HandOver {
@@ -111,16 +152,13 @@ extension TunnelSupervisor {
       || step.concerns(link: nil, table: Ownership.innerTable(of: slot))
   }
 
-  /// Whether it is down and present only because another pass has to replace it, or remove it from `policies`.
-  func isReadyToGo(_ policies: PolicySet) -> Bool {
-    machine.state == .disconnected && (isToBeReplaced || !policies.hasTunnel(named: policy.name))
+  /// Whether it may move without another decision: it is not down, is wanted, is replaced, or goes through another tunnel.
+  var isEngaged: Bool { machine.isEngaged || replacement.isUnderWay || policy.through != nil }
+
+  /// Whether an order leaves it as it is: it is down, and was ordered the same before.
+  func isAtRest(under intent: Intent, isReady: Bool) -> Bool {
+    !isEngaged && intent == lookup.standing && ![.up, .armed].contains(intent) && lookup.rest == (isReady ? .ready : .down)
   }
-
-  /// Whether it is a WireGuard tunnel that is down.
-  var isWireGuardAtRest: Bool { policy.provider.isWireGuard && machine.state == .disconnected }
-
-  /// The same, or its device is ready.
-  var isWireGuardDown: Bool { policy.provider.isWireGuard && [.disconnected, .ready].contains(machine.state) }
 
   /// Whether its driver can take over, or end, what is noted: a command, a provider's program, or a device alone.
   func takes(_ noted: HandOver.Tunnel, _ command: CommandProviderConfiguration?) -> Bool {

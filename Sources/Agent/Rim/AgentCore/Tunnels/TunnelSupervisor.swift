@@ -4,10 +4,10 @@ internal import RoamwardCore
 
 /// Drives one tunnel's machine: its driver carries out the effects, and returns their results.
 final class TunnelSupervisor {
-  private(set) var policy: TunnelPolicy
+  private(set) var policy: TunnelPolicy { didSet { surroundings.reordered() } }
   /// The tunnel's slot in the tables, unless it is down.
   private(set) var slot: UInt32 { didSet { if slot != oldValue { surroundings.reordered() } } }
-  private(set) var machine: TunnelMachine
+  private(set) var machine: TunnelMachine { didSet { if machine.isEngaged != oldValue.isEngaged { surroundings.moved() } } }
   private var times: StateTimes
   private let platform: Platform
   private let surroundings: TunnelSurroundings
@@ -16,7 +16,7 @@ final class TunnelSupervisor {
   private var watch = PeerWatch()
   /// The reason that keeps it up until it is idle: a look-up, or the start before a rule watched look-ups.
   private(set) var lookup = LookupStart()
-  private(set) var replacement = Replacement.none
+  private(set) var replacement = Replacement.none { didSet { if replacement.isUnderWay != oldValue.isUnderWay { surroundings.moved() } } }
   private(set) var nesting = Nesting()
 
   init(policy: TunnelPolicy, platform: Platform, surroundings: TunnelSurroundings) {
@@ -69,6 +69,8 @@ final class TunnelSupervisor {
 
   /// When its driver has something to do by itself.
   var driverDeadline: Moment? { abilities?.timed?.nextDeadline }
+
+  var isTimed: Bool { abilities?.timed != nil }
 
   func advance() { abilities?.timed?.advance() }
 

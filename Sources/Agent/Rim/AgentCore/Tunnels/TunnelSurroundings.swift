@@ -7,6 +7,8 @@ struct TunnelSurroundings {
   var changed: () -> Void = {}
   /// A tunnel has another slot, and so another place among all.
   var reordered: () -> Void = {}
+  /// A tunnel has begun or ended to be engaged.
+  var moved: () -> Void = {}
   /// A tunnel's provider tells something.
   var publish: (String, ProviderNews) -> Void = { _, _ in }
   /// The way of a tunnel's own packets through another tunnel; `nil`: they leave outside of every tunnel.

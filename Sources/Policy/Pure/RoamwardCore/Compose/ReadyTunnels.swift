@@ -9,13 +9,13 @@ extension DesiredTunnels {
   /// The names of those tunnels, up or down: the first ones in the order of the policies.
   package var ready: Set<String> {
     if isStopping || !canWatch { return [] }
-    return Set(policies.tunnels.lazy.filter(isStartedByLookups).prefix(Self.mostReady).map(\.name))
+    return Set(policies.facts.startedByLookups.lazy.filter(isStartedByLookups).prefix(Self.mostReady).map(\.name))
   }
 
-  /// Whether it is a WireGuard tunnel that look-ups start, by the last decision that waits for nothing. One that gives way to another
+  /// Whether look-ups start it, by the last decision that waits for nothing. One that gives way to another
   /// tunnel now keeps its device: it has no session, and is needed again.
   private func isStartedByLookups(_ policy: TunnelPolicy) -> Bool {
-    guard policy.provider.isWireGuard, policy.through == nil, let decision = decisions[policy.name] else { return false }
+    guard let decision = decisions[policy.name] else { return false }
     let basis = basis(decision, of: policy)
     return basis.map { Intent(policy, decision: $0, override: overrides[policy.name]) == .watched } ?? false
   }

@@ -59,11 +59,11 @@ package struct Evaluator: Sendable {
   ) -> Decision {
     var trace: [RuleTrace] = []
     var unknown: [Int] = []
-    var candidates = Candidates(of: tunnel.onDemand.rules)
-    let rules = tunnel.onDemand.rules
+    let (rules, sieve) = (tunnel.onDemand.rules, tunnel.onDemand.sieve)
+    var candidates = Candidates(of: rules)
     var next = 0
     // By index: a copy of each rule would cost more than its evaluation. The findings of every rule are only made by its evaluation.
-    while let i = explanation == .whole ? next : tunnel.onDemand.sieve.candidate(from: next, on: context), i < rules.count {
+    while let i = explanation == .whole ? next : sieve.candidate(from: next, on: context), i < rules.count {
       next = i + 1
       var holds: Truth
       if explanation == .whole {

@@ -38,8 +38,7 @@ package struct KillSwitchMachine: Hashable, Sendable {
   /// Tunnels with a kill switch (`on`) that their rules may want. A manual override (down) excludes a tunnel, unless it ends with the
   /// network.
   private static func open(_ policies: PolicySet, _ overrides: [String: ManualOverride]) -> [TunnelPolicy] {
-    policies.tunnels.filter { tunnel in
-      guard tunnel.guarding == .on, tunnel.isEnabled, tunnel.onDemand.isEnabled else { return false }
+    policies.facts.guarded.filter { tunnel in
       switch overrides[tunnel.name].map({ ($0.wantsUp, $0.lifetime) }) {
       case (false, .time)?, (false, .resume)?: return false
       case (_, .network)?, (true, _)?, nil: return tunnel.onDemand.rules.contains { $0.action == .connect || tunnel.arms(by: $0) }
@@ -50,7 +49,7 @@ package struct KillSwitchMachine: Hashable, Sendable {
   /// Records whether a tunnel is wanted. A decision that waits for a fact changes nothing. `isOnline`: it was made on a network.
   package mutating func note(_ intent: Intent, isPending: Bool, isOnline: Bool = true, of tunnel: String) {
     if isHandedOver { return }
-    if isOnline, !isPending { undecided.remove(tunnel) }
+    if isOnline, !isPending, !undecided.isEmpty { undecided.remove(tunnel) }
     switch intent {
     case .up, .armed: wanted[tunnel] = true
     case .down: wanted[tunnel] = false

@@ -3,7 +3,7 @@ package import NetworkTypes
 /// Turns snapshots, policies and manual overrides into an intent for each tunnel, now and at the next deadline.
 ///
 /// It contains everything that depends on time: decisions that wait for a fact, delayed disconnects, overrides that end, time windows.
-package struct DecisionScheduler: Equatable, Sendable {
+package struct DecisionScheduler: Sendable {
   package struct TunnelVerdict: Equatable, Sendable {
     package var policy: TunnelPolicy
     package var decision: Decision
@@ -29,6 +29,7 @@ package struct DecisionScheduler: Equatable, Sendable {
   private var settlesAt: Moment?
   /// The tunnels whose decisions wait until the network has settled: what was in force before them still is.
   package private(set) var held: Set<String> = []
+  private var last = LastDecisions()
 
   /// `overrides`: the manual overrides of an earlier agent.
   package init(overrides: [String: ManualOverride] = [:]) { self.overrides = overrides }
@@ -39,12 +40,18 @@ package struct DecisionScheduler: Equatable, Sendable {
     self.waits = waits ?? self.waits
   }
 
+  /// The decisions of the last call of `decide`, in the order of the policies.
+  package var all: [Decision] { last.acted }
+
   /// Decides for every tunnel. `time` is wall-clock time; `isRunning` says whether a tunnel is up or coming up, and so can disconnect. A
   /// network that is unchanged since `changed`, or always, is acted on after the tunnel's own settle time. Before `settlesAt`, tunnels
   /// start that start at once (`startingAtOnce`), and people's overrides count; all else waits.
+  ///
+  /// `isComplete`: the verdicts of all tunnels are returned. Otherwise those are left out that are at rest: down, with the decision and the
+  /// intent of the last call, and of no concern to other tunnels, names and the firewall.
   package mutating func decide(
     on policies: PolicySet, _ snapshot: NetworkSnapshot, changed: Moment? = nil, settlesAt: Moment? = nil, at now: Moment,
-    time: Timestamp, isRunning: (String) -> Bool
+    time: Timestamp, isComplete: Bool = true, isRunning: (String) -> Bool
   ) -> [TunnelVerdict] {
     settling = [:]
     let settlesAt = settlesAt.flatMap { now < $0 ? $0 : nil }
@@ -53,14 +60,19 @@ package struct DecisionScheduler: Equatable, Sendable {
     let starting = settlesAt.map { _ in startingAtOnce(on: policies, snapshot, isRunning: isRunning) } ?? []
     let evaluator = Evaluator(networks: policies.networks)
     let prepared = evaluator.prepare(snapshot)
-    let judged = policies.tunnels.map { decide($0, evaluator, prepared, now) }
-    let claims = zip(policies.tunnels, judged).map { tunnel, decision in
-      Exclusion.Claim(tunnel, decision, override: overrides[tunnel.name], isRunning: isRunning(tunnel.name))
+    last.follow(policies)
+    var (claims, judgements): ([Exclusion.Claim], [(place: Int, decision: Decision)]) = ([], [])
+    for (place, tunnel) in policies.tunnels.enumerated() {
+      let decision = decide(tunnel, evaluator, prepared, now)
+      let (override, isRunning) = (overrides[tunnel.name], isRunning(tunnel.name))
+      if !isComplete, override == nil, !isRunning, last.isAtRest(place, with: decision) { continue }
+      claims.append(Exclusion.Claim(tunnel, decision, override: override, isRunning: isRunning))
+      judgements.append((place, decision))
     }
     let all = Exclusion.settle(claims)
-    return zip(all.claims, judged).map { claim, judged in
+    return zip(all.claims, judgements).map { claim, judgement in
       let tunnel = claim.tunnel
-      let decision = judged.acted(by: tunnel, all)
+      let decision = judgement.decision.acted(by: tunnel, all)
       let isNews = decision.isNews(after: decisions[tunnel.name])
       decisions[tunnel.name] = decision
       let override = claim.override
@@ -79,24 +91,44 @@ package struct DecisionScheduler: Equatable, Sendable {
         intent = .unchanged
       } else if let winner = all.losers[tunnel.name] {
         intent = isSettling(winner, in: all.claims, since: changed, at: now) ? .unchanged : .down
-        releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
+        delay(tunnel.name) { $0.cancel(isRunning: isRunning, at: now) }
       } else if all.blocked[tunnel.name] != nil {
         intent = .down
-        releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
+        delay(tunnel.name) { $0.cancel(isRunning: isRunning, at: now) }
       } else if override == nil, let changed, let settle = timing.settle, now < changed + settle {
         settling[tunnel.name] = changed + settle
         intent = .unchanged
       } else if override == nil, tunnel.isEnabled {
-        intent = releases[tunnel.name, default: DisconnectDelay()].handle(
-          intent, isRunning: isRunning, delay: timing.releaseDelay, dwell: timing.minimumDwell, at: now)
+        intent = delay(tunnel.name) {
+          $0.handle(intent, isRunning: isRunning, delay: timing.releaseDelay, dwell: timing.minimumDwell, at: now)
+        }
       } else {
-        releases[tunnel.name, default: DisconnectDelay()].cancel(isRunning: isRunning, at: now)
+        delay(tunnel.name) { $0.cancel(isRunning: isRunning, at: now) }
       }
+      let isAtRest =
+        !isHeld && !isRunning && override == nil && [.down, .unchanged].contains(intent) && intent == claim.intent && decision.carries == nil
+        && decision.inert?.isOfOthers != true && releases[tunnel.name] == nil && policies.concernsItselfAlone(tunnel.name)
+        && timing.settle == nil
+      last.note(judgement.decision, acted: decision, at: judgement.place, isAtRest: isAtRest)
       return TunnelVerdict(
         policy: tunnel, decision: decision, intent: intent,
         guarding: all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
         isNews: isNews)
     }
+  }
+
+  /// Moves the delay of a tunnel. Only one that has run has a delay to remember.
+  private mutating func delay<Result>(_ tunnel: String, _ move: (inout DisconnectDelay) -> Result) -> Result {
+    let before = releases[tunnel]
+    var delay = before ?? DisconnectDelay()
+    let result = move(&delay)
+    if before != nil || delay != DisconnectDelay() { releases[tunnel] = delay }
+    return result
+  }
+
+  /// The tunnels that may have timers.
+  package var timed: Set<String> {
+    Set(settling.keys).union(waits.keys).union(overrides.keys).union(releases.lazy.filter { $1.releaseAt != nil }.map(\.key))
   }
 
   /// The tunnels that a change of the network starts at once, before it has settled: they are down, a rule connects them, whatever late
@@ -223,7 +255,9 @@ extension Decision {
   var isSettled: Bool { outcome != .pending && !isWithoutNetwork }
 
   fileprivate func isNews(after other: Decision?) -> Bool {
-    outcome != other?.outcome || rule != other?.rule || ruleReason != other?.ruleReason || inert != other?.inert
+    // Equal findings need no text to compare.
+    if self == other { return false }
+    return outcome != other?.outcome || rule != other?.rule || ruleReason != other?.ruleReason || inert != other?.inert
       || carries != other?.carries
   }
 }
