@@ -183,7 +183,7 @@ let house = """
         SeededRandom StrongSwanProvider VICI
     tests VICITests: SeededRandom VICI
   CommandLine: what only commands need
-    pure BugReport: JSON NetworkTypes YAMLEvents
+    pure BugReport: JSON NetworkTypes RoamwardCore YAMLEvents
     pure History: ControlProtocol FlightRecord JSON NetworkTypes PolicySource RoamwardCore
     pure PolicyAuthoring: NetworkTypes PolicyFiles PolicySource RoamwardCore
     pure PolicyImport: JSON KernelModel NetworkTypes OpenVPNLanguage PolicyFiles PolicySource RoamwardCore SignedMessages XMLEvents

@@ -1,17 +1,19 @@
+internal import RoamwardCore
+
 /// Keys whose values may stand in a report.
 enum HarmlessKeys {
   /// Keys of policies, and of what our programs print as JSON. `Tests/CommandLine/BugReportTests` looks at every key of their schemas.
   static let ofDocuments: Set<String> = [
     // Policies, networks and timelines.
-    "action", "age", "answer-by-arrival", "any", "bssid", "captive-portal", "captive-portal-api", "class", "config", "days",
+    "action", "age", "answer-by-arrival", "any", "bssid", "captive-portal-api", "class", "config", "days",
     "decide-within", "dns-domain",
     "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude", "exit-node", "from", "gateway", "gateway-mac",
     "gateways",
-    "hosts", "idle", "include", "include-all-networks", "insecure", "installed", "interface", "interface-name", "internet", "kill-switch",
-    "lan", "lan-networks", "match-domains", "metered", "minimum-dwell", "mtu", "name", "names", "network", "on-overlap", "on-unknown",
-    "overhead", "power", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
+    "hosts", "idle", "include", "include-all-networks", "insecure", "installed", "interface-name", "kill-switch",
+    "lan", "lan-networks", "match-domains", "minimum-dwell", "mtu", "name", "names", "network", "on-overlap", "on-unknown",
+    "overhead", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
     "ssid-file", "ssid-glob", "subnet", "through", "time", "timeout", "to", "type", "unit", "unknown", "unavailable", "version",
-    "when-down", "wifi-security", "primary", "other-probes",
+    "when-down", "primary", "other-probes",
     // Reports of our programs.
     "addresses", "answered-at", "asked", "at", "backend", "believed", "blocking", "brought", "chosen", "cipher", "column", "confirmed",
     "control-group", "count", "counters", "decision", "endpoint", "endpoints", "evaluations", "events", "excluded", "failure-code", "file",
@@ -26,6 +28,12 @@ enum HarmlessKeys {
     // Sentences of our programs, in which a search follows.
     "code", "failure", "message", "notes", "override-reason", "problems", "reason", "said", "text", "transport", "status",
   ]
+
+  /// Keys of facts that are true, false or a word of an enumeration: they name no place and no person.
+  static let ofFacts: Set<String> = Set(
+    FactTable.all.filter { if case .word = $0.form { true } else { $0.form == .flag } }.flatMap { fact in
+      [fact.key] + FactTable.keys.filter { $0.fact == fact.key }.map(\.name)
+    })
 
   /// Keys whose values have keys of their own.
   static let containers: Set<String> = [

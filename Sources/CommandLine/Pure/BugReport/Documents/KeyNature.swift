@@ -19,7 +19,7 @@ package enum KeyNature: Sendable {
     } else if HarmlessKeys.named.contains(key) {
       self = .names
     } else {
-      self = HarmlessKeys.ofDocuments.contains(key) ? .harmless : .unknown
+      self = HarmlessKeys.ofDocuments.contains(key) || HarmlessKeys.ofFacts.contains(key) ? .harmless : .unknown
     }
   }
 
