@@ -288,7 +288,7 @@ package final class LinuxMachine {
     var sources = SnapshotInputs(
       kernel: kernel, mediums: mediums(of: kernel.links, radios: Set(radios.keys)), wifi: radios,
       ssidFile: facts.contains(.ssid) ? ssidFile.map(ssidFact) : nil, needed: facts, lookedAt: Int64(time(nil)))
-    sources.readDirectly(facts)
+    sources.direct.read(facts)
     if !facts.isDisjoint(with: .ofHostServices) {
       sources.host = host.reports(about: kernel.linksInUse, resolvConf: underlayResolver(by: files))
     }

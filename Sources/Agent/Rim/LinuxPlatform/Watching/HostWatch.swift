@@ -6,14 +6,16 @@ import NetworkTypes
 package import RoamwardCore
 package import SystemdIO
 
-/// Watches the needed facts of the host, and nothing else: the clock and its time zone, and the power source.
+/// Watches the events of needed facts that the agent reads itself, and nothing else.
 package final class HostWatch {
   private let loop: EventLoop
   private let changed: () -> Void
   private var clock: EventSource?
   private var power: EventSource?
   private var powerEvents: PowerEvents?
-  private var lastPower: Fact<PowerSource>?
+  /// The watched facts of power supplies, and their last values; the rest of the snapshot is not used.
+  private var powerFacts: Set<FactKind> = []
+  private var lastPower = NetworkSnapshot.unread
   package private(set) var files: [String] = []
 
   package init(_ loop: EventLoop, changed: @escaping () -> Void) {
@@ -22,33 +24,43 @@ package final class HostWatch {
   }
 
   package func need(_ facts: Set<FactKind>) {
-    let events = Set(facts.map(\.events))
-    let needsTime = events.contains(.clock)
-    files = needsTime ? ["/etc/localtime"] : []
-    if !needsTime {
+    for events in DirectEvents.allCases {
+      let needed = events.facts(of: facts)
+      switch events {
+      case .clock: watchClock(!needed.isEmpty)
+      case .powerSupplies: watchPower(needed)
+      }
+    }
+  }
+
+  private func watchClock(_ isNeeded: Bool) {
+    files = isNeeded ? ["/etc/localtime"] : []
+    if !isNeeded {
       clock = nil
     } else if clock == nil {
       clock = try? loop.onClockChange { [weak self] in self?.changed() }
     }
-    watchPower(events.contains(.powerSupplies))
   }
 
-  /// A battery reports every percent; only a change of the power source is an event.
-  private func watchPower(_ isNeeded: Bool) {
-    guard isNeeded else {
+  /// A battery reports every percent; only a change of a watched fact is an event.
+  private func watchPower(_ facts: Set<FactKind>) {
+    let isSame = facts == powerFacts
+    powerFacts = facts
+    guard !facts.isEmpty else {
       power = nil
       powerEvents = nil
       return
     }
-    guard powerEvents == nil, let events = try? PowerEvents() else { return }
-    powerEvents = events
-    lastPower = powerSource()
-    power = try? loop.whenReadable(events.descriptor) { [weak self] in
-      guard let self, events.drain() else { return }
-      let now = powerSource()
-      guard now != lastPower else { return }
-      lastPower = now
-      changed()
+    if powerEvents != nil, isSame { return }
+    if powerEvents == nil, let events = try? PowerEvents() {
+      powerEvents = events
+      power = try? loop.whenReadable(events.descriptor) { [weak self] in
+        guard let self, events.drain() else { return }
+        let before = lastPower
+        lastPower.read(powerFacts)
+        if lastPower != before { changed() }
+      }
     }
+    lastPower.read(facts)
   }
 }
