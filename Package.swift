@@ -132,7 +132,7 @@ let house = """
     pure GatewayPage: GatewayCore JSON KernelModel NetworkTypes PageProtocol
     rim GatewayAuth: CLinux CSodium CTLS GatewayCore GatewayCredentials GatewayLogin GatewaySockets LinuxIO LoginProtocol NetworkTypes
         ProcessConfinement
-    rim GatewayCredentials: CCrypto CHashMemory CSodium
+    rim GatewayCredentials: CCrypto CHashMemory CSodium NetworkTypes
     rim GatewayHost: ConfinedProcess CQREncode CSodium GatewayCore GatewayCredentials GatewayLogin GatewayPage GatewaySockets GatewayStore
         HostFindings JSON KernelModel KernelNetwork KeyMemory LinuxIO Lives LoginProtocol Metrics NetworkTypes PageProtocol SystemdIO
         TunnelProviders WorkerLife
@@ -148,7 +148,7 @@ let house = """
         WireGuardControl
     tests GatewayAuthTests: CConfined GatewayAuth GatewayOpenID GatewayPAM GatewayPostgreSQL GatewayWeb ProcessConfinement
     tests GatewayCoreTests: GatewayCore HostFindings KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestSupport
-    tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin Lives LoginProtocol NetworkTypes SeededRandom
+    tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin Lives LoginProtocol NetworkTypes SeededRandom TestSupport
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
         SchemaCheck SeededRandom TestSupport
     tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO NetworkTypes ProviderGroups

@@ -49,7 +49,7 @@ struct Evaluate: ParsableCommand {
     }
     let transport = `protocol` ?? (destination.port == nil ? .icmp : .tcp)
     let evaluation = PacketEvaluation(
-      directory, found, to: destination.address, transport, port: destination.port, at: Timestamp.now.seconds,
+      directory, found, to: destination.address, transport, port: destination.port, at: Timestamp.now.wholeSecond,
       path: { HostRoutes().path(from: $0, to: destination.address, in: directory) })
     write(evaluation.lines)
     if !evaluation.passes { throw ExitStatus.refused }
@@ -158,7 +158,7 @@ extension AuditEntry {
   /// Names of refused logins are strangers' words, which must not look like further lines.
   var line: String {
     let text =
-      "\(sequence)  \(Timestamp(seconds: time))  \(record.actor)  \(record.verb) \(record.object)"
+      "\(sequence)  \(time)  \(record.actor)  \(record.verb) \(record.object)"
       + (record.detail.isEmpty ? "" : "  (\(record.detail))")
     return escaped(text, keepingLines: false)
   }

@@ -98,7 +98,7 @@ struct StateOptions: ParsableArguments {
     reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws -> R {
     try folder.refuseOtherStore()
-    let result = try folder.store().change(as: Actor.current, at: Timestamp.now.seconds, reading: excerpt, body)
+    let result = try folder.store().change(as: Actor.current, at: Timestamp.now.wholeSecond, reading: excerpt, body)
     folder.announceChange()
     return result
   }
@@ -107,6 +107,6 @@ struct StateOptions: ParsableArguments {
   func record(_ verb: String, _ object: String, _ detail: String = "") throws {
     try folder.refuseOtherStore()
     let record = AuditEntry.Record(actor: Actor.current, verb: verb, object: object, detail: detail)
-    try folder.store().record([record], at: Timestamp.now.seconds)
+    try folder.store().record([record], at: Timestamp.now.wholeSecond)
   }
 }

@@ -93,7 +93,7 @@ struct Devices: ParsableCommand {
       discussion: "Example: `roamward-gateway device list`")
     @OptionGroup var state: StateOptions
 
-    func run() throws { write(try state.directory().deviceList(at: Timestamp.now.seconds)) }
+    func run() throws { write(try state.directory().deviceList(at: Timestamp.now.wholeSecond)) }
   }
 
   struct Remove: ParsableCommand {

@@ -46,7 +46,7 @@ extension Initialise {
   private func change(
     _ key: WireGuardKey, _ body: (inout Administration) throws(GatewayError) -> Directory
   ) throws -> Directory {
-    func run(_ store: GatewayStore) throws -> Directory { try store.change(as: Actor.current, at: Timestamp.now.seconds, body) }
+    func run(_ store: GatewayStore) throws -> Directory { try store.change(as: Actor.current, at: Timestamp.now.wholeSecond, body) }
     guard let target = store else {
       try state.folder.refuseOtherStore()
       return try run(try state.folder.store(creating: true))

@@ -198,7 +198,7 @@ struct Tokens: ParsableCommand {
       // The prefix is for programs that look for secrets in files.
       let token = "rw1-" + base32(randomBytes(20)).lowercased()
       let hash = GatewayStore.digest(Array(token.utf8))
-      let until = Timestamp.now.seconds + days * 86_400
+      let until = Timestamp.now.wholeSecond + .seconds(days * 86_400)
       try state.change(reading: .users([user])) { work throws(GatewayError) in try work.addToken(hash, for: user, uses: uses, until: until)
       }
       write(token + "\n")
@@ -223,7 +223,7 @@ struct Tokens: ParsableCommand {
       discussion: "Example: `roamward-gateway token list`")
     @OptionGroup var state: StateOptions
 
-    func run() throws { write(try state.directory().tokenList(at: Timestamp.now.seconds)) }
+    func run() throws { write(try state.directory().tokenList(at: Timestamp.now.wholeSecond)) }
   }
 }
 

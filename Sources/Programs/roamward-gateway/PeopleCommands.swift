@@ -27,7 +27,7 @@ struct Users: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try state.change(reading: .users([name])) { work throws(GatewayError) in try work.addUser(name, until: until?.value.timestamp.seconds)
+      try state.change(reading: .users([name])) { work throws(GatewayError) in try work.addUser(name, until: until?.value.timestamp.wholeSecond)
       }
     }
   }
@@ -95,7 +95,7 @@ struct Users: ParsableCommand {
       discussion: "Example: `roamward-gateway user list`")
     @OptionGroup var state: StateOptions
 
-    func run() throws { write(try state.directory().userList(at: Timestamp.now.seconds)) }
+    func run() throws { write(try state.directory().userList(at: Timestamp.now.wholeSecond)) }
   }
 }
 

@@ -74,9 +74,9 @@ struct Monitor: ParsableCommand {
     let examination = try HostExamination(state.folder)
     let status = examination.status()
     let entries = try examination.entries(after: last)
-    for event in GatewayEvent.between(earlier, status) { tell(event, at: Timestamp(seconds: status.now)) }
+    for event in GatewayEvent.between(earlier, status) { tell(event, at: status.now) }
     // Entries from before the first look are no events.
-    if last != nil { for entry in entries ?? [] { tell(.audit(entry), at: Timestamp(seconds: entry.time)) } }
+    if last != nil { for entry in entries ?? [] { tell(.audit(entry), at: entry.time) } }
     if let entries { last = entries.last?.sequence ?? last ?? 0 }
     earlier = status
   }

@@ -2,6 +2,7 @@ import GatewayCore
 import KernelModel
 import NetworkTypes
 import SeededRandom
+import TestSupport
 import Testing
 
 /// A gateway changes a few devices by themselves. That has to lead to what a comparison of everything would lead to.
@@ -42,7 +43,7 @@ import Testing
     #expect(parts > 50 && wholes > 5)
   }
 
-  private func replaced(_ table: GatewayTable, _ devices: Set<Int64>, _ old: Directory, _ new: Directory, at now: Int64) -> GatewayTable? {
+  private func replaced(_ table: GatewayTable, _ devices: Set<Int64>, _ old: Directory, _ new: Directory, at now: Timestamp) -> GatewayTable? {
     var table = table
     let before = DevicePart(old, devices, link: "wg", at: now).table
     return table.replace(before, with: DevicePart(new, devices, link: "wg", at: now).table).map { _ in table }

@@ -1,6 +1,7 @@
 import GatewayCore
 import KernelModel
 import NetworkTypes
+import TestSupport
 import Testing
 
 @Suite struct EndpointLedgerTests {
@@ -12,7 +13,7 @@ import Testing
 
   @Test("a gateway notes a device when it comes, when it moves, and every ten minutes: never for each handshake") func notes() throws {
     var ledger = EndpointLedger(gateway: "one")
-    func noted(_ peers: WireGuardState.Peer...) -> [Int64] {
+    func noted(_ peers: WireGuardState.Peer...) -> [Timestamp] {
       let notes = ledger.notes(of: peers)
       ledger.learn(notes)
       return notes.map(\.handshake)

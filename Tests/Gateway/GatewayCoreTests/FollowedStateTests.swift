@@ -2,6 +2,7 @@ import GatewayCore
 import KernelModel
 import KeyMemory
 import NetworkTypes
+import TestSupport
 import Testing
 
 /// A running gateway computes its desired state once, and then follows. That has to lead to what a computation from all devices would lead
@@ -23,7 +24,7 @@ import Testing
     return work
   }
 
-  private func change(_ old: Directory, _ changes: [RowChange], _ new: Directory, at now: Int64) -> DeviceChange? {
+  private func change(_ old: Directory, _ changes: [RowChange], _ new: Directory, at now: Timestamp) -> DeviceChange? {
     var change = DeviceChange(of: changes, from: old, at: now)
     change?.complete(new, at: now)
     return change
@@ -80,7 +81,7 @@ import Testing
     var work = try sample(devices: 2)
     let end = work.now + 100
     var followed = FollowedState()
-    func peers(at now: Int64) -> Int? {
+    func peers(at now: Timestamp) -> Int? {
       followed.state(of: work.directory, privateKey: secret, engine: .userspace, at: now)?.device.peers.count
     }
     #expect(peers(at: work.now) == 2)

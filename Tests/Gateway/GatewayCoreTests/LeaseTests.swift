@@ -2,6 +2,7 @@ import GatewayCore
 import KernelModel
 import NetworkTypes
 import SeededRandom
+import TestSupport
 import Testing
 
 @Suite struct LeaseTests {

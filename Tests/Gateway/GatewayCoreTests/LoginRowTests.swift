@@ -1,4 +1,5 @@
 import GatewayCore
+import TestSupport
 import Testing
 
 @Suite struct LoginRowTests {

@@ -2,6 +2,7 @@ import GatewayCore
 import KernelModel
 import NetworkTypes
 import SeededRandom
+import TestSupport
 import Testing
 
 @Suite struct PushLedgerTests {
@@ -75,7 +76,7 @@ import Testing
     #expect(try reached { try $0.removeDevice(path("bob/laptop")) }.isEmpty)
     var ledger = PushLedger()
     let login = try #require(work.directory.logins.values.map(\.proven).max())
-    ledger.look(at: try peers([login + 1, 0, login + 90_000]), work.directory)
+    ledger.look(at: try peers([login.seconds + 1, 0, login.seconds + 90_000]), work.directory)
     _ = ledger.take(9)
     ledger.note(.everything, work.directory, at: login + 90_001)
     #expect(names(ledger.take(9), work.directory) == ["bob/laptop"])
@@ -103,21 +104,21 @@ import Testing
       ledger.greet(device, directory, at: login + seconds)
       return names(ledger.take(9), directory)
     }
-    ledger.look(at: try peers([login + 100]), directory)
+    ledger.look(at: try peers([login.seconds + 100]), directory)
     _ = ledger.take(9)
     // In its session: it has what the handshake brought.
     #expect(greeted(laptop, at: 279).isEmpty)
     #expect(greeted(laptop, at: 280) == ["alice/laptop"] && greeted(laptop, at: 281).isEmpty)
     #expect(greeted(phone, at: 281) == ["alice/phone"])
     // Each look at the link makes it possible again; a handshake is a reason by itself.
-    ledger.look(at: try peers([login + 282]), directory)
+    ledger.look(at: try peers([login.seconds + 282]), directory)
     #expect(names(ledger.take(9), directory) == ["alice/laptop"])
     #expect(greeted(laptop, at: 283).isEmpty && greeted(phone, at: 283) == ["alice/phone"])
     ledger.note(.devices([laptop.id]), directory, at: login + 284)
     #expect(names(ledger.take(9), directory) == ["alice/laptop"])
     #expect(greeted(laptop, at: 290) == ["alice/laptop"] && greeted(laptop, at: 291).isEmpty)
     ledger.note(.devices([laptop.id]), directory, at: login + 292)
-    ledger.look(at: try peers([login + 293]), directory)
+    ledger.look(at: try peers([login.seconds + 293]), directory)
     #expect(names(ledger.take(9), directory) == ["alice/laptop"] && greeted(laptop, at: 294).isEmpty)
     // A stock client takes none.
     #expect(greeted(try work.device(path("bob/phone")), at: 300).isEmpty)

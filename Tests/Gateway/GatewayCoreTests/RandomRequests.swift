@@ -2,6 +2,7 @@ import GatewayCore
 import KernelModel
 import NetworkTypes
 import SeededRandom
+import TestSupport
 
 /// A directory that random requests of few users, groups and devices change, while time passes.
 struct RandomRequests {
@@ -10,7 +11,7 @@ struct RandomRequests {
   private let withEnds: Bool
   var directory = Directory()
   var lastID: Int64 = 0
-  var now: Int64 = 1_000_000
+  var now: Timestamp = 1_000_000
 
   init(seed: UInt64, withEnds: Bool = false) {
     random = SplitMix64(seed: seed)

@@ -1,6 +1,7 @@
 import GatewayCore
 import KernelModel
 import NetworkTypes
+import TestSupport
 import Testing
 
 func name(_ text: String) throws -> GatewayName { try #require(GatewayName(text)) }
@@ -19,7 +20,7 @@ let digest: Digest = { bytes in
 }
 
 extension Administration {
-  init(now: Int64 = 1_000_000) { self.init(Directory(), lastID: 0, actor: "root", now: now) }
+  init(now: Timestamp = 1_000_000) { self.init(Directory(), lastID: 0, actor: "root", now: now) }
 
   /// The same directory later.
   func later(by seconds: Int64) -> Administration { Administration(directory, lastID: lastID, actor: "root", now: now + seconds) }

@@ -2,10 +2,11 @@ import GatewayCore
 import KernelModel
 import Metrics
 import NetworkTypes
+import TestSupport
 import Testing
 
 @Suite("Sessions, and what a user is") struct SessionTests {
-  private static let now: Int64 = 1_000_000
+  private static let now: Timestamp = 1_000_000
 
   /// Alice's laptop has logged in, her phone has not; bob's laptop has.
   private func sample() throws -> Administration {
@@ -76,7 +77,7 @@ import Testing
     var work = try sample()
     try work.endSession(of: try path("alice/laptop"))
     var state = WireGuardState(engine: .kernel)
-    state.peers = [.init(publicKey: try key(4), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: Self.now - 10)]
+    state.peers = [.init(publicKey: try key(4), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: Self.now.seconds - 10)]
     let status = GatewayStatus(directory: work.directory, isServing: true, device: state, now: Self.now)
     #expect(
       status.sessionLines == [

@@ -1,6 +1,7 @@
 import GatewayCore
 import KernelModel
 import SeededRandom
+import TestSupport
 import Testing
 
 @Suite("People who sign in at an OpenID provider")

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("Watching a gateway") struct WatchingTests {
-  private static let now: Int64 = 1_000_000
+  private static let now: Timestamp = 1_000_000
 
   /// Alice's laptop and phone, bob's laptop; alice's laptop is connected, her phone was.
   private func status(_ change: (inout WireGuardState, inout Administration) throws -> Void = { _, _ in }) throws -> GatewayStatus {
@@ -18,8 +18,8 @@ import Testing
     }
     var state = WireGuardState(engine: .kernel)
     state.peers = [
-      .init(publicKey: try key(2), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: Self.now - 10),
-      .init(publicKey: try key(3), endpoint: Endpoint("198.51.100.3:4711"), lastHandshake: Self.now - 1000),
+      .init(publicKey: try key(2), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: Self.now.seconds - 10),
+      .init(publicKey: try key(3), endpoint: Endpoint("198.51.100.3:4711"), lastHandshake: Self.now.seconds - 1000),
       .init(publicKey: try key(4)),
     ]
     try change(&state, &work)
@@ -90,8 +90,8 @@ import Testing
     let moved = try status { state, _ in state.peers[0].endpoint = Endpoint("203.0.113.7:9") }
     #expect(GatewayEvent.between(first, moved) == [.moved(laptop, to: try #require(Endpoint("203.0.113.7:9")))])
     var away = try status { state, _ in
-      state.peers[0].lastHandshake = Self.now - 180
-      state.peers[2].lastHandshake = Self.now
+      state.peers[0].lastHandshake = Self.now.seconds - 180
+      state.peers[2].lastHandshake = Self.now.seconds
     }
     away.isServing = false
     away.away = StoreAbsence(reason: "cannot connect", age: 4)

@@ -1,5 +1,6 @@
 import GatewayCredentials
 import Glibc
+import NetworkTypes
 import Testing
 
 @Suite struct CredentialTests {
@@ -37,11 +38,12 @@ import Testing
     arguments: [(59, "287082"), (1_111_111_109, "081804"), (1_234_567_890, "005924"), (20_000_000_000, "353130")] as [(Int64, String)])
   func codes(time: Int64, code: String) throws {
     let secret = Array("12345678901234567890".utf8)
+    let now = Timestamp(seconds: time)
     #expect(OneTimeCode.code(secret, step: time / 30) == Array(code.utf8))
-    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: time + 30, after: 0) == time / 30)
-    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: time + 61, after: 0) == nil)
-    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: time, after: time / 30) == nil)
-    #expect(OneTimeCode.step(of: Array("28708".utf8), secret, at: time, after: 0) == nil)
+    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: now + .seconds(30), after: 0) == time / 30)
+    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: now + .seconds(61), after: 0) == nil)
+    #expect(OneTimeCode.step(of: Array(code.utf8), secret, at: now, after: time / 30) == nil)
+    #expect(OneTimeCode.step(of: Array("28708".utf8), secret, at: now, after: 0) == nil)
   }
 
   private func microseconds(_ body: () -> Void) -> Double {

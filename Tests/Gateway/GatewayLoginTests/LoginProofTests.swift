@@ -4,6 +4,7 @@ import Lives
 import LoginProtocol
 import NetworkTypes
 import SeededRandom
+import TestSupport
 import Testing
 
 /// The proofs of conversations, with a gateway around them in virtual time.

@@ -4,6 +4,7 @@ import JSON
 import KernelModel
 import NetworkTypes
 import PageProtocol
+import TestSupport
 import Testing
 
 @Suite("Answers of the page") struct AnswerTests {
@@ -101,8 +102,8 @@ import Testing
     var state = WireGuardState(engine: .kernel)
     state.peers = [
       .init(
-        publicKey: try key(4), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: now - 10, receivedBytes: 7, sentBytes: .max),
-      .init(publicKey: try key(3), lastHandshake: now - 1000),
+        publicKey: try key(4), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: now.seconds - 10, receivedBytes: 7, sentBytes: .max),
+      .init(publicKey: try key(3), lastHandshake: now.seconds - 1000),
     ]
     let status = GatewayStatus(directory: directory, isServing: true, device: state, now: now)
     let mine = status.page(of: bob)
@@ -141,11 +142,11 @@ import Testing
 
   @Test("questions are limited by the second, changes by the minute, for each user") func limits() {
     var limits = PageLimits()
-    func admitted(_ user: Int64, _ isChange: Bool, at time: Int64, of count: Int) -> Int {
+    func admitted(_ user: Int64, _ isChange: Bool, at time: Timestamp, of count: Int) -> Int {
       (0..<count).count { _ in limits.admit(user: user, isChange: isChange, at: time) }
     }
     #expect(admitted(1, false, at: 600, of: 100) == PageLimits.questionsInSecond && admitted(2, false, at: 600, of: 5) == 5)
-    #expect((601..<611).map { admitted(1, true, at: $0, of: 2) }.reduce(0, +) == PageLimits.changesInMinute)
+    #expect((601..<611).map { admitted(1, true, at: Timestamp(seconds: $0), of: 2) }.reduce(0, +) == PageLimits.changesInMinute)
     #expect(admitted(1, false, at: 611, of: 1) == 1 && admitted(1, true, at: 660, of: 1) == 1)
   }
 

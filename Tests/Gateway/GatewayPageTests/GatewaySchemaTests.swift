@@ -6,6 +6,7 @@ import KernelModel
 import LinuxIO
 import NetworkTypes
 import SchemaCheck
+import TestSupport
 import Testing
 
 /// The documents that administrators' programs read. Their schemas are files: what changes there breaks such a program.
@@ -49,7 +50,7 @@ import Testing
     try work.setLocked(true, try name("bob"))
     try work.change(PushedSettings(), deviceLimit: 9, for: .everybody, named: "everybody")
     var state = WireGuardState(engine: .kernel)
-    state.peers = [.init(publicKey: try key(3), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: now - 10)]
+    state.peers = [.init(publicKey: try key(3), endpoint: Endpoint("198.51.100.2:4711"), lastHandshake: now.seconds - 10)]
     let status = GatewayStatus(directory: work.directory, isServing: true, device: state, now: now)
     let entry = AuditEntry(
       sequence: 1, time: now, record: .init(actor: "root", verb: "user lock", object: "bob", detail: "stolen"), hash: [])
@@ -61,7 +62,7 @@ import Testing
     let found: [(PublishedGatewaySchema, [JSON])] = [
       (.status, [JSON(encoding: status.report())]), (.sessions, [JSON(encoding: status.sessionReports)]),
       (.user, users.map { JSON(encoding: $0.document) }),
-      (.monitor, events.map { GatewayEventReport($0, at: Timestamp(seconds: now)).json }),
+      (.monitor, events.map { GatewayEventReport($0, at: now).json }),
     ]
     for (schema, documents) in found {
       for document in documents { #expect(violations(of: try schema.json(), in: document) == [], "\(document.text())") }

@@ -3,6 +3,7 @@ import GatewayPage
 import KernelModel
 import NetworkTypes
 import PageProtocol
+import TestSupport
 import Testing
 
 func name(_ text: String) throws -> GatewayName { try #require(GatewayName(text)) }
@@ -10,7 +11,7 @@ func path(_ text: String) throws -> DevicePath { try #require(DevicePath(text)) 
 func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 func key(_ number: UInt8) throws -> WireGuardKey { try #require(WireGuardKey(bytes: [number] + [UInt8](repeating: 7, count: 31))) }
 
-let now: Int64 = 1_000_000
+let now: Timestamp = 1_000_000
 
 /// Alice with two devices, an administrator; Bob with one. Addresses ascend from 10.77.0.2.
 func sample() throws -> Administration {
@@ -30,7 +31,7 @@ func sample() throws -> Administration {
 
 extension Directory {
   func asker(
-    _ text: String, administrators: String? = "admins", operators: String? = nil, at time: Int64 = now
+    _ text: String, administrators: String? = "admins", operators: String? = nil, at time: Timestamp = now
   ) throws -> PageAsker? {
     let settings = PageSettings(
       administrators: administrators.flatMap { GatewayName($0) }, operators: operators.flatMap { GatewayName($0) })

@@ -53,13 +53,13 @@ import Testing
     let database = try GatewayStoreTests.Database(kind)
     let one = try GatewayStore(try database.open(), creating: true)
     let two = try GatewayStore(try database.open())
-    for (id, time) in [("a", 1_000), ("b", 2_000), ("a", 3_000)] as [(String, Int64)] {
+    for (id, time) in [("a", 1_000), ("b", 2_000), ("a", 3_000)] as [(String, Timestamp)] {
       try one.note(GatewayStore.Partner(id: id, publicKey: try key(1), host: "host-\(id)", seen: time))
     }
     #expect(try two.partners().map(\.seen) == [3_000, 2_000])
     // Nothing of it is a change of the store.
     #expect(try two.load().version == 0)
-    func last(_ number: UInt8, _ place: Int, _ handshake: Int64, _ gateway: String) throws -> LastEndpoint {
+    func last(_ number: UInt8, _ place: Int, _ handshake: Timestamp, _ gateway: String) throws -> LastEndpoint {
       LastEndpoint(
         publicKey: try key(number), endpoint: try #require(Endpoint("192.0.2.\(place):1")), handshake: handshake, gateway: gateway)
     }

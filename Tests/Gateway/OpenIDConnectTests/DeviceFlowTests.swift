@@ -4,6 +4,7 @@ import LoginProtocol
 import NetworkTypes
 import OpenIDConnect
 import SeededRandom
+import TestSupport
 import Testing
 
 @Suite("Sign-ins by a device code, in virtual time")

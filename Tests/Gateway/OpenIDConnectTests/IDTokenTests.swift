@@ -3,6 +3,7 @@ import GatewayOpenID
 import JSON
 import NetworkTypes
 import OpenIDConnect
+import TestSupport
 import Testing
 
 /// The key of RFC 7515, A.2.

@@ -116,13 +116,12 @@ package struct LoginView {
   package var pam: PAMSettings?
   /// The text that every person has to accept; read when it is needed.
   package var banner: () -> String?
-  /// Seconds since 1970.
-  package var now: Int64
+  package var now: Timestamp
   package var moment: Moment
 
   package init(
     _ directory: Directory, isAway: Bool = false, openID: OpenIDSettings? = nil, pam: PAMSettings? = nil,
-    banner: @escaping () -> String? = { nil }, now: Int64, moment: Moment
+    banner: @escaping () -> String? = { nil }, now: Timestamp, moment: Moment
   ) {
     self.directory = directory
     self.isAway = isAway

@@ -29,10 +29,10 @@ package struct RefusalNotes: Sendable {
 
   package init() {}
 
-  /// Takes a refusal, at a time in seconds since 1970. Returns what the audit log gets: entries for an hour that is over, and one for this
+  /// Takes a refusal, at a time. Returns what the audit log gets: entries for an hour that is over, and one for this
   /// refusal if it is within its share.
   package mutating func note(
-    _ refusal: LoginRefusal, _ name: String, from source: IPAddress, _ detail: String = "", at now: Int64
+    _ refusal: LoginRefusal, _ name: String, from source: IPAddress, _ detail: String = "", at now: Timestamp
   ) -> [AuditEntry.Record] {
     let before = endHour(at: now)
     guard admit(refusal, source) else { return before }
@@ -68,9 +68,9 @@ package struct RefusalNotes: Sendable {
   }
 
   /// The entries for what was only counted, once its hour is over.
-  package mutating func endHour(at now: Int64) -> [AuditEntry.Record] {
-    guard now / 3600 != hour else { return [] }
-    defer { hour = now / 3600 }
+  package mutating func endHour(at now: Timestamp) -> [AuditEntry.Record] {
+    guard now.seconds / 3600 != hour else { return [] }
+    defer { hour = now.seconds / 3600 }
     return endShares()
   }
 

@@ -1,7 +1,7 @@
 package import GatewayCore
 package import JSON
 import KernelModel
-import NetworkTypes
+package import NetworkTypes
 package import PageProtocol
 
 /// An answer of the page: HTTP's status, and JSON.
@@ -46,7 +46,7 @@ extension GatewayStatus {
 
 extension Directory {
   /// Groups with their members, and users.
-  package func page(at now: Int64, within limit: Int) -> JSON {
+  package func page(at now: Timestamp, within limit: Int) -> JSON {
     let all = groups.values.sorted { ($0.precedence, $0.name) < ($1.precedence, $1.name) }.map { group -> JSON in
       let names = members.values.filter { $0.group == group.id }.compactMap { users[$0.user]?.name }.sorted()
       return ["group": group.name.json, "precedence": .integer(group.precedence), "users": .array(names.prefix(100).map(\.json))]
@@ -73,7 +73,7 @@ extension Directory {
 extension AuditEntry {
   package var json: JSON {
     [
-      "sequence": .integer(sequence), "time": .string(Timestamp(seconds: time).description), "actor": .string(record.actor),
+      "sequence": .integer(sequence), "time": .string(time.description), "actor": .string(record.actor),
       "request": .string(record.verb), "object": .string(record.object), "detail": .string(record.detail),
     ]
   }
@@ -94,4 +94,4 @@ extension GatewayName {
   var json: JSON { .string(description) }
 }
 
-func time(_ seconds: Int64?) -> JSON { seconds.map { .string(Timestamp(seconds: $0).description) } ?? .null }
+func time(_ time: Timestamp?) -> JSON { time.map { .string($0.description) } ?? .null }

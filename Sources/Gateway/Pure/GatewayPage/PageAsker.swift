@@ -10,7 +10,7 @@ package struct PageAsker: Hashable, Sendable {
   package let role: PageRole
 
   /// `nil`: no device has the address now, or it may not connect.
-  package init?(_ directory: Directory, from address: IPAddress, _ settings: PageSettings?, at now: Int64) {
+  package init?(_ directory: Directory, from address: IPAddress, _ settings: PageSettings?, at now: Timestamp) {
     guard let device = directory.lease(of: address)?.device.flatMap({ directory.devices[$0] }), let user = directory.users[device.user],
       directory.isActive(device, at: now)
     else { return nil }
@@ -40,7 +40,8 @@ package struct PageLimits: Hashable, Sendable {
   package init() {}
 
   /// Counts a question of a user; `false`: it is one too many.
-  package mutating func admit(user: Int64, isChange: Bool, at now: Int64) -> Bool {
+  package mutating func admit(user: Int64, isChange: Bool, at now: Timestamp) -> Bool {
+    let now = now.seconds
     if now != second { (second, questions) = (now, [:]) }
     if now / 60 != minute { (minute, changes) = (now / 60, [:]) }
     questions[user, default: 0] += 1

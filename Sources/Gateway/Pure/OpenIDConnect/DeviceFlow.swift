@@ -66,12 +66,12 @@ package struct DeviceFlow: Sendable {
 
   private let client: OpenIDClient
   private let isCheck: Bool
-  /// When it began, in seconds since 1970.
-  private let begun: Int64
+  /// When it began.
+  private let begun: Timestamp
   private var state = State.idle
 
   /// `isCheck`: it ends before a person would be needed.
-  package init(_ client: OpenIDClient, isCheck: Bool, wallClock: Int64) {
+  package init(_ client: OpenIDClient, isCheck: Bool, wallClock: Timestamp) {
     self.client = client
     self.isCheck = isCheck
     begun = wallClock
@@ -102,7 +102,7 @@ package struct DeviceFlow: Sendable {
 
   /// The response to the last request.
   package mutating func receive(
-    _ response: ProviderResponse, at now: Moment, wallClock: Int64, _ check: SignatureCheck
+    _ response: ProviderResponse, at now: Moment, wallClock: Timestamp, _ check: SignatureCheck
   ) -> [Effect] {
     do throws(ProviderFault) {
       switch state {

@@ -1,5 +1,6 @@
 package import GatewayLogin
 package import JSON
+package import NetworkTypes
 
 /// An ID token (OpenID Connect Core 1.0, 2) in the compact form of a JSON web signature (RFC 7515).
 package struct IDToken: Hashable, Sendable {
@@ -51,14 +52,14 @@ package struct IDToken: Hashable, Sendable {
 /// The checks of an ID token's claims, which tell the person that has signed in (OpenID Connect Core 1.0, 3.1.3.7).
 package struct IDTokenCheck: Hashable, Sendable {
   package var client: OpenIDClient
-  /// When the sign-in began, and the present, in seconds since 1970.
-  package var begun: Int64
-  package var now: Int64
+  /// When the sign-in began, and the present.
+  package var begun: Timestamp
+  package var now: Timestamp
 
   /// The tolerated difference of the provider's clock, in seconds.
-  package static let skew: Int64 = 120
+  package static let skew = Duration.seconds(120)
 
-  package init(_ client: OpenIDClient, begun: Int64, now: Int64) {
+  package init(_ client: OpenIDClient, begun: Timestamp, now: Timestamp) {
     self.client = client
     self.begun = begun
     self.now = now
@@ -94,15 +95,15 @@ package struct IDTokenCheck: Hashable, Sendable {
   }
 
   private func checkTimes(_ claims: JSON) throws(ProviderFault) {
-    func seconds(_ key: String) -> Int64? {
+    func time(_ key: String) -> Timestamp? {
       // RFC 7519, 2: a number that may have a fraction.
-      claims[key]?.real.flatMap { Int64(exactly: $0.rounded(.down)) }
+      claims[key]?.real.flatMap { Int64(exactly: $0.rounded(.down)) }.map { Timestamp(seconds: $0) }
     }
     let clocks = "see whether the clocks of both are right"
-    guard let end = seconds("exp"), end > now - Self.skew else { throw ProviderFault("the ID token has ended (exp); \(clocks)") }
-    guard let made = seconds("iat"), made <= now + Self.skew else { throw ProviderFault("the ID token is of the future (iat); \(clocks)") }
+    guard let end = time("exp"), end > now - Self.skew else { throw ProviderFault("the ID token has ended (exp); \(clocks)") }
+    guard let made = time("iat"), made <= now + Self.skew else { throw ProviderFault("the ID token is of the future (iat); \(clocks)") }
     guard made >= begun - Self.skew else { throw ProviderFault("the ID token is older than the sign-in (iat); \(clocks)") }
-    guard claims["nbf"] == nil || seconds("nbf").map({ $0 <= now + Self.skew }) == true else {
+    guard claims["nbf"] == nil || time("nbf").map({ $0 <= now + Self.skew }) == true else {
       throw ProviderFault("the ID token is not valid yet (nbf); \(clocks)")
     }
   }

@@ -1,5 +1,6 @@
 internal import CCrypto
 internal import CSodium
+package import NetworkTypes
 
 /// One-time codes by the time (RFC 6238): HMAC-SHA-1, 30 seconds, 6 digits, as every authenticator app makes them.
 package enum OneTimeCode {
@@ -25,9 +26,9 @@ package enum OneTimeCode {
   }
 
   /// The time step that the code belongs to: that of `now`, or one before or after it, above `last`. `nil`: it is wrong, or was used.
-  package static func step(of code: [UInt8], _ secret: [UInt8], at now: Int64, after last: Int64) -> Int64? {
+  package static func step(of code: [UInt8], _ secret: [UInt8], at now: Timestamp, after last: Int64) -> Int64? {
     guard !secret.isEmpty, code.count == digits else { return nil }
-    let current = now / period
+    let current = now.seconds / period
     var found: Int64?
     for step in [current - 1, current, current + 1] {
       guard let right = self.code(secret, step: step) else { continue }

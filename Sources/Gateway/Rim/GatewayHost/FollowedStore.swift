@@ -8,8 +8,8 @@ internal import SystemdIO
 final class FollowedStore {
   /// A reading of the store, and its effects.
   struct Reading {
-    /// Seconds since 1970.
-    let time: Int64
+    /// The moment of the reading.
+    let time: Timestamp
     let update: GatewayStore.Update
     /// `nil`: more has changed than the rows of some devices.
     let change: DeviceChange?
@@ -56,7 +56,7 @@ final class FollowedStore {
 
   /// Reads what has changed.
   func read() throws(StoreError) -> Reading {
-    let now = Timestamp.now.seconds
+    let now = Timestamp.now.wholeSecond
     var change: DeviceChange?
     var pushed = ChangeReach.devices([])
     let update: GatewayStore.Update
@@ -92,6 +92,6 @@ final class FollowedStore {
   /// Whether what was read is older than it may be: no device may connect then.
   var isStale: Bool {
     guard isAway, server != nil, let limit = folder.staleAfter else { return false }
-    return Timestamp.now.seconds - (folder.lastReading ?? 0) > limit
+    return Timestamp.now.wholeSecond - (folder.lastReading ?? Timestamp(seconds: 0)) > .seconds(limit)
   }
 }

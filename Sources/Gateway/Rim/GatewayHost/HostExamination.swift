@@ -15,7 +15,7 @@ package struct HostExamination {
   private let folder: StateFolder
   private let known: StateFolder.Known
   private var view: GatewayStore.View { known.view }
-  private let now = Timestamp.now.seconds
+  private let now = Timestamp.now.wholeSecond
 
   package init(_ folder: StateFolder) throws {
     self.folder = folder
@@ -72,7 +72,7 @@ package struct HostExamination {
   /// The reason why the store cannot be read, and the age of the replica that is shown; `nil`: the store can be read.
   private var away: StoreAbsence? {
     known.failure.map {
-      StoreAbsence(reason: $0.text, age: folder.lastReading.map { max(0, now - $0) }, staleAfter: folder.staleAfter)
+      StoreAbsence(reason: $0.text, age: folder.lastReading.map { max(0, now.seconds - $0.seconds) }, staleAfter: folder.staleAfter)
     }
   }
 
@@ -107,7 +107,7 @@ package struct HostExamination {
       condition.storeProblems = try store.problems()
       if try folder.storeServer() != nil, let own = view.directory.site {
         let (id, now) = (try? folder.gatewayID(), now)
-        condition.partners = try store.partners().filter { $0.publicKey == own.publicKey && $0.id != id && now - $0.seen < 86_400 }
+        condition.partners = try store.partners().filter { $0.publicKey == own.publicKey && $0.id != id && now - $0.seen < .seconds(86_400) }
           .map(\.host)
       }
     }

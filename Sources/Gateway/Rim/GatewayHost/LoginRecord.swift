@@ -6,7 +6,7 @@ internal import NetworkTypes
 
 /// The record of logins: their counts, and the entries of the audit log about refused ones.
 struct LoginRecord {
-  private var counts = GatewayCounts(started: Timestamp.now.seconds)
+  private var counts = GatewayCounts(started: Timestamp.now.wholeSecond)
   /// The counts that were taken last.
   private var taken: GatewayCounts?
   private var notes = RefusalNotes()
@@ -34,12 +34,12 @@ struct LoginRecord {
 
   /// Returns what the audit log gets of it.
   mutating func refuse(
-    _ refusal: LoginRefusal, _ name: String, from source: IPAddress, _ detail: String, at now: Int64
+    _ refusal: LoginRefusal, _ name: String, from source: IPAddress, _ detail: String, at now: Timestamp
   ) -> [AuditEntry.Record] {
     counts.refuse("\(refusal)")
     return notes.note(refusal, name, from: source, detail, at: now)
   }
 
   /// The entries of the audit log for refusals that were only counted: of an hour that is over, or of all if nothing follows (`isLast`).
-  mutating func endHour(at now: Int64, isLast: Bool) -> [AuditEntry.Record] { isLast ? notes.endShares() : notes.endHour(at: now) }
+  mutating func endHour(at now: Timestamp, isLast: Bool) -> [AuditEntry.Record] { isLast ? notes.endShares() : notes.endHour(at: now) }
 }

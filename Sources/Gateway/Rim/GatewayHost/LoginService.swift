@@ -72,7 +72,7 @@ final class LoginService {
   private var view: LoginView {
     LoginView(
       host.directory(), isAway: host.isAway(), openID: openIDSettings.value, pam: pamSettings.value, banner: host.folder.loginBanner,
-      now: Timestamp.now.seconds, moment: .now)
+      now: Timestamp.now.wholeSecond, moment: .now)
   }
 
   private func take(_ event: AuthProcess.Event) {
@@ -102,13 +102,13 @@ final class LoginService {
   /// Writes the counts for `roamward-gateway metrics` if they have changed, and those of refused logins into the audit log at the end of an
   /// hour. `isLast`: the gateway ends.
   func keepCounts(isLast: Bool = false) {
-    let now = Timestamp.now.seconds
+    let now = Timestamp.now.wholeSecond
     write(record.endHour(at: now, isLast: isLast), at: now)
     guard let counts = record.takeCounts() else { return }
     do throws(SystemError) { try host.folder.keep(counts) } catch { host.log("logins: \(error)") }
   }
 
-  private func write(_ records: [AuditEntry.Record], at now: Int64) {
+  private func write(_ records: [AuditEntry.Record], at now: Timestamp) {
     if records.isEmpty { return }
     do throws(StoreError) { try host.store.record(records, at: now) } catch { host.log("logins: \(error)") }
   }
@@ -147,10 +147,10 @@ extension LoginService {
     case .bind(let number, let binding): bind(binding, number)
     case .count(let factors, let milliseconds): record.accept(by: factors, milliseconds: milliseconds)
     case .note(let refusal, let name, let source, let detail):
-      let now = Timestamp.now.seconds
+      let now = Timestamp.now.wholeSecond
       write(record.refuse(refusal, name, from: source, detail, at: now), at: now)
     case .logFailure(let text):
-      if loggedFailure.isNew(text, at: Timestamp.now.seconds) { host.log("logins: \(text)") }
+      if loggedFailure.isNew(text, at: Timestamp.now.wholeSecond) { host.log("logins: \(text)") }
     }
   }
 
@@ -196,7 +196,7 @@ extension LoginService {
       }
     }
     guard let credential,
-      let step = OneTimeCode.step(of: code, credential.codeSecret, at: Timestamp.now.seconds, after: credential.codeStep)
+      let step = OneTimeCode.step(of: code, credential.codeSecret, at: Timestamp.now.wholeSecond, after: credential.codeStep)
     else { return finish(.refused(.wrongCode), number) }
     change(number, refused: .refused(.wrongCode)) { work throws(GatewayError) in
       try work.useCode(ofStep: step, user: user)
@@ -226,7 +226,7 @@ extension LoginService {
     _ number: UInt32, refused: LoginAnswer, _ body: (inout Administration) throws(GatewayError) -> LoginAnswer
   ) {
     do throws(GatewayStore.Refusal) {
-      let result = try host.store.change(as: "login", at: Timestamp.now.seconds, body)
+      let result = try host.store.change(as: "login", at: Timestamp.now.wholeSecond, body)
       host.changed()
       finish(result, number)
     } catch {

@@ -1,3 +1,5 @@
+import NetworkTypes
+
 /// Settings of a service for logins, as the gateway has read them last. A fault is told once, and the service is not used with it.
 struct LoginSettings<Value: Equatable> {
   private(set) var value: Value?
@@ -29,9 +31,9 @@ struct LoggedFailure {
 
   init() {}
 
-  /// Whether a failure is to be logged, at a time in seconds since 1970.
-  mutating func isNew(_ text: String, at now: Int64) -> Bool {
-    let failure = (text: text, minute: now / 60)
+  /// Whether a failure is to be logged, at a time.
+  mutating func isNew(_ text: String, at now: Timestamp) -> Bool {
+    let failure = (text: text, minute: now.seconds / 60)
     defer { last = failure }
     return failure != last
   }

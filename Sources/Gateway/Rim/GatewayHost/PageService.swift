@@ -160,7 +160,7 @@ extension PageService {
   }
 
   private func asker(at address: IPAddress) -> PageAsker? {
-    PageAsker(host.directory(), from: address, life.setting?.page, at: Timestamp.now.seconds)
+    PageAsker(host.directory(), from: address, life.setting?.page, at: Timestamp.now.wholeSecond)
   }
 
   private func presentDevice() -> WireGuardState? {
@@ -180,7 +180,7 @@ extension PageService {
     else {
       return .refusal(403, "this device may not connect")
     }
-    let now = Timestamp.now.seconds
+    let now = Timestamp.now.wholeSecond
     guard limits.admit(user: asker.user.id, isChange: question.isChange, at: now) else {
       return .refusal(429, "too many questions", help: "wait a minute")
     }
@@ -216,7 +216,7 @@ extension PageService {
   /// The bytes of a list: the rest of an answer is short.
   private static let listLimit = PageReply.bodyLimit - 2000
 
-  private func status(at now: Int64) -> GatewayStatus {
+  private func status(at now: Timestamp) -> GatewayStatus {
     GatewayStatus(directory: host.directory(), isServing: true, device: presentDevice(), now: now)
   }
 
@@ -224,7 +224,7 @@ extension PageService {
     by asker: PageAsker, _ body: (inout Administration) throws(GatewayError) -> PageAnswer
   ) -> PageAnswer {
     do throws(GatewayStore.Refusal) {
-      let answer = try host.store.change(as: asker.actor, at: Timestamp.now.seconds, body)
+      let answer = try host.store.change(as: asker.actor, at: Timestamp.now.wholeSecond, body)
       host.changed()
       device = nil
       return answer

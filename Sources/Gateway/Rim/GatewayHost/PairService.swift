@@ -54,7 +54,7 @@ final class PairService {
     if state.isNoteDue(at: .now) {
       try store.note(
         GatewayStore.Partner(
-          id: state.gateway, publicKey: site.publicKey, host: StateFolder.hostName, seen: Timestamp.now.seconds))
+          id: state.gateway, publicKey: site.publicKey, host: StateFolder.hostName, seen: Timestamp.now.wholeSecond))
       state.noted(at: .now)
     }
     guard let device else { return }
@@ -81,7 +81,7 @@ final class PairService {
       log("\(error)")
       setEndpoints(of: device, link)
     }
-    let moved = state.takeOver(device.peers, directory(), at: Timestamp.now.seconds)
+    let moved = state.takeOver(device.peers, directory(), at: Timestamp.now.wholeSecond)
     log("take-over: sessions with \(moved.count) devices")
     kernel.forgetSessions(of: moved.outdated, state.missing(in: device.peers), of: device, key, link: link)
     begin()

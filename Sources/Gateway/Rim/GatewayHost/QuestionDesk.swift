@@ -40,7 +40,7 @@ extension PacketAnswer {
       }
     let evaluation = PacketEvaluation(
       directory, device, to: question.destination, transport, port: question.port == 0 ? nil : question.port,
-      at: Timestamp.now.seconds, path: { routes.path(from: $0, to: question.destination, in: directory) })
+      at: Timestamp.now.wholeSecond, path: { routes.path(from: $0, to: question.destination, in: directory) })
     self.init(evaluation, to: question.number)
   }
 }

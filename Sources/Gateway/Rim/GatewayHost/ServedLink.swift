@@ -72,7 +72,7 @@ final class ServedLink {
       return .trouble("the store does not have this gateway any more; nothing is changed")
     }
     let present = kernel.engine(of: site.link.description)
-    guard let state = desiredState(present, at: Timestamp.now.seconds) else { return .nothing }
+    guard let state = desiredState(present, at: Timestamp.now.wholeSecond) else { return .nothing }
     do {
       // Packets are refused before they can arrive.
       let (before, portsBefore) = (firewall.applied?.sources, firewall.applied?.ownPorts)
@@ -99,7 +99,7 @@ final class ServedLink {
     } catch { return .trouble("\(error)") }
   }
 
-  private func desiredState(_ engine: WireGuardEngine, at now: Int64) -> GatewayState? {
+  private func desiredState(_ engine: WireGuardEngine, at now: Timestamp) -> GatewayState? {
     guard let site = followed.directory.site else { return nil }
     var state =
       followed.isStale

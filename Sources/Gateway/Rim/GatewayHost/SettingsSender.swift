@@ -43,7 +43,7 @@ final class SettingsSender {
 
   /// After a change of the store.
   func note(_ reach: ChangeReach) {
-    ledger.note(reach, directory(), at: Timestamp.now.seconds)
+    ledger.note(reach, directory(), at: Timestamp.now.wholeSecond)
     begin(.zero)
   }
 
@@ -51,13 +51,13 @@ final class SettingsSender {
   func greet(from address: IPAddress) {
     let directory = directory()
     guard let device = directory.lease(of: address)?.device.flatMap({ directory.devices[$0] }) else { return }
-    ledger.greet(device, directory, at: Timestamp.now.seconds)
+    ledger.greet(device, directory, at: Timestamp.now.wholeSecond)
     begin(.zero)
   }
 
   /// Those of ended logins whose devices can be told.
   func connected(_ logins: [EndedLogin]) -> [EndedLogin] {
-    let now = Timestamp.now.seconds
+    let now = Timestamp.now.wholeSecond
     return Array(logins.lazy.filter { self.ledger.isConnected($0, at: now) }.prefix(Self.mostEnds))
   }
 

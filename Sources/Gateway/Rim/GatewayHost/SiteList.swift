@@ -44,7 +44,7 @@ struct SitePublisher {
     let offer = folder.offer
     guard offer != published else { return false }
     if site.offer != offer {
-      try store.change(as: "gateway", at: Timestamp.now.seconds, reading: .users([])) { work in work.publish(offer) }
+      try store.change(as: "gateway", at: Timestamp.now.wholeSecond, reading: .users([])) { work in work.publish(offer) }
     }
     published = offer
     return site.offer != offer

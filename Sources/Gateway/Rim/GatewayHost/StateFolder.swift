@@ -7,7 +7,7 @@ package import KernelModel
 package import KeyMemory
 package import LinuxIO
 internal import LoginProtocol
-internal import NetworkTypes
+package import NetworkTypes
 
 /// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `pam`, `banner`, `relay`, `page`, `changed`,
 /// `followed`, `served`, `firewall`, `lock`, `counts`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
@@ -57,10 +57,10 @@ package struct StateFolder: Hashable, Sendable {
 
   private var followedPath: String { "\(path)/followed" }
 
-  /// When a gateway read the store, in seconds since 1970; `nil`: that was never noted.
-  package var lastReading: Int64? {
+  /// When a gateway read the store; `nil`: that was never noted.
+  package var lastReading: Timestamp? {
     var information = stat()
-    return stat(followedPath, &information) == 0 ? Int64(information.st_mtim.tv_sec) : nil
+    return stat(followedPath, &information) == 0 ? Timestamp(seconds: Int64(information.st_mtim.tv_sec)) : nil
   }
 
   private var countsPath: String { "\(path)/counts" }

@@ -93,7 +93,7 @@ package final class OpenIDWork {
 
 // Sign-ins.
 extension OpenIDWork {
-  private static var wallClock: Int64 { Int64(time(nil)) }
+  private static var wallClock: Timestamp { Timestamp(seconds: Int64(time(nil))) }
 
   private func begin(_ number: UInt32, isCheck: Bool) {
     guard let client, flows[number] == nil, flows.count < SignInLimits.flows else {

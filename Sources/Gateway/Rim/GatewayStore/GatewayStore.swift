@@ -1,5 +1,6 @@
 package import GatewayCore
 package import KernelModel
+package import NetworkTypes
 
 /// The gateway's store: the followed tables, the audit log, and their versions. The same statements run on every engine.
 ///
@@ -16,7 +17,7 @@ package final class GatewayStore {
   private let isCreating: Bool
 
   /// The life of a tombstone, in seconds: 7 days. A gateway that was away longer reads everything.
-  package static let tombstoneAge: Int64 = 7 * 86_400
+  package static let tombstoneAge = Duration.seconds(7 * 86_400)
 
   /// Opens the store. With `creating`, makes its tables if there are none. Brings tables of an earlier version up to date. With `waiting`
   /// all that is done by the first transaction: the store may be away.
@@ -237,7 +238,7 @@ extension GatewayStore {
   /// Runs requests in one transaction: all of them are made, with their entries of the audit log, or none. `excerpt`: the rows that they
   /// need.
   package func change<R>(
-    as actor: String, at now: Int64, reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
+    as actor: String, at now: Timestamp, reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws(Refusal) -> R {
     do throws(StoreError) {
       try prepare()
@@ -254,7 +255,7 @@ extension GatewayStore {
   }
 
   private func changing<R>(
-    as actor: String, at now: Int64, _ excerpt: Excerpt, _ body: (inout Administration) throws(GatewayError) -> R
+    as actor: String, at now: Timestamp, _ excerpt: Excerpt, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws(Refusal) -> R {
     var work: Administration
     // Of a directory that is known: the next change reads what is newer, also the rows of this one.
@@ -307,7 +308,7 @@ extension GatewayStore {
         try engine.run("DELETE FROM \(kind.table.name) WHERE id = $1", [.integer(id)])
         try engine.run(
           "INSERT INTO tombstones (id, version, kind, removed) VALUES ($1, $2, $3, $4)",
-          [.integer(id), .integer(version), .text(kind.rawValue), .integer(work.now)])
+          [.integer(id), .integer(version), .text(kind.rawValue), SQLValue(work.now)])
       }
     }
     try sweepTombstones(before: work.now - Self.tombstoneAge)
@@ -326,11 +327,11 @@ extension GatewayStore {
       [.integer(row.id), .integer(version)] + row.values)
   }
 
-  private func sweepTombstones(before time: Int64) throws(StoreError) {
+  private func sweepTombstones(before time: Timestamp) throws(StoreError) {
     guard
-      case .integer(let newest) = try engine.run("SELECT max(version) FROM tombstones WHERE removed < $1", [.integer(time)]).first?.first
+      case .integer(let newest) = try engine.run("SELECT max(version) FROM tombstones WHERE removed < $1", [SQLValue(time)]).first?.first
     else { return }
-    try engine.run("DELETE FROM tombstones WHERE removed < $1", [.integer(time)])
+    try engine.run("DELETE FROM tombstones WHERE removed < $1", [SQLValue(time)])
     try setMeta("oldest", newest)
   }
 }

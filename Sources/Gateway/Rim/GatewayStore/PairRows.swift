@@ -1,6 +1,6 @@
 package import GatewayCore
 package import KernelModel
-internal import NetworkTypes
+package import NetworkTypes
 
 // Notes of the gateways of a pair for one another. They are neither followed nor announced: each gateway looks every few seconds.
 extension GatewayStore {
@@ -9,10 +9,10 @@ extension GatewayStore {
     package var id: String
     package var publicKey: WireGuardKey
     package var host: String
-    /// When it last said so, in seconds since 1970.
-    package var seen: Int64
+    /// When it last said so.
+    package var seen: Timestamp
 
-    package init(id: String, publicKey: WireGuardKey, host: String, seen: Int64) {
+    package init(id: String, publicKey: WireGuardKey, host: String, seen: Timestamp) {
       self.id = id
       self.publicKey = publicKey
       self.host = host
@@ -20,17 +20,17 @@ extension GatewayStore {
     }
   }
 
-  /// The time for which a silent gateway is remembered, in seconds: 30 days.
-  private static let memory: Int64 = 30 * 86_400
+  /// The time for which a silent gateway is remembered: 30 days.
+  private static let memory = Duration.seconds(30 * 86_400)
 
   package func note(_ partner: Partner) throws(StoreError) {
     try writing { () throws(StoreError) in
       try engine.run(
         "INSERT INTO partners (id, public_key, host, seen) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET "
           + "public_key = excluded.public_key, host = excluded.host, seen = excluded.seen",
-        [.text(partner.id), .bytes(partner.publicKey.bytes), .text(partner.host), .integer(partner.seen)])
-      try engine.run("DELETE FROM partners WHERE seen < $1", [.integer(partner.seen - Self.memory)])
-      try engine.run("DELETE FROM endpoints WHERE handshake < $1", [.integer(partner.seen - Self.memory)])
+        [.text(partner.id), .bytes(partner.publicKey.bytes), .text(partner.host), SQLValue(partner.seen)])
+      try engine.run("DELETE FROM partners WHERE seen < $1", [SQLValue(partner.seen - Self.memory)])
+      try engine.run("DELETE FROM endpoints WHERE handshake < $1", [SQLValue(partner.seen - Self.memory)])
     }
   }
 
@@ -42,7 +42,7 @@ extension GatewayStore {
       guard case .text(let id) = row[0], case .bytes(let key) = row[1], case .text(let host) = row[2], case .integer(let seen) = row[3],
         let key = WireGuardKey(bytes: key)
       else { return nil }
-      return Partner(id: id, publicKey: key, host: host, seen: seen)
+      return Partner(id: id, publicKey: key, host: host, seen: Timestamp(seconds: seen))
     }
   }
 
@@ -58,7 +58,7 @@ extension GatewayStore {
             + "ON CONFLICT (public_key) DO UPDATE SET version = excluded.version, endpoint = excluded.endpoint, "
             + "handshake = excluded.handshake, gateway = excluded.gateway WHERE excluded.handshake >= endpoints.handshake",
           [
-            .bytes(endpoint.publicKey.bytes), .integer(version), .text(endpoint.endpoint.description), .integer(endpoint.handshake),
+            .bytes(endpoint.publicKey.bytes), .integer(version), .text(endpoint.endpoint.description), SQLValue(endpoint.handshake),
             .text(endpoint.gateway),
           ])
       }
@@ -77,7 +77,7 @@ extension GatewayStore {
         guard case .bytes(let key) = row[0], case .text(let endpoint) = row[1], case .integer(let handshake) = row[2],
           case .text(let gateway) = row[3], let key = WireGuardKey(bytes: key), let endpoint = Endpoint(endpoint)
         else { return nil }
-        return LastEndpoint(publicKey: key, endpoint: endpoint, handshake: handshake, gateway: gateway)
+        return LastEndpoint(publicKey: key, endpoint: endpoint, handshake: Timestamp(seconds: handshake), gateway: gateway)
       }
       return (found, version)
     }

@@ -1,5 +1,6 @@
 internal import CSodium
 package import GatewayCore
+package import NetworkTypes
 
 // The audit log.
 extension GatewayStore {
@@ -16,7 +17,7 @@ extension GatewayStore {
   }
 
   /// Adds entries alone. It reads nothing but the last one.
-  package func record(_ records: [AuditEntry.Record], at now: Int64) throws(StoreError) {
+  package func record(_ records: [AuditEntry.Record], at now: Timestamp) throws(StoreError) {
     try writing { () throws(StoreError) in
       var chain = try chain()
       for record in records { try append(chain.append(record, at: now)) }
@@ -27,7 +28,7 @@ extension GatewayStore {
     try engine.run(
       "INSERT INTO audit (sequence, time, actor, verb, object, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7)",
       [
-        .integer(entry.sequence), .integer(entry.time), .text(entry.record.actor), .text(entry.record.verb), .text(entry.record.object),
+        .integer(entry.sequence), SQLValue(entry.time), .text(entry.record.actor), .text(entry.record.verb), .text(entry.record.object),
         .text(entry.record.detail), .bytes(entry.hash),
       ])
   }
@@ -78,7 +79,7 @@ extension GatewayStore {
       else { throw StoreError("table audit: unexpected values", help: "restore the store from a copy") }
       entries.append(
         AuditEntry(
-          sequence: sequence, time: time, record: AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail), hash: hash))
+          sequence: sequence, time: Timestamp(seconds: time), record: AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail), hash: hash))
     }
     return entries
   }

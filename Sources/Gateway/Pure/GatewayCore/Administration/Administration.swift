@@ -11,11 +11,10 @@ package struct Administration: Sendable {
   package private(set) var records: [AuditEntry.Record] = []
   /// The highest number of a row so far, of all tables. No number is used twice.
   package private(set) var lastID: Int64
-  /// Seconds since 1970.
-  package var now: Int64
+  package var now: Timestamp
   private let actor: String
 
-  package init(_ directory: consuming Directory, lastID: Int64, actor: String, now: Int64) {
+  package init(_ directory: consuming Directory, lastID: Int64, actor: String, now: Timestamp) {
     self.directory = directory
     self.lastID = lastID
     self.actor = actor
@@ -113,7 +112,7 @@ extension Administration {
 
 // Users and groups.
 extension Administration {
-  package mutating func addUser(_ name: GatewayName, until: Int64? = nil) throws(GatewayError) {
+  package mutating func addUser(_ name: GatewayName, until: Timestamp? = nil) throws(GatewayError) {
     if directory.user(named: name) != nil { throw GatewayError("there is a user \(name) already", help: "choose another name") }
     if let until, until <= now { throw GatewayError("the end of the account of \(name) is in the past", help: "choose a later time") }
     put(.user(User(id: newID(), name: name, until: until)))

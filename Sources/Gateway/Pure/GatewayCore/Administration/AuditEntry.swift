@@ -1,4 +1,4 @@
-internal import NetworkTypes
+package import NetworkTypes
 
 /// A digest of 32 bytes (SHA-256), which the caller supplies: the core links no library.
 package typealias Digest = @Sendable ([UInt8]) -> [UInt8]
@@ -7,13 +7,12 @@ package typealias Digest = @Sendable ([UInt8]) -> [UInt8]
 package struct AuditEntry: Hashable, Sendable {
   /// From 1, without gaps.
   package var sequence: Int64
-  /// Seconds since 1970.
-  package var time: Int64
+  package var time: Timestamp
   package var record: Record
   /// The digest of this entry and the hash of the one before it.
   package var hash: [UInt8]
 
-  package init(sequence: Int64, time: Int64, record: Record, hash: [UInt8]) {
+  package init(sequence: Int64, time: Timestamp, record: Record, hash: [UInt8]) {
     self.sequence = sequence
     self.time = time
     self.record = record
@@ -60,7 +59,7 @@ package struct AuditChain: Sendable {
     self.digest = digest
   }
 
-  package mutating func append(_ record: AuditEntry.Record, at time: Int64) -> AuditEntry {
+  package mutating func append(_ record: AuditEntry.Record, at time: Timestamp) -> AuditEntry {
     // A store cannot hold every text, and the hash has to be of what it holds.
     let record = record.escaped
     var entry = AuditEntry(sequence: length + 1, time: time, record: record, hash: [])
@@ -78,13 +77,13 @@ package struct AuditChain: Sendable {
 }
 
 extension AuditEntry {
-  /// The hashed bytes: the previous hash, the sequence and the time as 8 bytes each, then every text behind its length of 4 bytes; all
+  /// The hashed bytes: the previous hash, the sequence and the time in seconds as 8 bytes each, then every text behind its length of 4 bytes; all
   /// numbers in network order.
   func hashed(after previous: [UInt8]) -> [UInt8] {
     func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
       (0..<number.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
-    return [record.actor, record.verb, record.object, record.detail].reduce(previous + bytes(sequence) + bytes(time)) { all, text in
+    return [record.actor, record.verb, record.object, record.detail].reduce(previous + bytes(sequence) + bytes(time.seconds)) { all, text in
       all + bytes(UInt32(text.utf8.count)) + text.utf8
     }
   }

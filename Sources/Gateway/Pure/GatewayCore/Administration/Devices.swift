@@ -103,8 +103,9 @@ extension Administration {
     directory.requireAll()
     guard let holder = directory.path(of: device) else { return }
     // Of many thousands, few: no copy is made of the others.
+    func freed(_ lease: Lease) -> Timestamp { lease.released ?? Timestamp(seconds: 0) }
     let free = Array(directory.leases.values.lazy.filter { $0.device == nil && $0.pool == pool.id })
-    if let own = free.filter({ $0.holder == holder }).max(by: { ($0.released ?? 0, $1.id) < ($1.released ?? 0, $0.id) }) {
+    if let own = free.filter({ $0.holder == holder }).max(by: { (freed($0), $1.id) < (freed($1), $0.id) }) {
       return renew(own, device, holder)
     }
     if let place = pool.places.first(where: { directory.lease(of: pool.address(at: $0)) == nil }) {
@@ -112,7 +113,7 @@ extension Administration {
         .lease(Lease(id: newID(), pool: pool.id, address: pool.address(at: place), device: device.id, holder: holder)))
       return
     }
-    guard let oldest = free.min(by: { ($0.released ?? 0, $0.address) < ($1.released ?? 0, $1.address) }) else {
+    guard let oldest = free.min(by: { (freed($0), $0.address) < (freed($1), $1.address) }) else {
       throw GatewayError(
         "pool \(pool.name) (\(pool.prefix)) is full: devices have all addresses",
         help: "`roamward-gateway device remove USER/NAME` frees the addresses of a device; a larger pool can replace this one")

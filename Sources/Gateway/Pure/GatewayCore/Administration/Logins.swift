@@ -1,4 +1,5 @@
 package import KernelModel
+package import NetworkTypes
 
 // The credentials of users: passwords, codes and tokens. Hashes are made by the caller: the core links no library.
 extension Administration {
@@ -42,7 +43,7 @@ extension Administration {
 
   /// `hash`: SHA-256 of the token. Returns its number.
   @discardableResult
-  package mutating func addToken(_ hash: [UInt8], for name: GatewayName, uses: Int64, until: Int64) throws(GatewayError) -> Int64 {
+  package mutating func addToken(_ hash: [UInt8], for name: GatewayName, uses: Int64, until: Timestamp) throws(GatewayError) -> Int64 {
     let user = try user(name)
     guard (1...1000).contains(uses) else { throw GatewayError("a token of \(uses) uses is not possible", help: "use 1 to 1000") }
     guard until > now else { throw GatewayError("the end of the token is in the past", help: "choose a later time") }

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// A person as an OpenID provider or a PAM service has told of, in the words of this gateway.
 package struct SignedInPerson: Hashable, Sendable {
   /// `ISSUER SUBJECT`, the only words that stay the same (OpenID Connect Core 1.0, 5.7); or `pam SERVICE NAME`.
@@ -55,7 +57,7 @@ extension Directory {
   package func user(of person: SignedInPerson) -> User? { users.values.first { $0.subject == person.subject } }
 
   /// The reason why a person may not log in; `nil`: the login is allowed. `creating`: a user whose name is free is added.
-  package func refusal(of person: SignedInPerson, creating: Bool, at now: Int64) -> SignInRefusal? {
+  package func refusal(of person: SignedInPerson, creating: Bool, at now: Timestamp) -> SignInRefusal? {
     if let user = user(of: person) { return user.isActive(at: now) ? nil : .lockedUser }
     guard let user = user(named: person.name) else { return creating ? nil : .unknownName }
     return user.subject == nil ? .notLinked : .otherPerson

@@ -1,5 +1,5 @@
 package import KernelModel
-import NetworkTypes
+package import NetworkTypes
 
 /// The part of the kernel's state that changes of rows can affect. A gateway compares no more than that.
 package enum ChangeReach: Equatable, Sendable {
@@ -79,7 +79,7 @@ package struct DevicePart: Equatable, Sendable {
   package var table: GatewayTable
   package var peers: [WireGuardPeer]
 
-  package init(_ directory: Directory, _ devices: Set<Int64>, link: String, at now: Int64) {
+  package init(_ directory: Directory, _ devices: Set<Int64>, link: String, at now: Timestamp) {
     let present = devices.sorted().compactMap { directory.devices[$0] }
     table = GatewayTable(directory, of: present, link: link, at: now)
     peers = directory.peers(of: present, at: now)
@@ -88,7 +88,7 @@ package struct DevicePart: Equatable, Sendable {
 
 extension Directory {
   /// The peers of those devices that may connect.
-  func peers(of devices: some Sequence<Device>, at now: Int64) -> [WireGuardPeer] {
+  func peers(of devices: some Sequence<Device>, at now: Timestamp) -> [WireGuardPeer] {
     devices.filter { isActive($0, at: now) }.map { device in
       WireGuardPeer(publicKey: device.publicKey, allowedIPs: addresses(of: device.id).map { .host($0) })
     }

@@ -1,4 +1,4 @@
-import NetworkTypes
+package import NetworkTypes
 
 /// The devices that a change of rows affects, with their part of the desired state before and after it.
 package struct DeviceChange: Sendable {
@@ -17,7 +17,7 @@ package struct DeviceChange: Sendable {
   private static let most = 100
 
   /// From the directory without the changes. `nil`: the link is not known.
-  package init?(of changes: [RowChange], from old: Directory, at now: Int64) {
+  package init?(of changes: [RowChange], from old: Directory, at now: Timestamp) {
     guard let link = old.site?.link.description else { return nil }
     self.changes = changes
     self.link = link
@@ -27,17 +27,17 @@ package struct DeviceChange: Sendable {
   }
 
   /// With the directory that has the changes.
-  package mutating func complete(_ new: Directory, at now: Int64) {
+  package mutating func complete(_ new: Directory, at now: Timestamp) {
     reach = reach.union(ChangeReach(of: changes, in: new))
     if reach.few.count > Self.most { reach = .everything }
     after = DevicePart(new, reach.few, link: link, at: now)
   }
 
-  /// The first end of an account among the changes, in seconds since 1970.
-  func nextEnd(after now: Int64) -> Int64 {
+  /// The first end of an account among the changes.
+  func nextEnd(after now: Timestamp) -> Timestamp {
     changes.lazy.compactMap { change in
       if case .put(.user(let user)) = change, let until = user.until, until > now { until } else { nil }
-    }.min() ?? .max
+    }.min() ?? .distantFuture
   }
 }
 

@@ -7,10 +7,10 @@ package struct EndedLogin: Equatable, Sendable {
   package var publicKey: WireGuardKey
   /// The device's first address in the tunnel.
   package var address: IPAddress
-  /// When the login was, in seconds since 1970.
-  package var proven: Int64
+  /// When the login was.
+  package var proven: Timestamp
 
-  package init(device: Int64, publicKey: WireGuardKey, address: IPAddress, proven: Int64) {
+  package init(device: Int64, publicKey: WireGuardKey, address: IPAddress, proven: Timestamp) {
     self.device = device
     self.publicKey = publicKey
     self.address = address
@@ -19,7 +19,7 @@ package struct EndedLogin: Equatable, Sendable {
 
   /// Those that changes of rows end: of sessions that were ended, and of devices that were removed, if they could connect before. A device
   /// of a locked user keeps its login, and one with another key has a newer one.
-  package static func all(in changes: [RowChange], from old: Directory, at now: Int64) -> [EndedLogin] {
+  package static func all(in changes: [RowChange], from old: Directory, at now: Timestamp) -> [EndedLogin] {
     let devices = changes.compactMap { change -> Int64? in
       switch change {
       case .remove(.devices, let id): id

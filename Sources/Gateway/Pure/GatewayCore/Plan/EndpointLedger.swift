@@ -5,11 +5,11 @@ package import NetworkTypes
 package struct LastEndpoint: Hashable, Sendable {
   package var publicKey: WireGuardKey
   package var endpoint: Endpoint
-  /// Of the handshake, in seconds since 1970.
-  package var handshake: Int64
+  /// Of the handshake.
+  package var handshake: Timestamp
   package var gateway: String
 
-  package init(publicKey: WireGuardKey, endpoint: Endpoint, handshake: Int64, gateway: String) {
+  package init(publicKey: WireGuardKey, endpoint: Endpoint, handshake: Timestamp, gateway: String) {
     self.publicKey = publicKey
     self.endpoint = endpoint
     self.handshake = handshake
@@ -23,8 +23,8 @@ package struct EndpointLedger {
   private let gateway: String
   private var known: [WireGuardKey: LastEndpoint] = [:]
 
-  /// A session that goes on is noted again after this time, in seconds: more often would be a write for each handshake of each device.
-  package static let interval: Int64 = 600
+  /// A session that goes on is noted again after this time: more often would be a write for each handshake of each device.
+  package static let interval = Duration.seconds(600)
 
   /// `gateway`: this one.
   package init(gateway: String) { self.gateway = gateway }
@@ -33,19 +33,18 @@ package struct EndpointLedger {
   package func notes(of peers: [WireGuardState.Peer]) -> [LastEndpoint] {
     peers.compactMap { peer in
       // A relayed device has an address of this machine.
-      guard peer.lastHandshake > 0, let endpoint = peer.endpoint, let address = endpoint.address, !RelayAddress.contains(address) else {
-        return nil
-      }
-      let note = LastEndpoint(publicKey: peer.publicKey, endpoint: endpoint, handshake: peer.lastHandshake, gateway: gateway)
+      guard let handshake = peer.handshake, let endpoint = peer.endpoint, let address = endpoint.address, !RelayAddress.contains(address)
+      else { return nil }
+      let note = LastEndpoint(publicKey: peer.publicKey, endpoint: endpoint, handshake: handshake, gateway: gateway)
       guard let last = known[peer.publicKey] else { return note }
-      if peer.lastHandshake < last.handshake { return nil }
-      let isOld = peer.lastHandshake >= last.handshake + Self.interval
-      return last.gateway != gateway && peer.lastHandshake > last.handshake || last.endpoint != endpoint || isOld ? note : nil
+      if handshake < last.handshake { return nil }
+      let isOld = handshake >= last.handshake + Self.interval
+      return last.gateway != gateway && handshake > last.handshake || last.endpoint != endpoint || isOld ? note : nil
     }
   }
 
   package mutating func learn(_ endpoints: [LastEndpoint]) {
-    for endpoint in endpoints where endpoint.handshake >= known[endpoint.publicKey]?.handshake ?? 0 {
+    for endpoint in endpoints where known[endpoint.publicKey].map({ endpoint.handshake >= $0.handshake }) ?? true {
       known[endpoint.publicKey] = endpoint
     }
   }
@@ -62,15 +61,15 @@ package struct EndpointLedger {
 
   /// The peers that had a session with the other gateway lately, to begin one with: `outdated` have an earlier one here, which the devices
   /// do not use any more.
-  package func moved(in peers: [WireGuardState.Peer], at now: Int64) -> (all: Set<WireGuardKey>, outdated: Set<WireGuardKey>) {
+  package func moved(in peers: [WireGuardState.Peer], at now: Timestamp) -> (all: Set<WireGuardKey>, outdated: Set<WireGuardKey>) {
     let moved = peers.filter { peer in
       // A handshake is at most 3 minutes old in a session.
-      known[peer.publicKey].map { isOther($0, than: peer) && $0.handshake > now - Self.interval - 180 } ?? false
+      known[peer.publicKey].map { isOther($0, than: peer) && $0.handshake > now - Self.interval - .seconds(180) } ?? false
     }
-    return (Set(moved.map(\.publicKey)), Set(moved.filter { $0.lastHandshake > 0 }.map(\.publicKey)))
+    return (Set(moved.map(\.publicKey)), Set(moved.filter { $0.handshake != nil }.map(\.publicKey)))
   }
 
   private func isOther(_ last: LastEndpoint, than peer: WireGuardState.Peer) -> Bool {
-    last.gateway != gateway && last.handshake > peer.lastHandshake
+    last.gateway != gateway && peer.handshake.map { last.handshake > $0 } ?? true
   }
 }

@@ -1,12 +1,13 @@
 package import KernelModel
 package import KeyMemory
+package import NetworkTypes
 
 /// The desired state of a running gateway, which follows the directory: computed from all devices once, then changed in those that a change
 /// reaches. So neither a change nor a look at the kernel evaluates devices that stay as they were.
 package struct FollowedState: Sendable {
   private var state: GatewayState?
-  /// When it holds, in seconds since 1970: from its last change until the next end of an account.
-  private var validity: Range<Int64> = 0..<0
+  /// When it holds: from its last change until the next end of an account.
+  private var validity: Range<Timestamp> = .distantFuture ..< .distantFuture
   /// The number of evaluations of all devices so far.
   package private(set) var computations = 0
 
@@ -14,18 +15,18 @@ package struct FollowedState: Sendable {
 
   /// The desired state at a time; `nil`: the gateway has not been initialised.
   package mutating func state(
-    of directory: Directory, privateKey: SecretKey, engine: WireGuardEngine, at now: Int64
+    of directory: Directory, privateKey: SecretKey, engine: WireGuardEngine, at now: Timestamp
   ) -> GatewayState? {
     if let state, validity.contains(now), state.device.engine == engine { return state }
     computations += 1
     state = GatewayState(directory, privateKey: privateKey, engine: engine, at: now)
-    validity = now..<(directory.users.values.lazy.compactMap(\.until).filter { $0 > now }.min() ?? .max)
+    validity = now..<(directory.users.values.lazy.compactMap(\.until).filter { $0 > now }.min() ?? .distantFuture)
     return state
   }
 
   /// Follows a change of the directory; `nil`: what it changed is not known. Where it reaches more than a few devices, the next `state`
   /// evaluates all of them.
-  package mutating func follow(_ change: DeviceChange?, at now: Int64) {
+  package mutating func follow(_ change: DeviceChange?, at now: Timestamp) {
     guard let change, let after = change.after, case .devices = change.reach, validity.contains(now),
       state?.follow(change.before, after) ?? false
     else {

@@ -25,7 +25,7 @@ package struct GatewayState: Hashable, Sendable {
   package var table: GatewayTable
 
   /// The desired state at a time; `nil`: the gateway has not been initialised.
-  package init?(_ directory: Directory, privateKey: SecretKey, engine: WireGuardEngine, at now: Int64) {
+  package init?(_ directory: Directory, privateKey: SecretKey, engine: WireGuardEngine, at now: Timestamp) {
     guard let site = directory.site else { return nil }
     link = site.link.description
     let peers = directory.peers(of: directory.devices.values, at: now)

@@ -29,12 +29,12 @@ package struct GatewayTable: Hashable, Sendable {
   private static let otherwise = "drop comment \"no rule matches\""
   package static let removal = "add table \(name)\ndelete table \(name)\n"
 
-  package init(_ directory: Directory, link: String, at now: Int64) {
+  package init(_ directory: Directory, link: String, at now: Timestamp) {
     self.init(directory, of: directory.devices.values, link: link, at: now)
   }
 
   /// The table as far as it is of these devices.
-  package init(_ directory: Directory, of devices: some Sequence<Device>, link: String, at now: Int64) {
+  package init(_ directory: Directory, of devices: some Sequence<Device>, link: String, at now: Timestamp) {
     self.init(link: link)
     let rules = directory.sortedRules
     for case .devices(let group) in rules.map(\.destination) { groups[group] = [] }

@@ -47,7 +47,7 @@ package struct PairExchange {
   /// This gateway has the address that clients connect to now: `takeBatch` has the devices from here on. Returns the number of those
   /// that had a session with another gateway lately, and the peers whose sessions here the devices do not use any more.
   package mutating func takeOver(
-    _ peers: [WireGuardState.Peer], _ directory: Directory, at now: Int64
+    _ peers: [WireGuardState.Peer], _ directory: Directory, at now: Timestamp
   ) -> (count: Int, outdated: Set<WireGuardKey>) {
     let moved = ledger.moved(in: peers, at: now)
     waiting = directory.devices.values.filter { moved.all.contains($0.publicKey) }.compactMap { directory.addresses(of: $0.id).first }

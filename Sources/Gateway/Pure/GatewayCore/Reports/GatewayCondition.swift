@@ -34,10 +34,9 @@ package struct GatewayCondition: Hashable, Sendable {
   package var settingsFindings: [HostFinding] = []
   /// Whether relays are allowed, and logins are not: clients would not know of them.
   package var isRelayWithoutLogins = false
-  /// Seconds since 1970.
-  package var now: Int64
+  package var now: Timestamp
 
-  package init(directory: Directory, now: Int64) {
+  package init(directory: Directory, now: Timestamp) {
     self.directory = directory
     self.now = now
   }

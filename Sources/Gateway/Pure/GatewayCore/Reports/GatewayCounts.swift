@@ -1,9 +1,9 @@
 package import Metrics
+package import NetworkTypes
 
 /// The counters of a running gateway since its start. It keeps them as a file for `roamward-gateway metrics`.
 package struct GatewayCounts: Hashable, Sendable {
-  /// Seconds since 1970.
-  package var started: Int64
+  package var started: Timestamp
   /// Logins that brought a device its settings, by the factors that proved them: `password`, `password,code`, …
   package private(set) var accepted: [String: Int64] = [:]
   /// Refused ones, by the reason that the audit log has; `unbound`: the device was not taken.
@@ -13,7 +13,7 @@ package struct GatewayCounts: Hashable, Sendable {
   /// From the first check of a login to its settings, where nothing else was asked of the person.
   package private(set) var durations = DurationCounts()
 
-  package init(started: Int64) { self.started = started }
+  package init(started: Timestamp) { self.started = started }
 
   /// `milliseconds`: `nil`: the person was asked something meanwhile.
   package mutating func accept(by methods: String, milliseconds: Int64?) {
@@ -31,19 +31,19 @@ extension GatewayCounts {
       counts.sorted { $0.key < $1.key }.map { "\(word) \($0.key) \($0.value)" }
     }
     let buckets = (durations.counts + [durations.milliseconds]).map { "\($0)" }.joined(separator: " ")
-    let all = ["started \(started)"] + lines("accepted", accepted) + lines("refused", refused) + ["unavailable \(unavailable)"]
+    let all = ["started \(started.seconds)"] + lines("accepted", accepted) + lines("refused", refused) + ["unavailable \(unavailable)"]
     return (all + ["durations \(buckets)"]).map { $0 + "\n" }.joined()
   }
 
   /// `nil`: it is none of such a file.
   package init?(_ text: String) {
-    var counts = Self(started: 0)
+    var counts = Self(started: Timestamp(seconds: 0))
     var isDated = false
     for line in text.split(separator: "\n") {
       let words = line.split(separator: " ").map(String.init)
       guard let word = words.first, let last = words.last.flatMap({ Int64($0) }), last >= 0 else { return nil }
       switch (word, words.count) {
-      case ("started", 2): (counts.started, isDated) = (last, true)
+      case ("started", 2): (counts.started, isDated) = (Timestamp(seconds: last), true)
       case ("accepted", 3): counts.accepted[words[1]] = last
       case ("refused", 3): counts.refused[words[1]] = last
       case ("unavailable", 2): counts.unavailable = last

@@ -1,6 +1,6 @@
 internal import KernelModel
 package import Metrics
-internal import NetworkTypes
+package import NetworkTypes
 
 /// The metrics of a gateway. No label names a person, a device or an address: pools by their names, all else by words of fixed sets.
 package enum GatewayMetrics {
@@ -21,7 +21,7 @@ package enum GatewayMetrics {
 
   /// `counts` and `traffic`: `nil`: there are none.
   package static func families(
-    _ status: GatewayStatus, _ counts: GatewayCounts?, _ traffic: Traffic?, lastReading: Int64?, version: String
+    _ status: GatewayStatus, _ counts: GatewayCounts?, _ traffic: Traffic?, lastReading: Timestamp?, version: String
   ) -> [MetricFamily] {
     process(status, counts, version: version) + people(status) + leases(status) + (traffic.map(families) ?? [])
       + store(status, lastReading: lastReading) + (counts.map(logins) ?? [])
@@ -33,7 +33,7 @@ package enum GatewayMetrics {
     var build = MetricFamily("roamward_gateway_build", .info, "The version of Roamward.")
     build.add(1, ["version": version])
     var start = MetricFamily("roamward_gateway_start_time_seconds", .gauge, "Time at which the gateway started.")
-    if let counts { start.add(counts.started) }
+    if let counts { start.add(counts.started.seconds) }
     return [up, build, start]
   }
 
@@ -52,7 +52,7 @@ package enum GatewayMetrics {
       for state in [GatewayStatus.Connection.connected, .away, .neverSeen, .ended, .refused] {
         devices.add(found[state] ?? 0, ["state": state.rawValue.split(separator: " ").joined(separator: "_")])
       }
-      if let newest = device.peers.map(\.lastHandshake).max(), newest > 0 { handshake.add(newest) }
+      if let newest = device.peers.compactMap(\.handshake).max() { handshake.add(newest.seconds) }
     }
     var sessions = MetricFamily("roamward_gateway_sessions", .gauge, "Devices that logged in, and are still bound by it.")
     sessions.add(Int64(directory.logins.values.count { $0.ended == nil }))
@@ -82,12 +82,12 @@ package enum GatewayMetrics {
     return [bytes, dropped]
   }
 
-  private static func store(_ status: GatewayStatus, lastReading: Int64?) -> [MetricFamily] {
+  private static func store(_ status: GatewayStatus, lastReading: Timestamp?) -> [MetricFamily] {
     var up = MetricFamily("roamward_gateway_store_up", .gauge, "Whether the store can be read.")
     up.add(status.away == nil ? 1 : 0)
     var reading = MetricFamily(
       "roamward_gateway_store_last_reading_seconds", .gauge, "Time at which the gateway last read a store on a server.")
-    if let lastReading { reading.add(lastReading) }
+    if let lastReading { reading.add(lastReading.seconds) }
     return [up, reading]
   }
 

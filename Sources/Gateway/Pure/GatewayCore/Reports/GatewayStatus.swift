@@ -1,5 +1,5 @@
 package import KernelModel
-import NetworkTypes
+package import NetworkTypes
 
 /// The gateway at one moment, as `status` shows it.
 package struct GatewayStatus: Hashable, Sendable {
@@ -14,10 +14,9 @@ package struct GatewayStatus: Hashable, Sendable {
   package var away: StoreAbsence?
   /// The differences between the running gateway and what commands mean.
   package var unserved: UnservedSettings?
-  /// Seconds since 1970.
-  package var now: Int64
+  package var now: Timestamp
 
-  package init(directory: Directory, isServing: Bool, device: WireGuardState?, relayPort: UInt16? = nil, now: Int64) {
+  package init(directory: Directory, isServing: Bool, device: WireGuardState?, relayPort: UInt16? = nil, now: Timestamp) {
     self.directory = directory
     self.isServing = isServing
     self.device = device
@@ -25,8 +24,8 @@ package struct GatewayStatus: Hashable, Sendable {
     self.now = now
   }
 
-  /// A session without a new handshake for this long is over (REJECT_AFTER_TIME of WireGuard), in seconds.
-  private static let sessionLife: Int64 = 180
+  /// A session without a new handshake for this long is over (REJECT_AFTER_TIME of WireGuard).
+  private static let sessionLife = Duration.seconds(180)
 
   package var lines: [String] {
     guard let site = directory.site else {
@@ -77,7 +76,7 @@ package struct GatewayStatus: Hashable, Sendable {
   }
 
   private func isConnected(_ peer: WireGuardState.Peer?) -> Bool {
-    peer.map { $0.lastHandshake > 0 && now - $0.lastHandshake < Self.sessionLife } ?? false
+    peer?.handshake.map { now - $0 < Self.sessionLife } ?? false
   }
 
   private func isRelayed(_ peer: WireGuardState.Peer?) -> Bool { (peer?.endpoint?.address).map(RelayAddress.contains) ?? false }
@@ -86,8 +85,8 @@ package struct GatewayStatus: Hashable, Sendable {
   private func state(_ device: Device, _ peer: WireGuardState.Peer?) -> String {
     let addresses = directory.addresses(of: device.id).map(\.description).joined(separator: ", ")
     let state = connection(of: device, peer)
-    guard state.isKnown, let peer else { return "\(addresses)  \(state.rawValue)" }
-    let age = "handshake \(max(0, now - peer.lastHandshake)) s ago"
+    guard state.isKnown, let peer, let handshake = peer.handshake else { return "\(addresses)  \(state.rawValue)" }
+    let age = "handshake \(max(0, now.seconds - handshake.seconds)) s ago"
     let endpoint = isRelayed(peer) ? "  by TCP" : peer.endpoint.map { "  from \($0)" } ?? ""
     return "\(addresses)  \(state.rawValue)\(endpoint)  \(age)  received \(peer.receivedBytes)  sent \(peer.sentBytes)"
   }
@@ -113,14 +112,19 @@ package struct GatewayStatus: Hashable, Sendable {
     if !directory.isActive(device, at: now) {
       return directory.users[device.user]?.isActive(at: now) ?? false ? .ended : .refused
     }
-    guard let peer, peer.lastHandshake > 0 else { return .neverSeen }
+    guard peer?.handshake != nil else { return .neverSeen }
     return isConnected(peer) ? .connected : .away
   }
+}
+
+extension WireGuardState.Peer {
+  /// The time of the last handshake; `nil`: there was none.
+  package var handshake: Timestamp? { lastHandshake > 0 ? Timestamp(seconds: lastHandshake) : nil }
 }
 
 extension Login {
   /// `login 2026-11-26T23:50:27.000Z by password,code from 198.51.100.23`, with the end of the session.
   var text: String {
-    "login \(Timestamp(seconds: proven)) by \(factors) from \(source)" + (ended.map { "  ended \(Timestamp(seconds: $0))" } ?? "")
+    "login \(proven) by \(factors) from \(source)" + (ended.map { "  ended \($0)" } ?? "")
   }
 }

@@ -1,14 +1,14 @@
-import NetworkTypes
+package import NetworkTypes
 
 // The lines of lists on the command line: one for each object, sorted by name.
 extension Directory {
   /// `alice  locked  groups staff  devices laptop, phone`.
-  package func userList(at now: Int64) -> [String] {
+  package func userList(at now: Timestamp) -> [String] {
     users.values.sorted { $0.name < $1.name }.map { line(of: $0, at: now) }
   }
 
-  private func line(of user: User, at now: Int64) -> String {
-    let until = user.until.map { "  until \(Timestamp(seconds: $0))" } ?? ""
+  private func line(of user: User, at now: Timestamp) -> String {
+    let until = user.until.map { "  until \($0)" } ?? ""
     return "\(user.name)  \(user.state(at: now))\(until)\(Self.list("groups", groups(of: user.id).map(\.name)))"
       + Self.list("devices", devices(of: user.id).map(\.name))
   }
@@ -44,7 +44,7 @@ extension Directory {
   }
 
   /// `alice/laptop  10.77.0.2, fd77::2`.
-  package func deviceList(at now: Int64) -> [String] {
+  package func deviceList(at now: Timestamp) -> [String] {
     devices.values.compactMap { device in path(of: device).map { ($0, device) } }.sorted { $0.0 < $1.0 }.map { path, device in
       "\(path)  \(addresses(of: device.id).map(\.description).joined(separator: ", "))"
         + (isActive(device, at: now) ? "" : hasEnded(device) ? "  session ended" : "  refused")
@@ -70,9 +70,9 @@ extension Directory {
 
 extension Directory {
   /// `7  alice  1 use  until 2026-12-31T00:00:00.000Z`.
-  package func tokenList(at now: Int64) -> [String] {
+  package func tokenList(at now: Timestamp) -> [String] {
     tokens.values.sorted { $0.id < $1.id }.map { token in
-      let end = token.isValid(at: now) ? "until \(Timestamp(seconds: token.until))" : "expired"
+      let end = token.isValid(at: now) ? "until \(token.until)" : "expired"
       return "\(token.id)  \(users[token.user]?.name.description ?? "?")  \(token.uses) use\(token.uses == 1 ? "" : "s")  \(end)"
     }
   }

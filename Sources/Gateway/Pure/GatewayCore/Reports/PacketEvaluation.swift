@@ -47,7 +47,7 @@ package struct PacketEvaluation: Hashable, Sendable {
 
   /// `path`: what the gateway's machine does with a packet from this source address; `nil`: not known.
   package init(
-    _ directory: Directory, _ device: Device, to destination: IPAddress, _ transport: Transport, port: UInt16?, at now: Int64,
+    _ directory: Directory, _ device: Device, to destination: IPAddress, _ transport: Transport, port: UInt16?, at now: Timestamp,
     path: (_ source: IPAddress) -> HostPath? = { _ in nil }
   ) {
     let settings = directory.pushedSettings(of: device)

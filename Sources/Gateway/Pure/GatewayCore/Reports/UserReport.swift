@@ -54,10 +54,10 @@ package struct UserReport: Hashable, Sendable {
   private var stateText: String {
     if user.isLocked, let lock {
       let reason = lock.record.detail.isEmpty ? "" : ": \(lock.record.detail)"
-      return "locked since \(Timestamp(seconds: lock.time)) by \(lock.record.actor)\(reason)"
+      return "locked since \(lock.time) by \(lock.record.actor)\(reason)"
     }
     guard let until = user.until else { return state }
-    return "\(state) \(state == "expired" ? "since" : "until") \(Timestamp(seconds: until))"
+    return "\(state) \(state == "expired" ? "since" : "until") \(until)"
   }
 
   private var loginText: String {

@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// The password, one-time codes and recovery codes of a user.
 package struct Credential: Row {
   package var id: Int64
@@ -54,10 +56,10 @@ package struct EnrolmentToken: Row {
   package var hash: [UInt8]
   /// The logins that are left.
   package var uses: Int64
-  /// Its end, in seconds since 1970.
-  package var until: Int64
+  /// The moment of its end.
+  package var until: Timestamp
 
-  package init(id: Int64, user: Int64, hash: [UInt8], uses: Int64, until: Int64) {
+  package init(id: Int64, user: Int64, hash: [UInt8], uses: Int64, until: Timestamp) {
     self.id = id
     self.user = user
     self.hash = hash
@@ -65,14 +67,14 @@ package struct EnrolmentToken: Row {
     self.until = until
   }
 
-  package func isValid(at now: Int64) -> Bool { uses > 0 && now < until }
+  package func isValid(at now: Timestamp) -> Bool { uses > 0 && now < until }
 
   package static let table = TableDeclaration(name: "tokens", columns: ["user_id", "hash", "uses", "until"])
-  package var values: [SQLValue] { [.integer(user), .bytes(hash), .integer(uses), .integer(until)] }
+  package var values: [SQLValue] { [.integer(user), .bytes(hash), .integer(uses), SQLValue(until)] }
 
   package init(id: Int64, values: [SQLValue]) throws(RowError) {
     var row = RowReader(values)
-    let (user, hash, uses, until) = (row.integer(), row.bytes(), row.integer(), row.integer())
+    let (user, hash, uses, until) = (row.integer(), row.bytes(), row.integer(), row.time())
     guard row.isValid, hash.count == 32 else { throw RowError(table: Self.table.name, id: id) }
     self.init(id: id, user: user, hash: hash, uses: uses, until: until)
   }
@@ -82,16 +84,16 @@ package struct EnrolmentToken: Row {
 package struct Login: Row {
   package var id: Int64
   package var device: Int64
-  /// When, in seconds since 1970.
-  package var proven: Int64
+  /// The moment of the login.
+  package var proven: Timestamp
   /// The methods, such as `password,code`.
   package var factors: String
   /// The address of the client.
   package var source: String
-  /// When an administrator ended the session, in seconds since 1970: the key is refused until the device logs in again. `nil`: it goes on.
-  package var ended: Int64?
+  /// When an administrator ended the session: the key is refused until the device logs in again. `nil`: it goes on.
+  package var ended: Timestamp?
 
-  package init(id: Int64, device: Int64, proven: Int64, factors: String, source: String, ended: Int64? = nil) {
+  package init(id: Int64, device: Int64, proven: Timestamp, factors: String, source: String, ended: Timestamp? = nil) {
     self.id = id
     self.device = device
     self.proven = proven
@@ -101,12 +103,12 @@ package struct Login: Row {
   }
 
   package static let table = TableDeclaration(name: "logins", columns: ["device_id", "proven", "factors", "source", "ended"])
-  package var values: [SQLValue] { [.integer(device), .integer(proven), .text(factors), .text(source), SQLValue(ended)] }
+  package var values: [SQLValue] { [.integer(device), SQLValue(proven), .text(factors), .text(source), SQLValue(ended)] }
 
   package init(id: Int64, values: [SQLValue]) throws(RowError) {
     var row = RowReader(values)
-    let (device, proven, factors, source) = (row.integer(), row.integer(), row.text(), row.text())
-    let ended = row.optionalInteger()
+    let (device, proven, factors, source) = (row.integer(), row.time(), row.text(), row.text())
+    let ended = row.optionalTime()
     guard row.isValid else { throw RowError(table: Self.table.name, id: id) }
     self.init(id: id, device: device, proven: proven, factors: factors, source: source, ended: ended)
   }

@@ -212,7 +212,7 @@ extension Directory {
   package var sortedRules: [AccessRule] { rules.values.sorted { ($0.position, $0.id) < ($1.position, $1.id) } }
 
   /// Whether the device may connect now.
-  package func isActive(_ device: Device, at now: Int64) -> Bool {
+  package func isActive(_ device: Device, at now: Timestamp) -> Bool {
     users[device.user]?.isActive(at: now) ?? false && !hasEnded(device)
   }
 

@@ -1,15 +1,17 @@
+package import NetworkTypes
+
 /// A person, or a machine, whose devices may connect.
 package struct User: Row {
   package var id: Int64
   package var name: GatewayName
   /// Whether the user's devices are refused until the user is unlocked.
   package var isLocked: Bool
-  /// The end of the account, in seconds since 1970; `nil`: none.
-  package var until: Int64?
+  /// The end of the account; `nil`: none.
+  package var until: Timestamp?
   /// The person elsewhere who logs in as this user: at an OpenID provider `ISSUER SUBJECT`, by PAM `pam SERVICE NAME`; `nil`: nobody does.
   package var subject: String?
 
-  package init(id: Int64, name: GatewayName, isLocked: Bool = false, until: Int64? = nil, subject: String? = nil) {
+  package init(id: Int64, name: GatewayName, isLocked: Bool = false, until: Timestamp? = nil, subject: String? = nil) {
     self.id = id
     self.name = name
     self.isLocked = isLocked
@@ -18,10 +20,10 @@ package struct User: Row {
   }
 
   /// Whether the user's devices may connect now.
-  package func isActive(at now: Int64) -> Bool { !isLocked && until.map { now < $0 } ?? true }
+  package func isActive(at now: Timestamp) -> Bool { !isLocked && until.map { now < $0 } ?? true }
 
   /// In a word: `locked`, `active` or `expired`.
-  package func state(at now: Int64) -> String { isLocked ? "locked" : isActive(at: now) ? "active" : "expired" }
+  package func state(at now: Timestamp) -> String { isLocked ? "locked" : isActive(at: now) ? "active" : "expired" }
 
   package static let table = TableDeclaration(name: "users", columns: ["name", "locked", "until", "subject"])
   package var values: [SQLValue] { [.text(name.description), SQLValue(isLocked), SQLValue(until), SQLValue(subject)] }
@@ -30,7 +32,7 @@ package struct User: Row {
     var row = RowReader(values)
     let name = row.parsed(GatewayName.self)
     let isLocked = row.flag()
-    let until = row.optionalInteger()
+    let until = row.optionalTime()
     let subject = row.optionalText()
     guard row.isValid, let name else { throw RowError(table: Self.table.name, id: id) }
     self.init(id: id, name: name, isLocked: isLocked, until: until, subject: subject)

@@ -70,10 +70,10 @@ package struct Lease: Row {
   package var device: Int64?
   /// The device's name, so that a device that comes back under it gets the address again.
   package var holder: DevicePath
-  /// Seconds since 1970; `nil`: in use.
-  package var released: Int64?
+  /// When it was released; `nil`: in use.
+  package var released: Timestamp?
 
-  package init(id: Int64, pool: Int64, address: IPAddress, device: Int64?, holder: DevicePath, released: Int64? = nil) {
+  package init(id: Int64, pool: Int64, address: IPAddress, device: Int64?, holder: DevicePath, released: Timestamp? = nil) {
     self.id = id
     self.pool = pool
     self.address = address
@@ -93,7 +93,7 @@ package struct Lease: Row {
     let address = IPAddress(bytes: row.bytes())
     let device = row.optionalInteger()
     let holder = row.parsed(DevicePath.self)
-    let released = row.optionalInteger()
+    let released = row.optionalTime()
     guard row.isValid, let address, let holder, (device == nil) == (released != nil) else { throw RowError(table: Self.table.name, id: id) }
     self.init(id: id, pool: pool, address: address, device: device, holder: holder, released: released)
   }

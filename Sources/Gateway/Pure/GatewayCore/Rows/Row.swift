@@ -1,3 +1,5 @@
+package import NetworkTypes
+
 /// A value of a column, in the common subset of SQLite and PostgreSQL.
 package enum SQLValue: Hashable, Sendable {
   case null
@@ -61,6 +63,10 @@ struct RowReader {
     }
   }
 
+  /// A time, in seconds since 1970.
+  mutating func time() -> Timestamp { Timestamp(seconds: integer()) }
+  mutating func optionalTime() -> Timestamp? { optionalInteger().map { Timestamp(seconds: $0) } }
+
   mutating func text() -> String {
     if case .text(let text) = next() { return text }
     isValid = false
@@ -113,6 +119,9 @@ struct RowReader {
 
 extension SQLValue {
   init(_ number: Int64?) { self = number.map { .integer($0) } ?? .null }
+  /// A time is a column of seconds since 1970.
+  package init(_ time: Timestamp) { self = .integer(time.seconds) }
+  init(_ time: Timestamp?) { self.init(time?.seconds) }
   init(_ text: String?) { self = text.map { .text($0) } ?? .null }
   init(_ flag: Bool) { self = .integer(flag ? 1 : 0) }
   init(list values: [some CustomStringConvertible]) { self = .text(values.map(\.description).joined(separator: ",")) }

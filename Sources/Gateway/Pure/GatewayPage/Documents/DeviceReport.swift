@@ -73,15 +73,15 @@ extension GatewayStatus {
     let found = devices.compactMap { device in directory.path(of: device).map { ($0, device) } }
     return found.sorted { $0.0 < $1.0 }.map { path, device in
       let peer = peers[device.publicKey]
-      let seen = peer.flatMap { $0.lastHandshake > 0 ? $0 : nil }
+      let seen = peer.flatMap { $0.handshake == nil ? nil : $0 }
       return DeviceReport(
         user: path.user.description, device: path.device.description, state: connection(of: device, peer).rawValue,
-        addresses: directory.addresses(of: device.id).map(\.description), added: Timestamp(seconds: device.added),
-        endpoint: seen?.endpoint?.description, handshake: (seen?.lastHandshake).map { Timestamp(seconds: $0) },
+        addresses: directory.addresses(of: device.id).map(\.description), added: device.added,
+        endpoint: seen?.endpoint?.description, handshake: seen?.handshake,
         received: Int64(clamping: seen?.receivedBytes ?? 0), sent: Int64(clamping: seen?.sentBytes ?? 0),
         login: directory.login(of: device.id).map {
           DeviceReport.Login(
-            time: Timestamp(seconds: $0.proven), factors: $0.factors, source: $0.source, ended: $0.ended.map { Timestamp(seconds: $0) })
+            time: $0.proven, factors: $0.factors, source: $0.source, ended: $0.ended)
         })
     }
   }

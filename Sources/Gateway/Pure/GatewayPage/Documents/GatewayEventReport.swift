@@ -122,7 +122,7 @@ extension GatewayEventReport {
     package var detail: String
 
     init(_ entry: AuditEntry) {
-      time = Timestamp(seconds: entry.time)
+      time = entry.time
       event = "audit"
       sequence = entry.sequence
       actor = entry.record.actor

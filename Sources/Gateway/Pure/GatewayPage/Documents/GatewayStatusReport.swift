@@ -46,7 +46,7 @@ extension GatewayStatus {
       .filter { search.isEmpty || "\($0.user)/\($0.device)".contains(search.lowercased()) }
     let shown = limit == .max ? found.count : fitting(found.lazy.map { JSON(encoding: $0) }, within: limit).shown.count
     return GatewayStatusReport(
-      time: Timestamp(seconds: now), endpoint: directory.site?.endpoint.description, link: directory.site?.link.description,
+      time: now, endpoint: directory.site?.endpoint.description, link: directory.site?.link.description,
       serving: isServing, away: away?.description, pools: directory.sortedPools.map(\.prefix.description),
       connected: found.count { $0.state == Connection.connected.rawValue }, devices: Array(found.prefix(shown)), more: found.count - shown)
   }

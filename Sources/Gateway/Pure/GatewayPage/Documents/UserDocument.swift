@@ -168,13 +168,13 @@ extension UserReport {
   /// The report as a document.
   package var document: UserDocument {
     UserDocument(
-      user: user.name.description, state: state, until: user.until.map { Timestamp(seconds: $0) },
-      locked: lock.map { UserDocument.Lock(time: Timestamp(seconds: $0.time), actor: $0.record.actor, reason: $0.record.detail) },
+      user: user.name.description, state: state, until: user.until,
+      locked: lock.map { UserDocument.Lock(time: $0.time, actor: $0.record.actor, reason: $0.record.detail) },
       identity: user.subject,
       login: UserDocument.Login(
         password: credential.map { !$0.password.isEmpty } ?? false, mustChange: credential?.mustChange ?? false,
         code: credential.map { !$0.codeSecret.isEmpty } ?? false, recoveryCodes: credential?.recoveryHashes.count ?? 0,
-        tokens: tokens.map { UserDocument.Token(token: $0.id, uses: $0.uses, until: Timestamp(seconds: $0.until)) }),
+        tokens: tokens.map { UserDocument.Token(token: $0.id, uses: $0.uses, until: $0.until) }),
       groups: groups.map { UserDocument.Group(group: $0.name.description, precedence: $0.precedence) },
       role: page == nil ? nil : "\(role.role)", devices: status.reports(of: devices),
       settings: settings.map { UserDocument.Setting(setting: $0.name, values: $0.values, from: $0.origin) },
