@@ -12,12 +12,12 @@ import Testing
   @Test(
     "an agent with nothing to do plans the start of a tunnel and its end, and changes nothing",
     arguments: [Sample.tunnel("corp", rules: []), DayOut.watched()])
-  func rehearsal(tunnel: TunnelPolicy) {
+  func warmUp(tunnel: TunnelPolicy) {
     let agent = WatchedAgent(tunnel, on: DayOut.cafe)
     agent.machine.engine = .engine(.userspace)
     agent.machine.state.installNameServer()
     agent.start(for: .seconds(5))
-    let steps = Rehearsal.plans(
+    let steps = WarmUp.plans(
       DesiredTunnels(
         PolicySet(tunnels: [tunnel]), on: NetworkSnapshot(), StandingOrders(), in: SimulatedState().observed, engine: .userspace),
       of: "corp", on: UnderlayFit(NetworkSnapshot()), in: SimulatedState().observed)
@@ -27,18 +27,18 @@ import Testing
     #expect(steps.contains { if case .addRule = $0 { true } else { false } })
     #expect(steps.contains { if case .removeRule = $0 { true } else { false } })
     // A watched tunnel has its device already.
-    #expect(agent.agent.rehearsedSteps ?? 0 > 10)
+    #expect(agent.agent.warmUpSteps ?? 0 > 10)
     let kernel = agent.machine.state.observed.kernel
     #expect(kernel.rules.isEmpty && kernel.addresses.allSatisfy { $0.link != "corp" })
   }
 
-  @Test("a start with thousands of routes is not rehearsed: it would hold up the agent") func largeRehearsal() {
+  @Test("a start with thousands of routes is not warmed up: it would hold up the agent") func largeRehearsal() {
     var tunnel = Sample.tunnel("corp", rules: [])
     tunnel.routes = RoutePolicy(include: (0..<1001).compactMap { IPPrefix("10.\($0 / 250).\($0 % 250).0/24") })
     let agent = WatchedAgent(tunnel, on: DayOut.cafe)
     agent.machine.engine = .engine(.userspace)
     agent.start(for: .seconds(5))
-    #expect(agent.machine.isEngineReady && agent.agent.rehearsedSteps == nil)
+    #expect(agent.machine.isEngineReady && agent.agent.warmUpSteps == nil)
   }
 
   private func device(keepalive: UInt16) -> WireGuardDevice {

@@ -105,5 +105,5 @@ import WireGuardEngine
     #expect(hub.path.engine.state.peers.allSatisfy { $0.sentBytes == 148 })
   }
 
-  @Test("what a waiting process rehearses happens: the packet arrives") func rehearsal() { #expect(Rehearsal.run()) }
+  @Test("the warm-up of a waiting process happens: the packet arrives") func warmUp() { #expect(WarmUp.run()) }
 }

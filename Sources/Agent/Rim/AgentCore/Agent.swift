@@ -33,8 +33,8 @@ package final class Agent {
   /// Whether no pass and no poll is due: only samples of connected tunnels are pending.
   package var isAtRest: Bool { state.agenda.isAtRest }
 
-  /// The number of steps of its rehearsal of a start; `nil`: there was none yet.
-  package var rehearsedSteps: Int? { state.rehearsal.steps }
+  /// The number of steps of its warm-up for a start; `nil`: there was none yet.
+  package var warmUpSteps: Int? { state.warmUp.steps }
 
   /// The names of the tunnels that are connected, in order.
   package var connectedTunnels: [String] {
@@ -262,7 +262,7 @@ package final class Agent {
     } else if isQuiet {
       platform.machine.keepEngineReady(true)
     }
-    if isQuiet { reconciler.change { $0.rehearse() } }
+    if isQuiet { reconciler.change { $0.warmUp() } }
   }
 
   private func timeHasCome() {

@@ -74,11 +74,11 @@ package final class UserspaceWireGuard {
     guard let new = try? StandbyProcess(program: program) else { return hasStandbyFailed = true }
     standby = new
     watchEnd(of: new.process)
-    rehearse()
+    warmUp()
   }
 
   /// Creates what the agent's side of a start uses, and throws it away: the first use of a type takes up to a tenth of a millisecond.
-  private func rehearse() {
+  private func warmUp() {
     if hasRehearsed { return }
     hasRehearsed = true
     _ = try? TunnelSockets.make(port: 0, mark: 0)

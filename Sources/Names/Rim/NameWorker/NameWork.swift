@@ -32,7 +32,7 @@ package final class NameWork {
   /// Reports that the agent has not taken yet.
   private var reports: [[UInt8]] = []
   private var timers = Timers()
-  private var rehearsal = Rehearsal()
+  private var warmUp = WarmUp()
   private var paused: Set<UInt32> = []
   private var reading: DescriptorLoop.Source?
   private var answering: DescriptorLoop.Source?
@@ -86,7 +86,7 @@ package final class NameWork {
     reading = try loop.whenReadable(channel.descriptor.number) { [weak self] in self?.receiveOrders() }
     answering = try loop.whenReadable(upstreams.poller.number) { [weak self] in self?.receiveAnswers() }
     try channel.send(NameReport.hello(trouble: nil).bytes)
-    rehearsal.run()
+    warmUp.run()
     releaseCodeLater()
     _ = try loop.run()
   }
@@ -119,7 +119,7 @@ package final class NameWork {
     timers.codeRelease = try? loop.at(.now + Self.orderTime) { [weak self] in
       self?.timers.codeRelease = nil
       ctextpages_release()
-      self?.rehearsal.run()
+      self?.warmUp.run()
     }
   }
 

@@ -18,7 +18,7 @@ final class AgentState {
   var inProgress = StepsInProgress()
   var stop = StopSequence()
   var agenda = Agenda()
-  var rehearsal = Rehearsal()
+  var warmUp = WarmUp()
   /// The tunnels that the last agent has left, until the policies are read.
   var leftTunnels: HandOver?
   /// Whether the next observation includes our objects in tables of no tunnel.

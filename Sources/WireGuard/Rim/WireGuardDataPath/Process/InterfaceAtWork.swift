@@ -32,7 +32,7 @@ package enum InterfaceAtWork {
     let pairs = (0..<number).map { DataPath.threadNames($0) }
     let ready = try ReadyThreads(pairs.flatMap { [$0.outbound, $0.inbound] } + (ciphers.needsThread ? [CipherSelection.threadName] : []))
     try check(cwg_prepare_confinement())
-    Rehearsal.run()
+    WarmUp.run()
     guard let taken = try TakenInterface(from: channel) else { return }
     let tun = try TunDevice(taken.queues, wanting: offloads)
     taken.takeTitle(of: tun.name, offloads: offloads)

@@ -5,7 +5,7 @@ internal import NetworkTypes
 
 /// Look-ups by a name server in memory: held, asked, answered, and once more answered from its cache. The types of the Swift runtime exist
 /// and the code is in memory then, when the first program asks. Nothing depends on its result.
-struct Rehearsal {
+struct WarmUp {
   private static let near = IPAddress(v4: 0x7f00_0001)
   /// A question for the address of `a.example`, without a header.
   private static let question: [UInt8] = [1, 0x61, 7] + Array("example".utf8) + [0, 0, 1, 0, 1]
@@ -20,7 +20,7 @@ struct Rehearsal {
     if let name = DomainName("example") { domains.add(name, 0) }
     let group = UpstreamGroup(servers: [Upstream(Self.near)], pool: 0, blocked: [])
     let rules = NameServerConfiguration(
-      groups: [group], triggers: [Trigger(name: "rehearsal", group: 0)], dispositions: [.connectAlways(trigger: 0)], domains: domains)
+      groups: [group], triggers: [Trigger(name: "warm-up", group: 0)], dispositions: [.connectAlways(trigger: 0)], domains: domains)
     machine.setPool(0, SocketPool(v4: [0]), at: .now, &out)
     _ = machine.configure(rules, at: .now, &out)
   }

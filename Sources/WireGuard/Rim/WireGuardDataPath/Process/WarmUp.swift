@@ -7,7 +7,7 @@ internal import WireGuardEngine
 /// One handshake between two engines in memory, for a packet that waits for it and arrives, by a process that waits for an interface: the
 /// same code is in memory then, and the types of the Swift runtime exist, when a tunnel's first handshake needs them. Nothing of it
 /// remains, and nothing depends on its result.
-enum Rehearsal {
+enum WarmUp {
   private static let near = DatagramAddress(IPAddress(v4: 0x7f00_0001), port: 1)
   /// An IPv4 packet of 28 bytes (UDP) between documentation addresses.
   private static let packet: [UInt8] = [0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0, 7, 0, 7, 0, 8, 0, 0]

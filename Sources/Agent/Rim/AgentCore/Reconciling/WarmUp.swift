@@ -5,8 +5,8 @@ package import RoamwardCore
 /// The computations of a start, made once while there is nothing else to do. docs/decisions/0053
 ///
 /// The Swift runtime creates a type at its first use, which takes up to a tenth of a millisecond, and a start uses many. Without a
-/// rehearsal, the first start after that of the agent, usually that of the machine, takes half a millisecond longer than later ones.
-package struct Rehearsal {
+/// warm-up, the first start after that of the agent, usually that of the machine, takes half a millisecond longer than later ones.
+package struct WarmUp {
   /// Plans of more routes, wanted or present, take too long to be made in passing.
   private static let mostRoutes = 1000
 
@@ -25,7 +25,7 @@ package struct Rehearsal {
     var applied = AppliedState(observed)
     applied.follow(observed, towards: desired)
     for step in start.steps { applied.take(step) }
-    let made = observed.rehearsed(start.steps)
+    let made = observed.applied(start.steps)
     applied.follow(made, towards: desired)
     _ = Plan(from: made, to: desired)
     _ = routeClaims(on: setups, in: made.kernel, fit)
@@ -33,7 +33,7 @@ package struct Rehearsal {
     return order + Plan(from: made, to: DesiredState(of: [], on: fit)).steps
   }
 
-  /// Rehearses a tunnel of these policies, unless there was a rehearsal already.
+  /// Warms up with a tunnel of these policies, unless that was done already.
   mutating func run(_ tunnel: TunnelPolicy, of set: PolicySet, on fit: UnderlayFit, in observed: ObservedState, _ snapshot: NetworkSnapshot)
   {
     guard steps == nil, observed.kernel.routes.count <= Self.mostRoutes, tunnel.includedCount <= Self.mostRoutes else { return }
@@ -47,7 +47,7 @@ package struct Rehearsal {
 
 extension ObservedState {
   /// The state after the steps that make links, addresses, routes and rules.
-  fileprivate func rehearsed(_ steps: [Step]) -> ObservedState {
+  fileprivate func applied(_ steps: [Step]) -> ObservedState {
     var state = self
     for step in steps {
       switch step {
@@ -66,10 +66,10 @@ extension ObservedState {
 }
 
 extension AgentState {
-  /// Rehearses the start of the first WireGuard tunnel that is down.
-  func rehearse() {
-    guard let observed = seen.state, let tunnel = tunnels.wireGuard.first(where: { [.disconnected, .ready].contains($0.machine.state) }) else { return }
-    rehearsal.run(tunnel.policy, of: set, on: underlayFit, in: observed, seen.snapshot)
+  /// Warms up with the start of the first WireGuard tunnel that is down.
+  func warmUp() {
+    guard let observed = seen.state, let tunnel = tunnels.ordered.first(where: \.isWireGuardDown) else { return }
+    warmUp.run(tunnel.policy, of: set, on: underlayFit, in: observed, seen.snapshot)
   }
 }
 
