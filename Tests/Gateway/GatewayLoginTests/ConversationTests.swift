@@ -65,7 +65,7 @@ import Testing
       times.insert(talk.now)
     }
     #expect(seen == [[.send(.failed(.wrong, retryAfter: 0)), .close]])
-    // On the same multiple of the grain.
+    // On the same multiple of the interval.
     #expect(times.count == 1)
     let behind = (try #require(times.first) - .seconds(1000)) / .milliseconds(250)
     #expect(behind == behind.rounded() && behind >= 1)
@@ -213,7 +213,7 @@ import Testing
       var talk = try begun()
       _ = talk.answer(.visit(page))
       #expect(talk.answer(.refused(refusal)) == [])
-      #expect(talk.conversation.deadline == talk.now + LoginConversation.grain)
+      #expect(talk.conversation.deadline == talk.now + LoginConversation.answerInterval)
       seen.insert(try talk.wait())
       #expect(talk.limits.count == 1)
     }

@@ -38,14 +38,14 @@ struct Talk {
     from text: String = "192.0.2.7", _ limits: LoginLimits = LoginLimits(), offers: [LoginMethod] = [.password, .token],
     isSlow: Bool = false
   ) throws {
-    let grain = isSlow ? LoginConversation.slowGrain : LoginConversation.grain
-    conversation = LoginConversation(from: try address(text), at: .seconds(1000), offers: offers, passwordGrain: grain)
+    let interval = isSlow ? LoginConversation.slowAnswerInterval : LoginConversation.answerInterval
+    conversation = LoginConversation(from: try address(text), at: .seconds(1000), offers: offers, passwordAnswerInterval: interval)
     self.limits = limits
   }
 
   /// At a gateway where a service checks passwords.
   init(_ limits: LoginLimits, at now: Moment) throws {
-    conversation = LoginConversation(from: try address("192.0.2.7"), at: now, passwordGrain: LoginConversation.slowGrain)
+    conversation = LoginConversation(from: try address("192.0.2.7"), at: now, passwordAnswerInterval: LoginConversation.slowAnswerInterval)
     self.limits = limits
     self.now = now
   }

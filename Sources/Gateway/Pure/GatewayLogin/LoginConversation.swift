@@ -86,8 +86,8 @@ package enum LoginAnswer: Hashable, Sendable {
 
 /// The gateway's side of one login: frames and answers in, effects out. It has no clock and no sockets.
 ///
-/// Answers that reveal whether a name, a password, a code or a token is right are sent at whole multiples of `grain` after the question. So
-/// the time of a check does not show. Where a service of the network checks passwords, a refusal waits for a multiple of `slowGrain`: such
+/// Answers that reveal whether a name, a password, a code or a token is right are sent at whole multiples of `interval` after the question. So
+/// the time of a check does not show. Where a service of the network checks passwords, a refusal waits for a multiple of `slowAnswerInterval`: such
 /// services take longer, and delay their refusals.
 ///
 /// There, names whose password the gateway itself has look like all others. If the gateway refuses such a password, the service is asked
@@ -95,8 +95,8 @@ package enum LoginAnswer: Hashable, Sendable {
 /// if the service accepts.
 package struct LoginConversation: Sendable {
   package static let version: UInt8 = 1
-  package static let grain = Duration.milliseconds(250)
-  package static let slowGrain = Duration.seconds(3)
+  package static let answerInterval = Duration.milliseconds(250)
+  package static let slowAnswerInterval = Duration.seconds(3)
   /// For the next message of a client.
   package static let patience = Duration.seconds(120)
   /// For the first messages, up to the first factor; and for the first byte.
@@ -151,13 +151,13 @@ package struct LoginConversation: Sendable {
   /// The methods to begin with.
   private let offers: [LoginMethod]
   /// Of refused passwords.
-  let passwordGrain: Duration
+  let passwordAnswerInterval: Duration
   package init(
-    from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token], passwordGrain: Duration = Self.grain
+    from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token], passwordAnswerInterval: Duration = Self.answerInterval
   ) {
     self.address = address
     self.offers = offers
-    self.passwordGrain = passwordGrain
+    self.passwordAnswerInterval = passwordAnswerInterval
     began = now
     limit = now + Self.silence
   }
@@ -364,16 +364,16 @@ extension LoginConversation {
   }
 
   mutating func hold(
-    _ message: GatewayMessage, _ since: Moment, _ now: Moment, _ next: Next, grain: Duration = Self.grain
+    _ message: GatewayMessage, _ since: Moment, _ now: Moment, _ next: Next, interval: Duration = Self.answerInterval
   ) -> [LoginEffect] {
-    state = .held(message, until: Self.release(after: since, now, grain: grain), then: next)
+    state = .held(message, until: Self.sendTime(after: since, now, interval: interval), then: next)
     return []
   }
 
-  /// The first multiple of `grain` after `since` that has not passed.
-  static func release(after since: Moment, _ now: Moment, grain: Duration = Self.grain) -> Moment {
-    var end = since + grain
-    while end < now { end = end + grain }
+  /// The first multiple of `interval` after `since` that has not passed.
+  static func sendTime(after since: Moment, _ now: Moment, interval: Duration = Self.answerInterval) -> Moment {
+    var end = since + interval
+    while end < now { end = end + interval }
     return end
   }
 }

@@ -46,8 +46,8 @@ package struct LoginDesk: Sendable {
 
   /// Takes a connection.
   package mutating func open(_ number: UInt32, from address: IPAddress, at now: Moment) {
-    let grain = isSlow ? LoginConversation.slowGrain : LoginConversation.grain
-    clients[number] = Client(conversation: LoginConversation(from: address, at: now, offers: offers, passwordGrain: grain))
+    let interval = isSlow ? LoginConversation.slowAnswerInterval : LoginConversation.answerInterval
+    clients[number] = Client(conversation: LoginConversation(from: address, at: now, offers: offers, passwordAnswerInterval: interval))
     let victim = strangers.add(number, from: address)
     turnAway(victim)
   }

@@ -21,10 +21,10 @@ extension LoginConversation {
   }
 
   /// Of the first question of a service that checks passwords.
-  static let questionGrain = Duration.seconds(1)
+  static let questionAnswerInterval = Duration.seconds(1)
 
   /// Whether a service of the network checks passwords.
-  private var hasService: Bool { passwordGrain != Self.grain }
+  private var hasService: Bool { passwordAnswerInterval != Self.answerInterval }
 
   mutating func receive(
     _ answer: LoginAnswer, of check: PasswordCheck, _ limits: inout LoginLimits, at now: Moment
@@ -43,9 +43,9 @@ extension LoginConversation {
       return identified(session, since: check.since, at: now)
     case .prompt(let text, let echo):
       guard check.hello.methods.contains(.prompt) else { return hold(.failed(.unsupported, retryAfter: 0), check.since, now, .close) }
-      // The gateway's own hash has taken its time before the first question: the coarse grain hides it.
-      let grain = hasService && check.factors == [.password] ? Self.questionGrain : Self.grain
-      return hold(.prompt(text: text, echo: echo), check.since, now, .prompt(check), grain: grain)
+      // The gateway's own hash has taken its time before the first question: the longer interval hides it.
+      let interval = hasService && check.factors == [.password] ? Self.questionAnswerInterval : Self.answerInterval
+      return hold(.prompt(text: text, echo: echo), check.since, now, .prompt(check), interval: interval)
     case .refused(let refusal):
       switch check.judge {
       case .gateway where hasService:
@@ -76,8 +76,8 @@ extension LoginConversation {
     state = .checkingPassword(check)
   }
 
-  /// Ends the check with a message, at the next multiple of the grain for passwords.
+  /// Ends the check with a message, at the next multiple of the interval for passwords.
   private mutating func end(_ message: GatewayMessage, _ check: PasswordCheck, _ now: Moment) -> [LoginEffect] {
-    hold(message, check.since, now, .close, grain: passwordGrain)
+    hold(message, check.since, now, .close, interval: passwordAnswerInterval)
   }
 }
