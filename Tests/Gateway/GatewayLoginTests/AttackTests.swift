@@ -107,36 +107,36 @@ import Testing
   }
 
   /// Connections from many networks, as they come; each goes so far.
-  private func hold(_ desk: inout LoginDesk, _ held: Held, _ number: UInt32, from text: String, at now: Moment) throws {
-    desk.open(number, from: try address(text), at: now)
+  private func hold(_ desk: inout LoginTable, _ held: Held, _ number: UInt32, from text: String, at now: Moment) throws {
+    table.open(number, from: try address(text), at: now)
     let first = ClientMessage.hello(hello).frame.bytes
     switch held {
     case .nothing: return
-    case .part: _ = desk.receive(first.prefix(3), from: number, at: now)
-    case .hello: _ = desk.receive(first, from: number, at: now)
+    case .part: _ = table.receive(first.prefix(3), from: number, at: now)
+    case .hello: _ = table.receive(first, from: number, at: now)
     case .visit:
-      _ = desk.receive(first, from: number, at: now)
-      _ = desk.receive(ClientMessage.begin(.openID).frame.bytes, from: number, at: now)
+      _ = table.receive(first, from: number, at: now)
+      _ = table.receive(ClientMessage.begin(.openID).frame.bytes, from: number, at: now)
     }
   }
 
   /// A login with a password and a code. Strangers begin 20 connections between two messages. Returns whether it is bound.
-  private func logIn(_ desk: inout LoginDesk, from text: String, at now: Moment, _ strangers: (inout LoginDesk) throws -> Void) throws
+  private func logIn(_ desk: inout LoginTable, from text: String, at now: Moment, _ strangers: (inout LoginTable) throws -> Void) throws
     -> Bool
   {
     let own: UInt32 = 1_000_000
     var now = now
-    desk.open(own, from: try address(text), at: now)
+    table.open(own, from: try address(text), at: now)
     func say(_ message: ClientMessage) throws -> [LoginEffect] {
       now = now + .milliseconds(100)
-      try strangers(&desk)
-      return desk.receive(message.frame.bytes, from: own, at: now)
+      try strangers(&table)
+      return table.receive(message.frame.bytes, from: own, at: now)
     }
     func answer(_ answer: LoginAnswer) -> [LoginEffect] {
-      var effects = desk.receive(answer, for: own, at: now)
-      if effects.isEmpty, let deadline = desk.deadline(of: own) {
+      var effects = table.receive(answer, for: own, at: now)
+      if effects.isEmpty, let deadline = table.deadline(of: own) {
         now = deadline
-        effects = desk.expire(at: now).first { $0.number == own }?.effects ?? []
+        effects = table.expire(at: now).first { $0.number == own }?.effects ?? []
       }
       return effects
     }
@@ -158,30 +158,30 @@ import Testing
       { "198.51.\($0 % 8).\($0 % 250)" },
     ]
     for place in places {
-      var desk = LoginDesk()
-      desk.offers = [.password, .openID]
+      var table = LoginTable()
+      table.offers = [.password, .openID]
       var number: UInt32 = 0
-      func flood(_ desk: inout LoginDesk, _ count: Int) throws {
+      func flood(_ desk: inout LoginTable, _ count: Int) throws {
         for _ in 0..<count {
           number += 1
-          try hold(&desk, held, number, from: place(Int(number)), at: .seconds(1000))
+          try hold(&table, held, number, from: place(Int(number)), at: .seconds(1000))
         }
       }
-      try flood(&desk, 2000)
-      #expect(desk.count <= LoginDesk.capacity)
+      try flood(&table, 2000)
+      #expect(table.count <= LoginTable.capacity)
       for home in ["192.0.2.7", "2001:db8:ffff::7"] {
-        #expect(try logIn(&desk, from: home, at: .seconds(1000)) { try flood(&$0, 20) }, "\(held) \(place(1)) \(home)")
+        #expect(try logIn(&table, from: home, at: .seconds(1000)) { try flood(&$0, 20) }, "\(held) \(place(1)) \(home)")
         // With a provider.
-        desk.open(7_000_000, from: try address(home), at: .seconds(1001))
-        try flood(&desk, 20)
-        _ = desk.receive(ClientMessage.hello(hello).frame.bytes, from: 7_000_000, at: .seconds(1001))
-        try flood(&desk, 20)
-        let effects = desk.receive(ClientMessage.begin(.openID).frame.bytes, from: 7_000_000, at: .seconds(1001))
-        try flood(&desk, 20)
-        #expect(effects == [.signIn] && desk.isOpen(7_000_000), "\(held) \(place(1)) \(home)")
-        desk.close(7_000_000)
+        table.open(7_000_000, from: try address(home), at: .seconds(1001))
+        try flood(&table, 20)
+        _ = table.receive(ClientMessage.hello(hello).frame.bytes, from: 7_000_000, at: .seconds(1001))
+        try flood(&table, 20)
+        let effects = table.receive(ClientMessage.begin(.openID).frame.bytes, from: 7_000_000, at: .seconds(1001))
+        try flood(&table, 20)
+        #expect(effects == [.signIn] && table.isOpen(7_000_000), "\(held) \(place(1)) \(home)")
+        table.close(7_000_000)
       }
-      let gone = desk.takeGone()
+      let gone = table.takeGone()
       #expect(!gone.isEmpty && !gone.contains { $0 >= 1_000_000 })
     }
   }
@@ -192,27 +192,27 @@ import Testing
     for home in ["192.0.2.7", "2001:db8::7"] {
       // After 20 sign-ins that came to nothing, an address has to wait, and is told so.
       for count in held == .visit ? [8, 15] : [8, 64, 200] as [UInt32] {
-        var desk = LoginDesk()
-        desk.offers = [.password, .openID]
-        for number in 0..<count { try hold(&desk, held, number, from: home, at: .seconds(1000)) }
-        #expect(try logIn(&desk, from: home, at: .seconds(1000)) { _ in }, "\(held) \(count) of \(home)")
+        var table = LoginTable()
+        table.offers = [.password, .openID]
+        for number in 0..<count { try hold(&table, held, number, from: home, at: .seconds(1000)) }
+        #expect(try logIn(&table, from: home, at: .seconds(1000)) { _ in }, "\(held) \(count) of \(home)")
       }
     }
   }
 
   @Test("a client has seconds for its first byte, and then as long as before for its first factor") func silence() throws {
-    var desk = LoginDesk()
-    for number in 1...3 as ClosedRange<UInt32> { desk.open(number, from: try address("192.0.2.7"), at: .seconds(1000)) }
+    var table = LoginTable()
+    for number in 1...3 as ClosedRange<UInt32> { table.open(number, from: try address("192.0.2.7"), at: .seconds(1000)) }
     // One byte every four seconds.
     let bytes = ClientMessage.hello(hello).frame.bytes
     for second in 0..<5 {
-      _ = desk.receive(bytes[second..<second + 1], from: 2, at: .seconds(1000 + 4 * Double(second)))
-      _ = desk.expire(at: .seconds(1000.5 + 4 * Double(second)))
+      _ = table.receive(bytes[second..<second + 1], from: 2, at: .seconds(1000 + 4 * Double(second)))
+      _ = table.expire(at: .seconds(1000.5 + 4 * Double(second)))
     }
-    _ = desk.expire(at: .seconds(1019))
-    #expect(!desk.isOpen(1) && desk.isOpen(2) && !desk.isOpen(3))
-    _ = desk.expire(at: .seconds(1020))
-    #expect(desk.count == 0)
+    _ = table.expire(at: .seconds(1019))
+    #expect(!table.isOpen(1) && table.isOpen(2) && !table.isOpen(3))
+    _ = table.expire(at: .seconds(1020))
+    #expect(table.count == 0)
   }
 
   @Test("strangers who hold all relays keep no device from one, and take none from a device") func relays() throws {
@@ -220,27 +220,27 @@ import Testing
       // 7 /64s, as found; many /48s; one address, which the device has too.
       { "2001:db8:0:\($0 % 7)::1" }, { "2001:db8:\(String($0 % 40, radix: 16)):\($0 % 3)::1" }, { _ in "192.0.2.7" },
     ] {
-      var desk = RelayDesk()
+      var table = RelayTable()
       var number: UInt32 = 0
       func flood(_ count: Int) throws {
         for _ in 0..<count {
           number += 1
-          #expect(try desk.open(number, from: address(place(Int(number))), at: .seconds(1000)))
-          if number.isMultiple(of: 2) { desk.heard(number, at: .seconds(1000)) }
+          #expect(try table.open(number, from: address(place(Int(number))), at: .seconds(1000)))
+          if number.isMultiple(of: 2) { table.heard(number, at: .seconds(1000)) }
         }
       }
       try flood(112)
       var devices: [UInt32] = []
       for device in 0..<20 as Range<UInt32> {
-        #expect(try desk.open(10_000 + device, from: address("192.0.2.7"), at: .seconds(1000)))
-        desk.heard(10_000 + device, at: .seconds(1000))
+        #expect(try table.open(10_000 + device, from: address("192.0.2.7"), at: .seconds(1000)))
+        table.heard(10_000 + device, at: .seconds(1000))
         // An answer of WireGuard comes soon; who shares an address with strangers has less time.
         try flood(10)
-        desk.answered(10_000 + device, by: .response)
+        table.answered(10_000 + device, by: .response)
         devices.append(10_000 + device)
       }
       try flood(300)
-      #expect(Set(desk.takeGone()).isDisjoint(with: devices) && desk.count <= RelayDesk.strangers + devices.count)
+      #expect(Set(table.takeGone()).isDisjoint(with: devices) && table.count <= RelayTable.strangers + devices.count)
     }
   }
 

@@ -237,7 +237,7 @@ import Testing
     #expect(talk.say(.begin(.openID)) == [.send(.failed(.format, retryAfter: 0)), .close])
   }
 
-  /// The results of a life of the desk.
+  /// The results of a life of the table.
   private struct Life {
     var bound = 0
     var refused = 0
@@ -246,9 +246,9 @@ import Testing
   @Test("lives: only a client that proved everything is bound; bounds hold; every connection ends", arguments: 1...200)
   func lives(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
-    var desk = LoginDesk()
-    desk.offers = [.password, .token, .openID]
-    desk.isSlow = seed.isMultiple(of: 2)
+    var table = LoginTable()
+    table.offers = [.password, .token, .openID]
+    table.isSlow = seed.isMultiple(of: 2)
     var now = Moment.seconds(1000)
     var asked: [UInt32: LoginEffect] = [:]
     var proven: [UInt32: Set<LoginMethod>] = [:]
@@ -276,17 +276,17 @@ import Testing
     }
     for number in 0..<UInt32(60) {
       let from = try address("192.0.2.\(random.next() % 12)")
-      desk.open(number, from: from, at: now)
-      note(number, desk.receive(ClientMessage.hello(hello).frame.bytes, from: number, at: now))
+      table.open(number, from: from, at: now)
+      note(number, table.receive(ClientMessage.hello(hello).frame.bytes, from: number, at: now))
       for _ in 0..<(4 + random.next() % 12) {
         if random.chance(0.3) { now = now + .milliseconds(Int64(random.next() % 400)) }
-        for (number, effects) in desk.expire(at: now) { note(number, effects) }
+        for (number, effects) in table.expire(at: now) { note(number, effects) }
         if let effect = asked.removeValue(forKey: number) {
-          if case .checkPassword = effect, desk.isSlow, random.chance(0.5) { desk.passOn(number) }
+          if case .checkPassword = effect, table.isSlow, random.chance(0.5) { table.passOn(number) }
           let reply = answer(effect, number, &random, &proven, &wanted)
           // The provider's second answer is still to come.
           if case .visit = reply { asked[number] = effect }
-          note(number, desk.receive(reply, for: number, at: now))
+          note(number, table.receive(reply, for: number, at: now))
         } else {
           let messages: [ClientMessage] = [
             .password(user: random.pick(["alice", "bob", "no one"]), password: [1]), .token([2]), .begin(.openID),
@@ -298,17 +298,17 @@ import Testing
           let next = wanted[number]?.first { !proven[number, default: []].contains($0.method) }
           if let next, random.chance(0.8) { bytes = ClientMessage.answer(next.method, [3]).frame.bytes }
           if bytes == ClientMessage.answer(.banner, [3]).frame.bytes { proven[number, default: []].insert(.banner) }
-          note(number, desk.receive(bytes, from: number, at: now))
+          note(number, table.receive(bytes, from: number, at: now))
         }
-        #expect(desk.count <= LoginDesk.capacity)
+        #expect(table.count <= LoginTable.capacity)
       }
     }
-    for (number, _) in asked where desk.isOpen(number) { note(number, desk.receive(.unavailable, for: number, at: now)) }
+    for (number, _) in asked where table.isOpen(number) { note(number, table.receive(.unavailable, for: number, at: now)) }
     for _ in 0..<10 {
       now = now + LoginConversation.patience
-      for (number, effects) in desk.expire(at: now) { note(number, effects) }
+      for (number, effects) in table.expire(at: now) { note(number, effects) }
     }
-    #expect(desk.count == 0, "seed \(seed)")
+    #expect(table.count == 0, "seed \(seed)")
     #expect(life.refused > 0)
   }
 
@@ -341,14 +341,14 @@ import Testing
   }
 
   @Test("one place has a bounded number of connections, and the oldest goes") func places() throws {
-    var desk = LoginDesk()
+    var table = LoginTable()
     let from = try address("2001:db8::1")
-    for number in 0..<UInt32(LoginDesk.capacityOfPlace) { desk.open(number, from: from, at: .seconds(1)) }
-    #expect(desk.takeGone() == [] && desk.count == LoginDesk.capacityOfPlace)
-    desk.open(99, from: try address("2001:db8::ffff:1"), at: .seconds(1))
-    #expect(desk.takeGone() == [0])
-    desk.open(100, from: try address("2001:db8:0:1::1"), at: .seconds(1))
-    #expect(desk.takeGone() == [] && desk.isOpen(99) && desk.isOpen(100))
+    for number in 0..<UInt32(LoginTable.capacityOfPlace) { table.open(number, from: from, at: .seconds(1)) }
+    #expect(table.takeGone() == [] && table.count == LoginTable.capacityOfPlace)
+    table.open(99, from: try address("2001:db8::ffff:1"), at: .seconds(1))
+    #expect(table.takeGone() == [0])
+    table.open(100, from: try address("2001:db8:0:1::1"), at: .seconds(1))
+    #expect(table.takeGone() == [] && table.isOpen(99) && table.isOpen(100))
   }
 }
 

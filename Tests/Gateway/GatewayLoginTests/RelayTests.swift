@@ -86,79 +86,79 @@ import Testing
   }
 }
 
-@Suite("The relays of a gateway") struct RelayDeskTests {
+@Suite("The relays of a gateway") struct RelayTableTests {
   private let now = Moment(nanoseconds: 1_000_000_000_000)
 
   private func source(_ number: Int) throws -> IPAddress { try #require(IPAddress("192.0.\(number >> 8).\(number & 255)")) }
 
   @Test("strangers have few, of a place and of all, and the oldest silent one goes; a proven device does not count among them")
   func bounds() throws {
-    var desk = RelayDesk()
-    for number in 0..<RelayDesk.strangersOfPlace { #expect(try desk.open(UInt32(number), from: source(1), at: now)) }
-    desk.heard(0, at: now)
-    #expect(try desk.open(900, from: source(1), at: now) && desk.takeGone() == [1])
-    desk.answered(0, by: .transport)
-    desk.answered(0, by: .initiation)
-    desk.answered(0, by: .cookieReply)
-    #expect(try desk.open(901, from: source(1), at: now) && desk.takeGone() == [2])
-    desk.answered(0, by: .response)
-    #expect(try desk.open(902, from: source(1), at: now) && desk.takeGone() == [])
+    var table = RelayTable()
+    for number in 0..<RelayTable.strangersOfPlace { #expect(try table.open(UInt32(number), from: source(1), at: now)) }
+    table.heard(0, at: now)
+    #expect(try table.open(900, from: source(1), at: now) && table.takeGone() == [1])
+    table.answered(0, by: .transport)
+    table.answered(0, by: .initiation)
+    table.answered(0, by: .cookieReply)
+    #expect(try table.open(901, from: source(1), at: now) && table.takeGone() == [2])
+    table.answered(0, by: .response)
+    #expect(try table.open(902, from: source(1), at: now) && table.takeGone() == [])
     var number: UInt32 = 1000
-    while desk.unproven < RelayDesk.strangers {
-      #expect(try desk.open(number, from: source(Int(number)), at: now))
+    while table.unproven < RelayTable.strangers {
+      #expect(try table.open(number, from: source(Int(number)), at: now))
       number += 1
     }
-    #expect(try desk.open(number, from: source(7), at: now) && desk.takeGone().count == 1 && desk.unproven == RelayDesk.strangers)
-    desk.close(number)
-    #expect(try desk.open(number, from: source(7), at: now) && desk.takeGone() == [] && desk.unproven == RelayDesk.strangers)
+    #expect(try table.open(number, from: source(7), at: now) && table.takeGone().count == 1 && table.unproven == RelayTable.strangers)
+    table.close(number)
+    #expect(try table.open(number, from: source(7), at: now) && table.takeGone() == [] && table.unproven == RelayTable.strangers)
   }
 
   @Test("a place has a bounded number of devices; of all of them, the fullest network gives way") func capacity() throws {
-    var desk = RelayDesk()
+    var table = RelayTable()
     var number: UInt32 = 0
-    for home in 0..<10 where desk.count < RelayDesk.devices {
-      for _ in 0..<RelayDesk.capacityOfPlace where desk.count < RelayDesk.devices {
+    for home in 0..<10 where table.count < RelayTable.devices {
+      for _ in 0..<RelayTable.capacityOfPlace where table.count < RelayTable.devices {
         number += 1
-        #expect(try desk.open(number, from: source(256 * home), at: now))
-        desk.answered(number, by: .response)
+        #expect(try table.open(number, from: source(256 * home), at: now))
+        table.answered(number, by: .response)
       }
-      if desk.count < RelayDesk.devices { #expect(try !desk.open(9999, from: source(256 * home), at: now)) }
+      if table.count < RelayTable.devices { #expect(try !table.open(9999, from: source(256 * home), at: now)) }
     }
-    #expect(desk.count == RelayDesk.devices && desk.unproven == 0 && desk.takeGone() == [])
-    #expect(try desk.open(9999, from: source(99), at: now) && desk.takeGone() == [])
-    desk.answered(9999, by: .response)
+    #expect(table.count == RelayTable.devices && table.unproven == 0 && table.takeGone() == [])
+    #expect(try table.open(9999, from: source(99), at: now) && table.takeGone() == [])
+    table.answered(9999, by: .response)
     // The first network's; the last of them is not full.
-    #expect(desk.takeGone() == [1] && desk.count == RelayDesk.devices)
-    desk.close(1)
-    desk.close(2)
-    #expect(try desk.count == RelayDesk.devices - 1 && desk.open(9998, from: source(0), at: now))
+    #expect(table.takeGone() == [1] && table.count == RelayTable.devices)
+    table.close(1)
+    table.close(2)
+    #expect(try table.count == RelayTable.devices - 1 && table.open(9998, from: source(0), at: now))
   }
 
   @Test("a stranger has seconds; a device is closed when it is silent, or takes nothing") func times() throws {
-    var desk = RelayDesk()
-    for number in 1...4 as ClosedRange<UInt32> { #expect(try desk.open(number, from: source(1), at: now)) }
-    for number in 2...4 as ClosedRange<UInt32> { desk.answered(number, by: .response) }
-    #expect(desk.expired(at: now + .seconds(9)).isEmpty && desk.expired(at: now + RelayDesk.silence) == [1])
-    desk.heard(1, at: now + .seconds(1))
-    #expect(desk.expired(at: now + .seconds(14)).isEmpty && desk.expired(at: now + RelayDesk.proof) == [1])
-    desk.close(1)
-    desk.waits(3, true, progress: false, at: now)
-    desk.waits(4, true, progress: false, at: now)
-    desk.waits(4, true, progress: true, at: now + .seconds(20))
-    #expect(desk.expired(at: now + RelayDesk.slow) == [3])
-    desk.waits(3, false, progress: true, at: now + .seconds(30))
-    desk.waits(4, false, progress: true, at: now + .seconds(30))
-    for number in 3...4 as ClosedRange<UInt32> { desk.heard(number, at: now + .seconds(60)) }
-    #expect(desk.expired(at: now + RelayDesk.idle) == [2] && desk.expired(at: now + .seconds(180)) == [2, 3, 4])
+    var table = RelayTable()
+    for number in 1...4 as ClosedRange<UInt32> { #expect(try table.open(number, from: source(1), at: now)) }
+    for number in 2...4 as ClosedRange<UInt32> { table.answered(number, by: .response) }
+    #expect(table.expired(at: now + .seconds(9)).isEmpty && table.expired(at: now + RelayTable.silence) == [1])
+    table.heard(1, at: now + .seconds(1))
+    #expect(table.expired(at: now + .seconds(14)).isEmpty && table.expired(at: now + RelayTable.proof) == [1])
+    table.close(1)
+    table.waits(3, true, progress: false, at: now)
+    table.waits(4, true, progress: false, at: now)
+    table.waits(4, true, progress: true, at: now + .seconds(20))
+    #expect(table.expired(at: now + RelayTable.slow) == [3])
+    table.waits(3, false, progress: true, at: now + .seconds(30))
+    table.waits(4, false, progress: true, at: now + .seconds(30))
+    for number in 3...4 as ClosedRange<UInt32> { table.heard(number, at: now + .seconds(60)) }
+    #expect(table.expired(at: now + RelayTable.idle) == [2] && table.expired(at: now + .seconds(180)) == [2, 3, 4])
   }
 
   @Test("a relay is asked for instead of a login, and not in the middle of one") func conversation() throws {
-    var desk = LoginDesk()
+    var table = LoginTable()
     let frame = ClientMessage.relay(versions: 1...2).frame.bytes
-    desk.open(1, from: try source(1), at: now)
-    #expect(desk.receive(frame, from: 1, at: now) == [.relay(versions: 1...2)] && !desk.isOpen(1))
-    desk.open(2, from: try source(1), at: now)
-    _ = desk.receive(ClientMessage.hello(hello).frame.bytes, from: 2, at: now)
-    #expect(desk.receive(frame, from: 2, at: now) == [.send(.failed(.format, retryAfter: 0)), .close])
+    table.open(1, from: try source(1), at: now)
+    #expect(table.receive(frame, from: 1, at: now) == [.relay(versions: 1...2)] && !table.isOpen(1))
+    table.open(2, from: try source(1), at: now)
+    _ = table.receive(ClientMessage.hello(hello).frame.bytes, from: 2, at: now)
+    #expect(table.receive(frame, from: 2, at: now) == [.send(.failed(.format, retryAfter: 0)), .close])
   }
 }

@@ -82,7 +82,7 @@ package struct LoginProofs {
 
   /// Takes a conversation, or the one that it has; `nil`: there are too many.
   private func opened(_ number: UInt32) -> LoginProof? {
-    proofs[number] ?? (proofs.count <= LoginDesk.capacity ? LoginProof() : nil)
+    proofs[number] ?? (proofs.count <= LoginTable.capacity ? LoginProof() : nil)
   }
 }
 

@@ -158,7 +158,7 @@ final class AuthClients {
   func relay(_ number: UInt32, _ versions: ClosedRange<UInt8>) {
     guard let client = clients[number] else { return }
     var refusal = GatewayMessage.failed(.unsupported, retryAfter: 0)
-    if !versions.contains(RelayDesk.version) {
+    if !versions.contains(RelayTable.version) {
       refusal = .failed(.version, retryAfter: 0)
     } else if let relays {
       // A descriptor has one source at a time.

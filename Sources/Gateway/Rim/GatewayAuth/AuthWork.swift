@@ -8,20 +8,20 @@ internal import LoginProtocol
 internal import NetworkTypes
 internal import ProcessConfinement
 
-/// The work of `roamward-gateway-auth`: logins and relays at the gateway's listening sockets, without privileges. `LoginDesk` and
-/// `CheckDesk` decide, and this carries out their effects.
+/// The work of `roamward-gateway-auth`: logins and relays at the gateway's listening sockets, without privileges. `LoginTable` and
+/// `CheckQueue` decide, and this carries out their effects.
 package final class AuthWork {
   /// Memory for two hashes of 64 MiB, the threads' stacks, and connections with at most 256 KiB that a relay's client has not taken.
   private static let worker = ConfinedWorker(
-    user: "roamward-login", descriptors: LoginDesk.capacity + 2 * RelayDesk.capacity + 64, memory: 512 << 20, filter: AuthFilter.filter)
+    user: "roamward-login", descriptors: LoginTable.capacity + 2 * RelayTable.capacity + 64, memory: 512 << 20, filter: AuthFilter.filter)
 
   private let loop: DescriptorLoop
   private let gateway: AuthChannel
   private let workers: HashWorkers
   private let judge: PasswordJudge
   private var clients: AuthClients?
-  private var desk = LoginDesk()
-  private var checks = CheckDesk(atWork: HashWorkers.threads + 2)
+  private var logins = LoginTable()
+  private var checks = CheckQueue(atWork: HashWorkers.threads + 2)
   private var finished: DescriptorLoop.Source?
   private var alarm: (at: Moment, source: DescriptorLoop.Source)?
 
@@ -93,7 +93,7 @@ extension AuthWork {
     // It has begun.
     case .start: loop.stop()
     case .listener: if let passed { clients?.listen(at: passed) }
-    case .offer(let methods, let isSlow): (desk.offers, desk.isSlow) = (methods, isSlow)
+    case .offer(let methods, let isSlow): (logins.offers, logins.isSlow) = (methods, isSlow)
     case .remote(let number): passOn(number)
     case .credential(let number, let hash, let account, let refusal):
       carryOut(checks.credential(number, hash: hash, account, refusal))
@@ -104,13 +104,13 @@ extension AuthWork {
   /// The password is one for PAM.
   private func passOn(_ number: UInt32) {
     guard let address = clients?.address(of: number), let effects = checks.passOn(number, from: address) else { return }
-    desk.passOn(number)
+    logins.passOn(number)
     carryOut(effects)
   }
 
   private func answer(_ answer: LoginAnswer, for number: UInt32) {
     checks.answered(number, answer)
-    carryOut(desk.receive(answer, for: number, at: .now), number)
+    carryOut(logins.receive(answer, for: number, at: .now), number)
     carryOut(checks.begin())
   }
 }
@@ -118,35 +118,35 @@ extension AuthWork {
 // Clients.
 extension AuthWork: AuthClients.Receiver {
   func opened(_ number: UInt32, from address: IPAddress) {
-    desk.open(number, from: address, at: .now)
+    logins.open(number, from: address, at: .now)
     closeGone()
     setAlarm(for: number)
   }
 
-  func hasGreeted(_ number: UInt32) -> Bool { desk.hasGreeted(number) }
+  func hasGreeted(_ number: UInt32) -> Bool { logins.hasGreeted(number) }
 
   // Nothing is said after the end, and nothing by one who waits for an answer that is more than a frame.
-  func received(_ bytes: [UInt8], from number: UInt32) { carryOut(desk.receive(bytes, from: number, at: .now), number) }
+  func received(_ bytes: [UInt8], from number: UInt32) { carryOut(logins.receive(bytes, from: number, at: .now), number) }
 
   func closed(_ number: UInt32) {
     workers.cancel(number)
     checks.end(number)
-    desk.close(number)
+    logins.close(number)
     gateway.end(number)
     carryOut(checks.begin())
   }
 
   /// Those that went for others: who can be told is told to come again.
   private func closeGone() {
-    for number in desk.takeGone() {
-      clients?.send(LoginDesk.turnedAway, to: number)
+    for number in logins.takeGone() {
+      clients?.send(LoginTable.turnedAway, to: number)
       clients?.end(number)
       clients?.flush(number)
     }
   }
 
   /// A client's deadline may be the next one. One that has moved rings in vain once.
-  private func setAlarm(for number: UInt32) { setAlarm(at: desk.deadline(of: number)) }
+  private func setAlarm(for number: UInt32) { setAlarm(at: logins.deadline(of: number)) }
 
   private func setAlarm(at next: Moment?) {
     guard let next, alarm.map({ next < $0.at }) ?? true else { return }
@@ -155,8 +155,8 @@ extension AuthWork: AuthClients.Receiver {
 
   private func ring() {
     alarm = nil
-    for (number, effects) in desk.expire(at: .now) { carryOut(effects, number) }
-    setAlarm(at: desk.deadline)
+    for (number, effects) in logins.expire(at: .now) { carryOut(effects, number) }
+    setAlarm(at: logins.deadline)
   }
 }
 
@@ -191,7 +191,7 @@ extension AuthWork {
     setAlarm(for: number)
   }
 
-  private func carryOut(_ effects: [CheckDesk.Effect]) {
+  private func carryOut(_ effects: [CheckQueue.Effect]) {
     for effect in effects {
       switch effect {
       case .ask(let request): ask(request)

@@ -36,7 +36,7 @@ final class Relays {
   private static let record = 16_384
 
   private let loop: DescriptorLoop
-  private var desk = RelayDesk()
+  private var table = RelayTable()
   private var relays: [UInt32: Relay] = [:]
   /// Sockets without a relay: the one that was used last comes last.
   private var free: [FileDescriptor] = []
@@ -45,23 +45,23 @@ final class Relays {
   /// `port`: of WireGuard, at this machine's loopback address.
   init(to port: UInt16, on loop: DescriptorLoop) throws(SystemError) {
     self.loop = loop
-    for number in 1...RelayDesk.capacity { free.append(try Self.socket(RelayAddress.address(number), to: port)) }
+    for number in 1...RelayTable.capacity { free.append(try Self.socket(RelayAddress.address(number), to: port)) }
   }
 
   func contains(_ number: UInt32) -> Bool { relays[number] != nil }
 
   /// Takes over a connection; `false` if there are too many.
   func begin(_ number: UInt32, _ file: FileDescriptor, _ connection: TLSConnection, from address: IPAddress) -> Bool {
-    guard desk.open(number, from: address, at: .now) else { return false }
+    guard table.open(number, from: address, at: .now) else { return false }
     endGone()
     guard !free.isEmpty else {
-      desk.close(number)
+      table.close(number)
       return false
     }
     let relay = Relay(file, connection, free.removeFirst())
     Self.drain(relay.socket)
     relays[number] = relay
-    if connection.send(GatewayMessage.relaying(version: RelayDesk.version).frame.bytes) { flush(number) } else { end(number) }
+    if connection.send(GatewayMessage.relaying(version: RelayTable.version).frame.bytes) { flush(number) } else { end(number) }
     if alarm == nil { setAlarm() }
     return true
   }
@@ -73,7 +73,7 @@ final class Relays {
     do {
       guard let bytes = try relay.file.read(atMost: Self.record) else { return }
       guard !bytes.isEmpty, let plain = relay.connection.receive(bytes) else { return end(number) }
-      desk.heard(number, at: .now)
+      table.heard(number, at: .now)
       // A datagram that WireGuard's socket does not take is lost, as on any way.
       for datagram in try relay.stream.receive(plain) { _ = try? relay.socket.write(datagram[...]) }
       flush(number)
@@ -90,7 +90,7 @@ final class Relays {
     for _ in 0..<Self.batch {
       guard let datagram = try? relay.socket.read(atMost: RelayFrame.lengths.upperBound + 1), !datagram.isEmpty else { break }
       guard let kind = RelayFrame.Kind(datagram) else { continue }
-      desk.answered(number, by: kind)
+      table.answered(number, by: kind)
       endGone()
       RelayFrame.append(datagram, to: &plain)
     }
@@ -116,7 +116,7 @@ final class Relays {
       return end(number)
     }
     relay.unsent.removeFirst(sent)
-    desk.waits(number, !relay.unsent.isEmpty, progress: sent > 0, at: .now)
+    table.waits(number, !relay.unsent.isEmpty, progress: sent > 0, at: .now)
     watch(relay, number)
   }
 
@@ -143,12 +143,12 @@ final class Relays {
   // MARK: The end
 
   /// Those that went for others.
-  private func endGone() { for number in desk.takeGone() { end(number) } }
+  private func endGone() { for number in table.takeGone() { end(number) } }
 
   private func end(_ number: UInt32) {
     guard let relay = relays.removeValue(forKey: number) else { return }
     (relay.outer, relay.inner) = (nil, nil)
-    desk.close(number)
+    table.close(number)
     relay.connection.end()
     if relay.unsent.isEmpty { _ = try? relay.file.write(relay.connection.takeOutput()[...]) }
     Self.drain(relay.socket)
@@ -156,9 +156,9 @@ final class Relays {
   }
 
   private func setAlarm() {
-    alarm = try? loop.at(.now + RelayDesk.interval) { [weak self] in
+    alarm = try? loop.at(.now + RelayTable.interval) { [weak self] in
       guard let self else { return }
-      for number in desk.expired(at: .now) { end(number) }
+      for number in table.expired(at: .now) { end(number) }
       alarm = nil
       if !relays.isEmpty { setAlarm() }
     }

@@ -28,7 +28,7 @@ package final class GatewayServer {
   private struct Services {
     let logins: LoginService
     let page: PageService
-    let tunnel: TunnelDesk
+    let tunnel: TunnelService
     /// `nil`: the store is a file, which no other gateway has.
     let pair: PairService?
     let sources: [EventSource]
@@ -85,7 +85,7 @@ package final class GatewayServer {
       PageService.Host(
         folder: folder, loop: loop, store: followed.store, directory: directory, device: { link.presentDevice }, changed: changed,
         log: GatewayJournal.log))
-    let tunnel = TunnelDesk(on: loop, key, relayPort: { [weak logins] in logins?.relayPort }, directory: directory)
+    let tunnel = TunnelService(on: loop, key, relayPort: { [weak logins] in logins?.relayPort }, directory: directory)
     var pair: PairService?
     if followed.place == .server {
       pair = try PairService(folder, on: loop, followed.store, link.kernel, key, directory: directory, log: GatewayJournal.log)
@@ -139,7 +139,7 @@ package final class GatewayServer {
   }
 
   /// Tells devices the end of their sessions. Their peers go once that has left.
-  private func tellEnds(_ ended: [EndedLogin], _ tunnel: TunnelDesk) {
+  private func tellEnds(_ ended: [EndedLogin], _ tunnel: TunnelService) {
     let told = tunnel.connected(ended)
     if told.isEmpty { return }
     link.beginLeaving(Set(told.map(\.publicKey)))

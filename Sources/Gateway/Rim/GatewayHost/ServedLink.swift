@@ -65,7 +65,7 @@ final class ServedLink {
   var lastDevice: WireGuardState? { sight.device }
 
   /// Compares the kernel with the store, and makes it so. `retry` is called later if a step takes longer.
-  func converge(_ tunnel: TunnelDesk, retry: @escaping () -> Void) -> Outcome {
+  func converge(_ tunnel: TunnelService, retry: @escaping () -> Void) -> Outcome {
     // Until the kernel was seen as wanted.
     sight = .looked(sight.device)
     guard let site = followed.directory.site else {

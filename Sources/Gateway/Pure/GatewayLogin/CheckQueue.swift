@@ -3,7 +3,7 @@ package import NetworkTypes
 
 /// The checks of passwords and tokens, without IO: by the gateway, few more at once than there are threads that hash; and by the service of
 /// the network, whose answers take seconds. Others wait in turn. A check holds its secret only in the phase that needs it.
-package struct CheckDesk: Sendable {
+package struct CheckQueue: Sendable {
   /// A check by the gateway.
   package enum Check: Equatable, Sendable {
     /// The name is `nil` if no user can have it.

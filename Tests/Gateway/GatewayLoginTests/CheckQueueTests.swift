@@ -5,12 +5,12 @@ import NetworkTypes
 import SeededRandom
 import Testing
 
-@Suite("Checks of passwords and tokens") struct CheckDeskTests {
+@Suite("Checks of passwords and tokens") struct CheckQueueTests {
   private static let atWork = 4
 
   /// A gateway with its threads and its service around the checks of conversations. Each effect is checked.
   private struct World {
-    var desk = CheckDesk(atWork: CheckDeskTests.atWork)
+    var queue = CheckQueue(atWork: CheckQueueTests.atWork)
     /// Conversations that wait for an answer.
     var waiting: Set<UInt32> = []
     /// Those of them about whose password the gateway was asked, whose token it checks, whose hash a thread compares, or that the service
@@ -19,10 +19,10 @@ import Testing
     var refused = 0
     var last: UInt32 = 0
 
-    /// Whether the desk has a place for another check by the gateway, and by the service.
-    var hasPlace: Bool { named.count + tokens.count + judged.count < CheckDeskTests.atWork }
+    /// Whether the queue has a place for another check by the gateway, and by the service.
+    var hasPlace: Bool { named.count + tokens.count + judged.count < CheckQueueTests.atWork }
 
-    mutating func take(_ effects: [CheckDesk.Effect]) {
+    mutating func take(_ effects: [CheckQueue.Effect]) {
       for effect in effects {
         switch effect {
         case .ask(.credential(let number, _)):
@@ -41,8 +41,8 @@ import Testing
           answer(number, .busy)
         }
       }
-      #expect(named.count + tokens.count + judged.count <= CheckDeskTests.atWork && served.count <= PAMLimits.checks)
-      #expect(desk.secrets.isSubset(of: waiting.subtracting(judged).subtracting(tokens).subtracting(served)))
+      #expect(named.count + tokens.count + judged.count <= CheckQueueTests.atWork && served.count <= PAMLimits.checks)
+      #expect(queue.secrets.isSubset(of: waiting.subtracting(judged).subtracting(tokens).subtracting(served)))
     }
 
     func isChecked(_ number: UInt32) -> Bool {
@@ -58,16 +58,16 @@ import Testing
     }
 
     mutating func answer(_ number: UInt32, _ answer: LoginAnswer) {
-      desk.answered(number, answer)
+      queue.answered(number, answer)
       if case .prompt = answer { return }
       forget(number)
-      take(desk.begin())
+      take(queue.begin())
     }
 
     mutating func leave(_ number: UInt32) {
-      desk.end(number)
+      queue.end(number)
       forget(number)
-      take(desk.begin())
+      take(queue.begin())
     }
 
     mutating func add(_ random: inout SplitMix64) {
@@ -75,10 +75,10 @@ import Testing
       waiting.insert(last)
       let address = IPAddress(v4: 0xcb00_7100 + UInt32(random.next() % 8))
       switch Int(random.next() % 8) {
-      case 0: take(desk.addDecoy(of: last, from: address))
-      case 1...2: take(desk.add(.token([1]), of: last, from: address))
-      case 3: take(desk.add(.password(nil, [1]), of: last, from: address))
-      default: take(desk.add(.password(GatewayName("alice"), [1]), of: last, from: address))
+      case 0: take(queue.addDecoy(of: last, from: address))
+      case 1...2: take(queue.add(.token([1]), of: last, from: address))
+      case 3: take(queue.add(.password(nil, [1]), of: last, from: address))
+      default: take(queue.add(.password(GatewayName("alice"), [1]), of: last, from: address))
       }
     }
   }
@@ -96,9 +96,9 @@ import Testing
       switch Int(random.next() % 8) {
       case 0: if let number = one(of: world.waiting) { world.leave(number) }
       case 1...2:
-        if let number = one(of: world.named) { world.take(world.desk.credential(number, hash: "h", nil, nil)) }
+        if let number = one(of: world.named) { world.take(world.queue.credential(number, hash: "h", nil, nil)) }
       case 3:
-        guard let number = one(of: world.named), let effects = world.desk.passOn(number, from: Self.address) else { break }
+        guard let number = one(of: world.named), let effects = world.queue.passOn(number, from: Self.address) else { break }
         world.named.remove(number)
         world.take(effects)
       case 4: if let number = one(of: world.tokens) { world.answer(number, .refused(.wrongToken)) }
@@ -109,38 +109,38 @@ import Testing
       default:
         let number = UInt32(random.next() % 3_000)
         if !world.named.contains(number) {
-          #expect(world.desk.credential(number, hash: "h", nil, nil).isEmpty && world.desk.passOn(number, from: Self.address) == nil)
+          #expect(world.queue.credential(number, hash: "h", nil, nil).isEmpty && world.queue.passOn(number, from: Self.address) == nil)
         }
       }
-      let isWaiting = world.waiting.contains { !world.isChecked($0) && !world.desk.waitsForService($0) }
+      let isWaiting = world.waiting.contains { !world.isChecked($0) && !world.queue.waitsForService($0) }
       #expect(!isWaiting || !world.hasPlace, "a check waits while there is a place")
     }
     #expect(crowd == 8 || world.refused > 0)
     for number in world.waiting.sorted() { world.leave(number) }
-    #expect(world.desk.isEmpty && world.desk.secrets.isEmpty)
+    #expect(world.queue.isEmpty && world.queue.secrets.isEmpty)
   }
 
   @Test("a password goes from the gateway to the service with its place, and a question keeps that") func service() {
     var world = World()
     world.waiting = [1, 2]
-    world.take(world.desk.add(.password(GatewayName("alice"), [7]), of: 1, from: Self.address))
+    world.take(world.queue.add(.password(GatewayName("alice"), [7]), of: 1, from: Self.address))
     #expect(world.named == [1])
-    let effects = world.desk.passOn(1, from: Self.address) ?? []
+    let effects = world.queue.passOn(1, from: Self.address) ?? []
     #expect(effects == [.ask(.password(number: 1, password: [7], source: Self.address))])
     world.named = []
     world.take(effects)
     world.answer(1, .prompt(text: "Token?", echo: false))
-    #expect(world.served == [1] && !world.desk.isEmpty && world.desk.secrets.isEmpty)
+    #expect(world.served == [1] && !world.queue.isEmpty && world.queue.secrets.isEmpty)
     world.answer(1, .refused(.wrongPassword))
-    #expect(world.desk.isEmpty)
+    #expect(world.queue.isEmpty)
   }
 
   @Test("a name that nobody can have is judged against no hash, in the same turn") func unknownName() throws {
     let alice = try #require(GatewayName("alice"))
-    var desk = CheckDesk(atWork: 1)
-    #expect(desk.add(.password(nil, [7]), of: 1, from: Self.address) == [.judge(1, password: [7], hash: "", nil, .unknownName)])
-    #expect(desk.add(.password(alice, [7]), of: 2, from: Self.address).isEmpty)
-    desk.answered(1, .refused(.unknownName))
-    #expect(desk.begin() == [.ask(.credential(number: 2, name: alice))])
+    var queue = CheckQueue(atWork: 1)
+    #expect(queue.add(.password(nil, [7]), of: 1, from: Self.address) == [.judge(1, password: [7], hash: "", nil, .unknownName)])
+    #expect(queue.add(.password(alice, [7]), of: 2, from: Self.address).isEmpty)
+    queue.answered(1, .refused(.unknownName))
+    #expect(queue.begin() == [.ask(.credential(number: 2, name: alice))])
   }
 }

@@ -8,7 +8,7 @@ internal import NetworkTypes
 
 /// Answers devices' questions about their own packets, by the evaluation that `roamward-gateway evaluate` uses
 /// (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).
-struct QuestionDesk {
+struct QuestionService {
   private let key: SecretKey
   private let routes = HostRoutes()
   private var budget = QuestionBudget()

@@ -4,7 +4,7 @@ package import NetworkTypes
 
 /// All logins at once: their conversations by number, with one set of limits, and a bounded number of each. Who connects gets in: another
 /// one goes for it if there are too many.
-package struct LoginDesk: Sendable {
+package struct LoginTable: Sendable {
   /// The most conversations: of clients that have proven nothing, and of persons who have proven the first factor.
   package static let strangers = 750
   package static let persons = 250

@@ -6,7 +6,7 @@ package import NetworkTypes
 ///
 /// A stranger can begin a relay. One counts as proven when the gateway's WireGuard has answered an initiation that came through it, which
 /// it does for its peers alone. Until then it is one of few, for seconds, and goes for a newcomer if it has to.
-package struct RelayDesk: Sendable {
+package struct RelayTable: Sendable {
   /// The version of relays.
   package static let version: UInt8 = 1
   /// The most relays of strangers, and those of one place (an IPv4 address, or an IPv6 /64). A newcomer takes the place of another one.

@@ -7,16 +7,16 @@ internal import NetworkTypes
 internal import SystemdIO
 
 /// The datagrams of the gateway inside the tunnel: settings and ends of sessions to devices, their greetings and questions.
-final class TunnelDesk {
+final class TunnelService {
   private let port: TunnelPort
   private let sender: SettingsSender
   private let directory: () -> Directory
-  private var questions: QuestionDesk
+  private var questions: QuestionService
 
   init(on loop: EventLoop, _ key: SecretKey, relayPort: @escaping () -> UInt16?, directory: @escaping () -> Directory) {
     port = TunnelPort(on: loop)
     sender = SettingsSender(on: loop, key, by: port, relayPort: relayPort, directory: directory)
-    questions = QuestionDesk(key)
+    questions = QuestionService(key)
     self.directory = directory
     port.take = { [weak self] in self?.take($0, from: $1) }
   }
