@@ -32,7 +32,7 @@ import Testing
     #expect(kernel.rules.isEmpty && kernel.addresses.allSatisfy { $0.link != "corp" })
   }
 
-  @Test("a start with thousands of routes is not warmed up: it would hold up the agent") func largeRehearsal() {
+  @Test("a start with thousands of routes is not warmed up: it would hold up the agent") func largeWarmUp() {
     var tunnel = Sample.tunnel("corp", rules: [])
     tunnel.routes = RoutePolicy(include: (0..<1001).compactMap { IPPrefix("10.\($0 / 250).\($0 % 250).0/24") })
     let agent = WatchedAgent(tunnel, on: DayOut.cafe)

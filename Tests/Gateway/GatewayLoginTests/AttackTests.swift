@@ -107,7 +107,7 @@ import Testing
   }
 
   /// Connections from many networks, as they come; each goes so far.
-  private func hold(_ desk: inout LoginTable, _ held: Held, _ number: UInt32, from text: String, at now: Moment) throws {
+  private func hold(_ table: inout LoginTable, _ held: Held, _ number: UInt32, from text: String, at now: Moment) throws {
     table.open(number, from: try address(text), at: now)
     let first = ClientMessage.hello(hello).frame.bytes
     switch held {
@@ -121,7 +121,7 @@ import Testing
   }
 
   /// A login with a password and a code. Strangers begin 20 connections between two messages. Returns whether it is bound.
-  private func logIn(_ desk: inout LoginTable, from text: String, at now: Moment, _ strangers: (inout LoginTable) throws -> Void) throws
+  private func logIn(_ table: inout LoginTable, from text: String, at now: Moment, _ strangers: (inout LoginTable) throws -> Void) throws
     -> Bool
   {
     let own: UInt32 = 1_000_000
@@ -161,7 +161,7 @@ import Testing
       var table = LoginTable()
       table.offers = [.password, .openID]
       var number: UInt32 = 0
-      func flood(_ desk: inout LoginTable, _ count: Int) throws {
+      func flood(_ table: inout LoginTable, _ count: Int) throws {
         for _ in 0..<count {
           number += 1
           try hold(&table, held, number, from: place(Int(number)), at: .seconds(1000))

@@ -24,7 +24,7 @@ package final class UserspaceWireGuard {
   private var standby: StandbyProcess?
   /// Whether a waiting process ended by itself: the program does not work here, so no other one is started.
   private var hasStandbyFailed = false
-  private var hasRehearsed = false
+  private var hasWarmedUp = false
   /// Sources that wait for the end of our processes, to reap them.
   private var endings: [Int32: EventSource] = [:]
 
@@ -79,8 +79,8 @@ package final class UserspaceWireGuard {
 
   /// Creates what the agent's side of a start uses, and throws it away: the first use of a type takes up to a tenth of a millisecond.
   private func warmUp() {
-    if hasRehearsed { return }
-    hasRehearsed = true
+    if hasWarmedUp { return }
+    hasWarmedUp = true
     _ = try? TunnelSockets.make(port: 0, mark: 0)
     let peer = "public_key=" + String(repeating: "1", count: 64) + "\nendpoint=127.0.0.1:1\nallowed_ip=0.0.0.0/0\n"
     _ = try? UAPIReply(Array((peer + "errno=0\n\n").utf8)).state()
