@@ -13,7 +13,7 @@ struct ReloadCommand: ParsableCommand {
   @Option(help: "How often it is measured.") var rounds = 41
 
   func run() throws {
-    let policies = LastGoodPolicies(try StateFolder(path: state))
+    let policies = LastKnownGoodStore(try StateFolder(path: state))
     var first = LoadedPolicies()
     let begin = measure { first = policies.load([folder], isTrial: false) }
     guard !first.hasErrors, let path = first.files.last else { throw BenchmarkError("the policies have errors, or there are none") }

@@ -182,7 +182,7 @@ import Testing
     #expect(identity.link == "wlan0" && identity.ssid?.description == "Cafe" && identity.gateways.count == 2)
     #expect(identity.gateways[Sample.address("192.0.2.1")]??.description == "02:00:5e:00:00:01")
     #expect(state.trialNote == .until(Moment(nanoseconds: 9_000_000_000_000_000_000)))
-    let kept = try #require(state.keptPolicies)
+    let kept = try #require(state.lastKnownGoodPolicies)
     #expect(kept.since == 8 && kept.files["/a.yaml"]?.since == 9 && kept.files["/a.yaml"]?.file.bytes == Array("x".utf8))
     #expect(kept.files["/b"]?.file.bytes == [0xff])
 
@@ -193,7 +193,8 @@ import Testing
     state.put(.until(Moment(nanoseconds: 9_000_000_000_000_000_000)))
     let disk = NotesOnDisk(path)
     #expect(
-      disk.overrides == overrides && disk.startedCommands == ["vpn": command] && disk.keptPolicies == kept && disk.trial == state.trialNote)
+      disk.overrides == overrides && disk.startedCommands == ["vpn": command] && disk.lastKnownGoodPolicies == kept
+        && disk.trial == state.trialNote)
     for name in notes.keys {
       let text = String(decoding: try TextFile.read("\(path)/\(name)"), as: UTF8.self)
       #expect(name == "trial" || !text.contains("\"since\":5") && !text.contains("\"timeout\":"), "\(text)")
@@ -204,14 +205,16 @@ import Testing
   @Test("of policies write only what changed in a large set, and are read to the same set") func changesOfPolicies() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/state"
-    func files(_ numbers: Range<Int>, _ version: Int) -> [KeptPolicies.File] {
-      numbers.map { KeptPolicies.File(ReadFile(path: "/p/\($0)", bytes: Array("\(version)\n".utf8), names: []), since: Int64(version)) }
+    func files(_ numbers: Range<Int>, _ version: Int) -> [LastKnownGoodPolicies.File] {
+      numbers.map {
+        LastKnownGoodPolicies.File(ReadFile(path: "/p/\($0)", bytes: Array("\(version)\n".utf8), names: []), since: Int64(version))
+      }
     }
-    func put(_ files: [KeptPolicies.File], since: Int64) throws {
-      let set = KeptPolicies(files, since: since)
+    func put(_ files: [LastKnownGoodPolicies.File], since: Int64) throws {
+      let set = LastKnownGoodPolicies(files, since: since)
       let state = try StateFolder(path: path)
       state.put(set)
-      #expect(state.isWritten(KeptPolicies.noteName) && NotesOnDisk(path).keptPolicies == set)
+      #expect(state.isWritten(LastKnownGoodPolicies.noteName) && NotesOnDisk(path).lastKnownGoodPolicies == set)
     }
     func text(_ name: String) throws -> [UInt8] { try TextFile.read("\(path)/\(name)") }
     try put(files(0..<200, 1), since: 1)
@@ -225,18 +228,18 @@ import Testing
     #expect(try text("policies") != whole && !names(in: path).contains("policies-changes"))
     // As after a kill between the two notes: changes of an older set are void.
     try TextFile.replace("\(path)/policies-changes", with: changes, mode: 0o600)
-    #expect(NotesOnDisk(path).keptPolicies == KeptPolicies(files(0..<200, 4), since: 4))
+    #expect(NotesOnDisk(path).lastKnownGoodPolicies == LastKnownGoodPolicies(files(0..<200, 4), since: 4))
     try put(files(0..<199, 4) + files(199..<200, 5), since: 5)
     #expect(names(in: path).contains("policies-changes"))
     // The copy of a removed file goes at once, and so does the old version of a file with keys.
     try put(files(0..<199, 4), since: 5)
     #expect(!names(in: path).contains("policies-changes"))
-    let keys = KeptPolicies.File(ReadFile(path: "/p/keys", bytes: [1], names: []), since: 5)
-    let policy = KeptPolicies.File(ReadFile(path: "/p/policy", bytes: [1], names: ["/p/keys"]), since: 5)
+    let keys = LastKnownGoodPolicies.File(ReadFile(path: "/p/keys", bytes: [1], names: []), since: 5)
+    let policy = LastKnownGoodPolicies.File(ReadFile(path: "/p/policy", bytes: [1], names: ["/p/keys"]), since: 5)
     try put(files(0..<199, 4) + [keys, policy], since: 6)
     #expect(names(in: path).contains("policies-changes"))
     try put(files(0..<200, 5) + [keys, policy], since: 6)
-    try put(files(0..<200, 5) + [KeptPolicies.File(ReadFile(path: "/p/keys", bytes: [2], names: []), since: 7), policy], since: 7)
+    try put(files(0..<200, 5) + [LastKnownGoodPolicies.File(ReadFile(path: "/p/keys", bytes: [2], names: []), since: 7), policy], since: 7)
     #expect(!names(in: path).contains("policies-changes"))
     // A small set has one note.
     try put(files(0..<3, 6), since: 6)
@@ -245,10 +248,10 @@ import Testing
     try put(files(0..<200, 7), since: 7)
     try put(files(0..<199, 7) + files(199..<200, 8), since: 8)
     try TextFile.replace("\(path)/policies-changes", with: changes.dropLast() + [0], mode: 0o600)
-    #expect(NotesOnDisk(path).keptPolicies == KeptPolicies(files(0..<200, 7), since: 7))
+    #expect(NotesOnDisk(path).lastKnownGoodPolicies == LastKnownGoodPolicies(files(0..<200, 7), since: 7))
     try put(files(0..<199, 7) + files(199..<200, 9), since: 9)
     try TextFile.replace("\(path)/policies", with: [0], mode: 0o600)
-    #expect(NotesOnDisk(path).keptPolicies == nil)
+    #expect(NotesOnDisk(path).lastKnownGoodPolicies == nil)
   }
 
   @Test("of a second agent there are none: the first has the lock") func lock() throws {

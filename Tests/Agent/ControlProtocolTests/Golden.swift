@@ -82,7 +82,7 @@ enum Golden {
     policy: .init(
       generation: 3, files: 2,
       problems: [.init(file: "/etc/roamward/policies/20-lab.yaml", line: 5, column: 9, severity: "error", message: "unknown key `mut`")],
-      standIns: [.init(file: "/etc/roamward/policies/20-lab.yaml", line: 5, since: Timestamp(seconds: 1_795_000_000))],
+      replacedFiles: [.init(file: "/etc/roamward/policies/20-lab.yaml", line: 5, since: Timestamp(seconds: 1_795_000_000))],
       trialUntil: noon + .seconds(60)),
     primary: .init(link: "wlan0", type: "wifi", ssid: "Cafe", network: .init(v4: "c0ffee", v6: "beef")), firewall: firewall,
     tunnels: [corp, lab], guards: [guardedProgram],

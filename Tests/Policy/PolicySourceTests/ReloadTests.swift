@@ -14,16 +14,16 @@ import Testing
     // Every version counts as settled, because each edit waits for the next tick of the file system's clock.
     let files = PolicyFileSystem.linux { .max }
     var parsed = ParsedPolicies()
-    var kept: KeptPolicies?
+    var lastKnownGood: LastKnownGoodPolicies?
     for step in 0..<250 {
       let what = folders.change()
       let layers = folders.layers
       let time = Int64(step)
       let loaded = loadPolicies(
-        layers: layers, files: files, requireRootOwnership: geteuid() == 0, fallingBackTo: kept, at: time, reusing: &parsed)
-      let fresh = loadPolicies(layers: layers, files: files, requireRootOwnership: geteuid() == 0, fallingBackTo: kept, at: time)
+        layers: layers, files: files, requireRootOwnership: geteuid() == 0, lastKnownGood: lastKnownGood, at: time, reusing: &parsed)
+      let fresh = loadPolicies(layers: layers, files: files, requireRootOwnership: geteuid() == 0, lastKnownGood: lastKnownGood, at: time)
       try #require(loaded.isSame(as: fresh), "step \(step): \(what)\n\(loaded.report)\n--\n\(fresh.report)")
-      kept = loaded.kept ?? kept
+      lastKnownGood = loaded.lastKnownGood ?? lastKnownGood
     }
   }
 
@@ -89,7 +89,8 @@ private final class Counter: @unchecked Sendable { var paths: [String] = [] }
 extension LoadedPolicies {
   fileprivate func isSame(as other: LoadedPolicies) -> Bool {
     policies == other.policies && diagnostics == other.diagnostics && dependencies == other.dependencies && files == other.files
-      && ignored == other.ignored && read == other.read && fallback == other.fallback && kept == other.kept
+      && ignored == other.ignored && read == other.read && lastKnownGoodUse == other.lastKnownGoodUse
+      && lastKnownGood == other.lastKnownGood
   }
 }
 

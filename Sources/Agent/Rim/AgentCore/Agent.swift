@@ -221,7 +221,7 @@ package final class Agent {
     if news.isNews {
       announcer.publish(.policy(generation: state.policies.generation, errors: news.errors, warnings: news.warnings))
     }
-    for line in news.fallback { announcer.warn(Remark(.policyRefused, line)) }
+    for line in news.replacements { announcer.warn(Remark(.policyRefused, line)) }
     reconciler.lookAgain()
   }
 

@@ -13,11 +13,11 @@ internal import RoamwardCore
 /// the time before the agent's start. An existing table stays.
 package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(PlatformError) {
   let loaded = loadPolicies(
-    layers: settings.policyLayers, requireRootOwnership: true, fallingBackTo: NotesOnDisk(settings.stateDirectory).keptPolicies,
+    layers: settings.policyLayers, requireRootOwnership: true, lastKnownGood: NotesOnDisk(settings.stateDirectory).lastKnownGoodPolicies,
     at: Int64(time(nil)))
   for problem in loaded.diagnostics where problem.severity == .error { logger.error("policy", metadata: ["what": "\(problem.message)"]) }
-  for words in loaded.fallback?.text(\.localTime) ?? [] { logger.warning("attention", metadata: ["what": "\(words)"]) }
-  if loaded.hasErrors, loaded.fallback == nil {
+  for words in loaded.lastKnownGoodUse?.text(\.localTime) ?? [] { logger.warning("attention", metadata: ["what": "\(words)"]) }
+  if loaded.hasErrors, loaded.lastKnownGoodUse == nil {
     throw PlatformError("the policies have errors, so the kill switch cannot be enabled; run `roamward check`")
   }
   let setups = loaded.policies.tunnels.filter { $0.isEnabled && $0.guarding == .always }.map { tunnel in

@@ -50,21 +50,21 @@ extension StatusReport {
     /// The errors and warnings. With an error among them, the last known good policies are active.
     package var problems: [Problem]
     /// The last known good policies that are active instead of files with errors.
-    package var standIns: [StandIn]
+    package var replacedFiles: [ReplacedFile]
     /// The time until which the policies on trial may be confirmed; `nil`: none are on trial.
     package var trialUntil: Timestamp?
 
-    package init(generation: Int, files: Int, problems: [Problem] = [], standIns: [StandIn] = [], trialUntil: Timestamp? = nil) {
+    package init(generation: Int, files: Int, problems: [Problem] = [], replacedFiles: [ReplacedFile] = [], trialUntil: Timestamp? = nil) {
       self.generation = generation
       self.files = files
       self.problems = problems
-      self.standIns = standIns
+      self.replacedFiles = replacedFiles
       self.trialUntil = trialUntil
     }
 
     private enum CodingKeys: String, DescribedKey {
       case generation, files, problems
-      case standIns = "stand-ins"
+      case replacedFiles = "stand-ins"
       case trialUntil = "trial-until"
 
       var about: String {
@@ -72,7 +72,7 @@ extension StatusReport {
         case .generation: "Counts the sets of policies that took force since the agent started."
         case .files: "Number of policy files that were read."
         case .problems: "Errors and warnings; in place of a file with errors, the last known good is active."
-        case .standIns: "The last known good policies that are active in place of files with errors."
+        case .replacedFiles: "The last known good policies that are active in place of files with errors."
         case .trialUntil: "Time at which the policies on trial are reverted; null: no trial."
         }
       }

@@ -41,7 +41,8 @@ extension Agent {
     let inForce = state.policies
     return .init(
       generation: inForce.generation, files: inForce.loaded.files.count, problems: inForce.loaded.diagnostics.map(\.problem),
-      standIns: inForce.loaded.fallback?.standIns ?? [], trialUntil: platform.policies.trials.current().map { wallClock($0.until) })
+      replacedFiles: inForce.loaded.lastKnownGoodUse?.replacedFiles ?? [],
+      trialUntil: platform.policies.trials.current().map { wallClock($0.until) })
   }
 
   private func report(_ supervisor: TunnelSupervisor, _ remarks: [Remark]) -> StatusReport.Tunnel {

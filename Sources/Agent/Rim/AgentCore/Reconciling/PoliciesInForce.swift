@@ -13,7 +13,7 @@ struct PoliciesInForce {
     /// Whether it says anything that the last one did not: another set, other errors, or other text.
     let isNews: Bool
     /// The last known good versions that now replace files with errors, a sentence each.
-    let fallback: [String]
+    let replacements: [String]
   }
 
   private(set) var loaded = LoadedPolicies()
@@ -22,8 +22,8 @@ struct PoliciesInForce {
   private(set) var generation = 0
   /// False until the programs of an earlier agent have ended.
   private(set) var isLoaded = false
-  private var toldFallback: [String] = []
-  private var toldDiagnostics: [Diagnostic]?
+  private var announcedReplacements: [String] = []
+  private var announcedDiagnostics: [Diagnostic]?
 
   mutating func take(_ new: LoadedPolicies, localTime: @escaping (Timestamp) -> String) -> News {
     defer { isLoaded = true }
@@ -32,15 +32,15 @@ struct PoliciesInForce {
     let before = generation
     let errors = new.diagnostics.count { $0.severity == .error }
     // A set that leaves the policies in force unchanged is no new set: a command writes files, and the folder tells of them later.
-    if !new.hasErrors || new.fallback != nil, generation == 0 || set != new.policies {
+    if !new.hasErrors || new.lastKnownGoodUse != nil, generation == 0 || set != new.policies {
       set = new.policies
       generation += 1
     }
-    let words = new.fallback?.text(localTime) ?? []
-    defer { (toldFallback, toldDiagnostics) = (words, new.diagnostics) }
+    let words = new.lastKnownGoodUse?.text(localTime) ?? []
+    defer { (announcedReplacements, announcedDiagnostics) = (words, new.diagnostics) }
     return News(
       errors: errors, warnings: new.diagnostics.count - errors, isFirst: !isLoaded,
-      isNews: generation != before || !isSameText || toldDiagnostics != new.diagnostics,
-      fallback: words.filter { !toldFallback.contains($0) })
+      isNews: generation != before || !isSameText || announcedDiagnostics != new.diagnostics,
+      replacements: words.filter { !announcedReplacements.contains($0) })
   }
 }

@@ -130,7 +130,7 @@ extension LinuxMachine {
           case ProviderGroups.noteName: "names the control group of tunnels' programs"
           case "holds.json": "manual overrides"
           case "trial", "trial.d": "policies on trial"
-          case KeptPolicies.noteName, KeptPolicies.changesName: "the last known good policies"
+          case LastKnownGoodPolicies.noteName, LastKnownGoodPolicies.changesName: "the last known good policies"
           case "history": "the record of networks, decisions and states (`roamward history`)"
           case "kept": "what providers keep between their runs"
           default: "unknown to this version"

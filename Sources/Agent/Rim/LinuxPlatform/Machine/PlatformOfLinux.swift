@@ -19,7 +19,7 @@ extension Platform {
     -> Platform
   {
     let trial = TrialFolder(state, layers: policyLayers)
-    let lastGood = LastGoodPolicies(state)
+    let lastGood = LastKnownGoodStore(state)
     var log = state.recoveryLog
     log.isBehind = { [notes = log.isBehind] in notes() || recorder.isBehind }
     log.troubles = { [notes = log.troubles] in

@@ -18,8 +18,8 @@ package final class StateFolder {
   private let lock: FileDescriptor?
   private var notes: [String: JSON] = [:]
   /// The parsed notes of the policies: their text contains keys.
-  private var kept: KeptPolicies?
-  private var keptOnDisk = KeptPoliciesOnDisk()
+  private var lastKnownGood: LastKnownGoodPolicies?
+  private var lastKnownGoodNotes = LastKnownGoodNotes()
   private var damage: [String] = []
   /// Notes whose present content is not on disk, because of the failure.
   private var unwritten: Set<String> = []
@@ -70,9 +70,9 @@ package final class StateFolder {
   private func load() {
     let disk = NotesOnDisk(path, boot: boot)
     notes = disk.notes
-    keptOnDisk = KeptPoliciesOnDisk(notes)
-    kept = keptOnDisk.set
-    for name in [KeptPolicies.noteName, KeptPolicies.changesName] { notes[name] = nil }
+    lastKnownGoodNotes = LastKnownGoodNotes(notes)
+    lastKnownGood = lastKnownGoodNotes.set
+    for name in [LastKnownGoodPolicies.noteName, LastKnownGoodPolicies.changesName] { notes[name] = nil }
     for name in disk.outdated { drop(name) }
     // Files of notes that were being written; the resolver's file has its own recovery.
     for name in disk.unfinished { try? TextFile.remove("\(path)/\(name)") }
@@ -100,7 +100,7 @@ package final class StateFolder {
   private func writeBack() {
     for name in unwritten.sorted() {
       do throws(SystemError) {
-        if name == KeptPolicies.noteName { try writeKept() } else { try write(notes[name], as: name) }
+        if name == LastKnownGoodPolicies.noteName { try writeKept() } else { try write(notes[name], as: name) }
         unwritten.remove(name)
       } catch {
         // The reason why there is no folder is more useful than its absence.
@@ -119,16 +119,16 @@ package final class StateFolder {
 
   /// Writes the last known good set: what has changed in it, or the whole set.
   private func writeKept() throws(SystemError) {
-    guard let kept else { return }
-    if let changes = keptOnDisk.changesNote(to: kept) {
-      try write(changes, as: KeptPolicies.changesName)
-      return keptOnDisk.wroteChanges(to: kept, isThere: true)
+    guard let lastKnownGood else { return }
+    if let changes = lastKnownGoodNotes.changesNote(to: lastKnownGood) {
+      try write(changes, as: LastKnownGoodPolicies.changesName)
+      return lastKnownGoodNotes.wroteChanges(to: lastKnownGood, isThere: true)
     }
-    try write(keptOnDisk.wholeNote(of: kept), as: KeptPolicies.noteName)
-    keptOnDisk.wroteWhole(kept)
-    guard keptOnDisk.hasChanges else { return }
-    try write(nil, as: KeptPolicies.changesName)
-    keptOnDisk.wroteChanges(to: kept, isThere: false)
+    try write(lastKnownGoodNotes.wholeNote(of: lastKnownGood), as: LastKnownGoodPolicies.noteName)
+    lastKnownGoodNotes.wroteWhole(lastKnownGood)
+    guard lastKnownGoodNotes.hasChanges else { return }
+    try write(nil, as: LastKnownGoodPolicies.changesName)
+    lastKnownGoodNotes.wroteChanges(to: lastKnownGood, isThere: false)
   }
 
   /// The problems with the notes, for people. Failed writes are tried again.
@@ -154,11 +154,11 @@ package final class StateFolder {
   // MARK: Policies
 
   /// The last known good set, if one is stored.
-  var keptPolicies: KeptPolicies? { kept }
+  var lastKnownGoodPolicies: LastKnownGoodPolicies? { lastKnownGood }
 
-  func put(_ policies: KeptPolicies) {
-    kept = policies
-    unwritten.insert(KeptPolicies.noteName)
+  func put(_ policies: LastKnownGoodPolicies) {
+    lastKnownGood = policies
+    unwritten.insert(LastKnownGoodPolicies.noteName)
     writeBack()
   }
 
@@ -216,7 +216,7 @@ package struct NotesOnDisk {
     for found in Folder.names(in: path) {
       let isUnfinished = found.hasSuffix(TextFile.temporarySuffix)
       let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
-      let isOfPolicies = [KeptPolicies.noteName, KeptPolicies.changesName].contains(name)
+      let isOfPolicies = [LastKnownGoodPolicies.noteName, LastKnownGoodPolicies.changesName].contains(name)
       guard
         isOfPolicies || ["holds.json", TrialNote.name, HandOverNote.name].contains(name)
           || ["link-", "command-", GuardNote.prefix].contains(where: name.hasPrefix)
@@ -253,7 +253,7 @@ package struct NotesOnDisk {
 
   package var overrides: [String: ManualOverride] { OverrideNote.overrides(in: notes["holds.json"] ?? .null) }
 
-  package var keptPolicies: KeptPolicies? { KeptPoliciesOnDisk(notes).set }
+  package var lastKnownGoodPolicies: LastKnownGoodPolicies? { LastKnownGoodNotes(notes).set }
 
   var trial: TrialNote? { notes[TrialNote.name].flatMap(TrialNote.init) }
 }

@@ -34,7 +34,7 @@ package struct StatusText {
     let force = report.policy.generation == 0 ? "no policy is active" : "the last known good stays active"
     var lines = [StyledLine("policy: \(errors.count) error\(errors.count == 1 ? "" : "s"); \(force)", .bad)]
     lines += errors.map { StyledLine("  \($0.file):\($0.line):\($0.column): ", hang: 4).adding("error:", .bad).adding(" \($0.message)") }
-    return lines + report.policy.standIns.map { StyledLine("  " + $0.text(localTime), hang: 4) }
+    return lines + report.policy.replacedFiles.map { StyledLine("  " + $0.text(localTime), hang: 4) }
   }
 
   private var agentState: [StyledLine] {

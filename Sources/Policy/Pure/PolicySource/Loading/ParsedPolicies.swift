@@ -21,7 +21,7 @@ package struct ParsedPolicies: Sendable {
   /// A load without errors.
   private struct Good {
     let layers: [String]
-    let kept: KeptPolicies
+    let lastKnownGood: LastKnownGoodPolicies
     let loaded: LoadedPolicies
   }
 
@@ -45,14 +45,14 @@ package struct ParsedPolicies: Sendable {
   /// Keeps the result of a load without errors, in place of a load of its files alone.
   ///
   /// The two are the same, except for a file that a policy names and that cannot be read: the reason is another.
-  mutating func note(_ loaded: LoadedPolicies, of layers: [String], as kept: KeptPolicies) {
-    let isComplete = loaded.dependencies.allSatisfy { kept.files[$0] != nil }
-    good = isComplete ? Good(layers: layers, kept: kept, loaded: loaded) : nil
+  mutating func note(_ loaded: LoadedPolicies, of layers: [String], as lastKnownGood: LastKnownGoodPolicies) {
+    let isComplete = loaded.dependencies.allSatisfy { lastKnownGood.files[$0] != nil }
+    good = isComplete ? Good(layers: layers, lastKnownGood: lastKnownGood, loaded: loaded) : nil
   }
 
   /// The result of a load of these files alone, if it is kept.
-  func result(of kept: KeptPolicies, layers: [String]) -> LoadedPolicies? {
-    guard let good, good.layers == layers, good.kept == kept else { return nil }
+  func result(of lastKnownGood: LastKnownGoodPolicies, layers: [String]) -> LoadedPolicies? {
+    guard let good, good.layers == layers, good.lastKnownGood == lastKnownGood else { return nil }
     return good.loaded
   }
 

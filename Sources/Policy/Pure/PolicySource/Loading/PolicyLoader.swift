@@ -4,7 +4,7 @@ package import RoamwardCore
 
 /// All policy files of some layers as one set, and all findings of the load.
 package struct LoadedPolicies: Sendable {
-  /// Do not act on this while `hasErrors`, unless there is a `fallback`: it contains only the readable part.
+  /// Do not act on this while `hasErrors`, unless there is a `lastKnownGoodUse`: it contains only the readable part.
   package var policies = PolicySet()
   package var diagnostics: [Diagnostic] = []
   /// Absolute paths of the wg-quick files and SSID lists, readable or not; sorted. Reload the policies when one of them changes.
@@ -19,9 +19,9 @@ package struct LoadedPolicies: Sendable {
   /// All files that were read, including those that only mask others.
   package var read: [ReadFile] = []
   /// The replacement of files with errors; `policies` then contains it.
-  package var fallback: PolicyFallback?
+  package var lastKnownGoodUse: LastKnownGoodUse?
   /// The last known good set for the next load; `nil` if it was not requested or nothing is good.
-  package var kept: KeptPolicies?
+  package var lastKnownGood: LastKnownGoodPolicies?
 
   /// No files and no problems.
   package init() {}

@@ -1,7 +1,7 @@
 internal import PolicyFiles
 
 /// The files of the last known good set. They replace files with errors. They contain keys if wg-quick files do.
-package struct KeptPolicies: Equatable, Sendable {
+package struct LastKnownGoodPolicies: Equatable, Sendable {
   package struct File: Hashable, Sendable {
     package var file: ReadFile
     /// The time since which this is the last known good version, in seconds since 1970.
@@ -24,7 +24,7 @@ package struct KeptPolicies: Equatable, Sendable {
   }
 
   /// The files of a set that is good now. Files that have not changed since the set before keep their time.
-  init(_ read: [ReadFile], at time: Int64, after before: KeptPolicies?) {
+  init(_ read: [ReadFile], at time: Int64, after before: LastKnownGoodPolicies?) {
     guard let before else {
       self.init(read.map { File($0, since: time) }, since: time)
       return
@@ -42,15 +42,15 @@ package struct KeptPolicies: Equatable, Sendable {
   }
 
   /// The difference to another set.
-  package func changes(since other: KeptPolicies) -> KeptPolicyChanges {
+  package func changes(since other: LastKnownGoodPolicies) -> LastKnownGoodChanges {
     let changed = files.values.filter { other.files[$0.file.path] != $0 }
     let common = files.count - changed.count { other.files[$0.file.path] == nil }
     let removed = common < other.files.count ? other.files.keys.filter { files[$0] == nil } : []
-    return KeptPolicyChanges(files: changed, removed: removed, since: since)
+    return LastKnownGoodChanges(files: changed, removed: removed, since: since)
   }
 
   /// The set with these changes.
-  package func applying(_ changes: KeptPolicyChanges) -> KeptPolicies {
+  package func applying(_ changes: LastKnownGoodChanges) -> LastKnownGoodPolicies {
     var result = self
     for path in changes.removed { result.files[path] = nil }
     for file in changes.files { result.files[file.file.path] = file }
@@ -60,15 +60,15 @@ package struct KeptPolicies: Equatable, Sendable {
 }
 
 /// The difference between two last known good sets.
-package struct KeptPolicyChanges: Equatable, Sendable {
+package struct LastKnownGoodChanges: Equatable, Sendable {
   /// New files, and files that changed.
-  package var files: [KeptPolicies.File]
+  package var files: [LastKnownGoodPolicies.File]
   /// The paths of files that do not belong to the set any more.
   package var removed: [String]
   /// The time since which the newer set is unchanged, in seconds since 1970.
   package var since: Int64
 
-  package init(files: [KeptPolicies.File], removed: [String], since: Int64) {
+  package init(files: [LastKnownGoodPolicies.File], removed: [String], since: Int64) {
     self.files = files
     self.removed = removed
     self.since = since
@@ -78,15 +78,15 @@ package struct KeptPolicyChanges: Equatable, Sendable {
 }
 
 /// The replacement of files with errors.
-package enum PolicyFallback: Equatable, Sendable {
+package enum LastKnownGoodUse: Equatable, Sendable {
   /// Each broken file by its last known good version, or absent if it was never good; all other files as they are.
-  case files([StandIn])
+  case files([ReplacedFile])
   /// The whole last known good set.
   case wholeSet(since: Int64)
 }
 
 /// The last known good version of a broken file, in its place.
-package struct StandIn: Hashable, Sendable {
+package struct ReplacedFile: Hashable, Sendable {
   package var path: String
   /// The line of the first error in the file on disk; `nil`: it has no errors, but belongs to a file that has.
   package var line: Int?
@@ -102,8 +102,8 @@ package struct StandIn: Hashable, Sendable {
 
 extension PolicyFileSystem {
   /// A file system with only these files, owned by root, as trusted files are.
-  func only(_ kept: KeptPolicies) -> PolicyFileSystem {
-    let files = kept.files
+  func only(_ lastKnownGood: LastKnownGoodPolicies) -> PolicyFileSystem {
+    let files = lastKnownGood.files
     var system = PolicyFileSystem(
       names: { path in files.keys.filter { folder(of: $0) == path }.map { baseName(of: $0) } },
       status: { path throws(FileFailure) in

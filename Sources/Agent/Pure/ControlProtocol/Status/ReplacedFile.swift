@@ -3,7 +3,7 @@ package import NetworkTypes
 
 extension StatusReport {
   /// The last known good content that is active in place of a file with errors.
-  package struct StandIn: Hashable, Sendable, Codable {
+  package struct ReplacedFile: Hashable, Sendable, Codable {
     /// The file with errors; `nil`: the whole last known good set is active.
     package var file: String?
     /// The line of its first error; `nil`: the file itself is correct, but depends on one that is not.
@@ -31,7 +31,7 @@ extension StatusReport {
   }
 }
 
-extension StatusReport.StandIn {
+extension StatusReport.ReplacedFile {
   /// `/etc/roamward/policies/corp.yaml: broken at line 5; its last known good version of 2026-03-01 14:03:20 is in force`.
   package func text(_ localTime: (Timestamp) -> String) -> String {
     let date = localTime(since ?? Timestamp(seconds: 0))
