@@ -50,15 +50,15 @@ extension AgentOptions {
   }
 
   /// The manual overrides and the suspension that the agent reports; without an agent, those that the last one recorded.
-  func standingOrders(on network: NetworkSnapshot, _ sources: SourceOptions) -> (ObservedState) -> StandingOrders {
+  func planInputs(on network: NetworkSnapshot, _ sources: SourceOptions) -> (ObservedState) -> PlanInputs {
     if let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) {
       if !report.isStarting {
         let identity = NetworkIdentity(of: network)
         let isSame = identity.isNone || lastSnapshot.map { NetworkIdentity(of: $0).mayBeSame(as: identity) } ?? false
-        return { _ in StandingOrders(report, isSameNetwork: isSame, controlGroup: populatedControlGroup) }
+        return { _ in PlanInputs(report, isSameNetwork: isSame, controlGroup: populatedControlGroup) }
       }
     }
-    return { StandingOrders(RecordedState(sources.stateDir), on: network, firewall: $0.firewall) }
+    return { PlanInputs(RecordedState(sources.stateDir), on: network, firewall: $0.firewall) }
   }
 
   /// The manual overrides that hold: those that the agent reports, or that the last one recorded.
@@ -66,7 +66,7 @@ extension AgentOptions {
     guard let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)), !report.isStarting else {
       return RecordedState(sources.stateDir).overrides(on: network)
     }
-    return StandingOrders(report, isSameNetwork: true).overrides
+    return PlanInputs(report, isSameNetwork: true).overrides
   }
 
   /// The agent's snapshot; `nil` if none runs. An agent of another version that does not know the request counts as none.

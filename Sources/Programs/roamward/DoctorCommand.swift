@@ -72,7 +72,7 @@ struct Doctor: ParsableCommand {
     var notes: [String: [String]] = [:]
     for tunnel in set.tunnels where tunnel.isEnabled {
       do throws(PlatformError) {
-        let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in StandingOrders() }
+        let preview = try PlanPreview(of: set, on: snapshot, up: tunnel.name, machine: machine) { _ in PlanInputs() }
         // The override is that of `up` above. What needs root is told once, by a check.
         notes[tunnel.name] = (preview.remarks.filter { ![.manualOverride, .needsRoot].contains($0.code) } + preview.plan.conflicts).map(
           \.description)

@@ -36,6 +36,6 @@ extension FactOptions {
   func preview(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine
   ) throws(PlatformError) -> PlanPreview {
-    try PlanPreview(of: policies, on: snapshot, up: up, machine: machine, orders: agent.standingOrders(on: snapshot, sources))
+    try PlanPreview(of: policies, on: snapshot, up: up, machine: machine, inputs: agent.planInputs(on: snapshot, sources))
   }
 }

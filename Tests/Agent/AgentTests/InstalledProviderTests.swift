@@ -59,7 +59,7 @@ import Testing
   @Test("a plan made by another process knows what the provider has brought, and needs no step") func planned() throws {
     let life = life(Self.policy())
     life.start()
-    let orders = StandingOrders(try life.status.coded, isSameNetwork: true)
+    let orders = PlanInputs(try life.status.coded, isSameNetwork: true)
     let tunnels = DesiredTunnels(
       life.machine.policies, on: cafe, orders, in: life.machine.state.observed, engine: .kernel)
     let preview = PlanPreview(of: tunnels, from: life.machine.state.observed, others: OtherVPNs())

@@ -47,12 +47,12 @@ import Testing
     life.machine.run(for: .seconds(10))
     #expect(try life.preview.plan.isEmpty)
     // Without the agent's word the rules alone would bring it up.
-    #expect(life.preview(StandingOrders()).plan.steps.contains { $0.description.hasPrefix("ip rule add") })
+    #expect(life.preview(PlanInputs()).plan.steps.contains { $0.description.hasPrefix("ip rule add") })
     try life.agent.resume("corp")
     try life.agent.release(ReleaseRequest(until: .resume))
     life.machine.run(for: .seconds(10))
     #expect(try life.preview.plan.isEmpty)
-    #expect(life.preview(StandingOrders()).plan.steps.contains { $0.description.hasPrefix("nft") })
+    #expect(life.preview(PlanInputs()).plan.steps.contains { $0.description.hasPrefix("nft") })
   }
 
   @Test("a tunnel that is left as it is comes back with another provider configuration, and is not held back instead") func replaced()
@@ -81,13 +81,13 @@ import Testing
       life.machine.policies = PolicySet(tunnels: [Self.full(.on)])
       if isUp { life.start() }
       life.machine.policies = PolicySet(tunnels: [Self.full(.on), other])
-      let known = life.preview(StandingOrders()).plan.steps.filter { "\($0)".contains("lab") && !"\($0)".contains("corp") }
+      let known = life.preview(PlanInputs()).plan.steps.filter { "\($0)".contains("lab") && !"\($0)".contains("corp") }
       for i in life.machine.policies.tunnels.indices {
         guard case .wireGuard(var provider) = life.machine.policies.tunnels[i].provider, i == 0 else { continue }
         provider.configuration = nil
         life.machine.policies.tunnels[i].provider = .wireGuard(provider)
       }
-      let preview = life.preview(StandingOrders())
+      let preview = life.preview(PlanInputs())
       #expect(!preview.plan.steps.contains { "\($0)".contains("corp") || "\($0)".hasPrefix("nft") }, "\(preview.plan.steps)")
       #expect(preview.plan.steps.map { "\($0)" }.contains { $0.contains("dev lab") } && !known.isEmpty)
       #expect(preview.unread.map(\.name) == ["corp"] && preview.isPartial)
@@ -105,10 +105,10 @@ import Testing
     try life.agent.override("corp", OverrideRequest(wantsUp: false, until: .networkChange))
     try life.agent.release(ReleaseRequest(until: .networkChange))
     let report = try life.status.coded
-    #expect(StandingOrders(report, isSameNetwork: true).overrides["corp"]?.wantsUp == false)
-    #expect(StandingOrders(report, isSameNetwork: true).killSwitch.release != nil)
-    #expect(StandingOrders(report, isSameNetwork: false).overrides.isEmpty)
-    #expect(StandingOrders(report, isSameNetwork: false).killSwitch.release == nil)
+    #expect(PlanInputs(report, isSameNetwork: true).overrides["corp"]?.wantsUp == false)
+    #expect(PlanInputs(report, isSameNetwork: true).killSwitch.release != nil)
+    #expect(PlanInputs(report, isSameNetwork: false).overrides.isEmpty)
+    #expect(PlanInputs(report, isSameNetwork: false).killSwitch.release == nil)
   }
 
   static func full(_ killSwitch: KillSwitch) -> TunnelPolicy {
@@ -122,14 +122,14 @@ import Testing
 
 extension WatchedAgent {
   /// The preview of `roamward plan` beside this agent: made from its status as JSON, and from the machine.
-  var preview: PlanPreview { get throws { preview(StandingOrders(try status.coded, isSameNetwork: true)) } }
+  var preview: PlanPreview { get throws { preview(PlanInputs(try status.coded, isSameNetwork: true)) } }
 
-  func preview(_ orders: StandingOrders) -> PlanPreview {
+  func preview(_ inputs: PlanInputs) -> PlanPreview {
     let observed = machine.state.observed
-    let tunnels = DesiredTunnels(machine.policies, on: machine.network, orders, in: observed, engine: .kernel)
+    let tunnels = DesiredTunnels(machine.policies, on: machine.network, inputs, in: observed, engine: .kernel)
     return PlanPreview(
-      of: tunnels, from: observed, others: OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(machine.policies)),
-      portal: orders.killSwitch.portalWindow { _ in nil })
+      of: tunnels, from: observed, others: OtherVPNs(in: observed.kernel, ownLinks: inputs.ownLinks(machine.policies)),
+      portal: inputs.killSwitch.portalWindow { _ in nil })
   }
 }
 

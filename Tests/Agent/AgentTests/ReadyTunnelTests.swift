@@ -276,7 +276,7 @@ private final class ReadyLife {
     choice.nameServer = .value(true)
     var observed = ObservedState(resolvConf: .file(SimulatedState.hostResolvConf))
     observed.resolver.facts = choice
-    func preview(_ orders: StandingOrders = StandingOrders()) -> PlanPreview {
+    func preview(_ inputs: PlanInputs = PlanInputs()) -> PlanPreview {
       let tunnels = DesiredTunnels(life.machine.policies, on: DayOut.cafe, orders, in: observed, engine: .userspace)
       return PlanPreview(of: tunnels, from: observed, others: OtherVPNs())
     }
@@ -286,7 +286,7 @@ private final class ReadyLife {
     #expect(preview().remarks.contains { $0.description.contains("its link corp is ready") })
     life.agent.start()
     observed = life.machine.state.observed
-    #expect(preview().plan.isEmpty && preview(StandingOrders(life.agent.status, isSameNetwork: true)).plan.isEmpty)
+    #expect(preview().plan.isEmpty && preview(PlanInputs(life.agent.status, isSameNetwork: true)).plan.isEmpty)
   }
 
   /// `LIVES` in the environment takes more of them.

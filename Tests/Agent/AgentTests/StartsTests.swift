@@ -19,7 +19,7 @@ import Testing
     agent.start(for: .seconds(5))
     let steps = WarmUp.plans(
       DesiredTunnels(
-        PolicySet(tunnels: [tunnel]), on: NetworkSnapshot(), StandingOrders(), in: SimulatedState().observed, engine: .userspace),
+        PolicySet(tunnels: [tunnel]), on: NetworkSnapshot(), PlanInputs(), in: SimulatedState().observed, engine: .userspace),
       of: "corp", on: UnderlayFit(NetworkSnapshot()), in: SimulatedState().observed)
     #expect(steps.contains { if case .addWireGuardLink("corp", .userspace) = $0 { true } else { false } }, "\(steps)")
     #expect(steps.contains { if case .addAddress = $0 { true } else { false } })

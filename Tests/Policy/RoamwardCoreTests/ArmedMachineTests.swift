@@ -95,8 +95,8 @@ import Testing
         let asks: [TunnelMachine.Effect] = [.prepare, .probePeer, .reassert, .renewSessions]
         #expect(!step.effects.contains(where: asks.contains), "armed, it asks nobody: \(before.state) \(event)")
       }
-      if case .armed = machine.state { #expect(machine.wish == .armed && machine.nextDeadline == nil) }
-      if before.wish == .up, event == .idle { #expect(machine == before, "a session that is wanted never ends by idleness") }
+      if case .armed = machine.state { #expect(machine.target == .armed && machine.nextDeadline == nil) }
+      if before.target == .up, event == .idle { #expect(machine == before, "a session that is wanted never ends by idleness") }
     }
   }
 }

@@ -136,11 +136,11 @@ import Testing
 
   func nested(_ outer: TunnelMachine.Level, _ inner: TunnelMachine.Level, isStrict: Bool = false) -> DesiredState {
     let (a, b) = (tunnel("outer"), tunnel("inner", through: "outer"))
-    let standings = [
-      DesiredTunnels.Standing(setup(a, outer, slot: 500), isWanted: true, isRunning: outer > .nothing),
-      DesiredTunnels.Standing(setup(b, inner, slot: 501), isWanted: true, isRunning: inner > .nothing),
+    let currentTunnels = [
+      DesiredTunnels.CurrentTunnel(setup(a, outer, slot: 500), isWanted: true, isRunning: outer > .nothing),
+      DesiredTunnels.CurrentTunnel(setup(b, inner, slot: 501), isWanted: true, isRunning: inner > .nothing),
     ]
-    let tunnels = DesiredTunnels(PolicySet(tunnels: [a, b]), standings: standings, on: Self.cafe)
+    let tunnels = DesiredTunnels(PolicySet(tunnels: [a, b]), currentTunnels: currentTunnels, on: Self.cafe)
     return DesiredState(of: tunnels.setups, on: UnderlayFit(Self.cafe, isReversePathStrict: isStrict))
   }
 

@@ -98,18 +98,18 @@ import Testing
     ]
     liveRandomly(5000, by: events) { step in
       let (before, event, machine) = (step.before, step.event, step.machine)
-      if machine.wish == .ready {
+      if machine.target == .ready {
         #expect(!machine.isWanted && !machine.level.hasRoutes && !machine.state.isAwaitingAnswer, "\(before.state) \(event)")
         #expect(["disconnected", "disconnecting"].contains(machine.status), "\(machine.state)")
         let asks: [TunnelMachine.Effect] = [.prepare, .open, .probePeer, .reassert, .renewSessions]
         #expect(!step.effects.contains(where: asks.contains), "it asks nobody: \(before.state) \(event)")
       }
       if machine.level == .device {
-        #expect(machine.wish == .ready, "the device alone only while just that is wanted: \(before.state) \(event)")
+        #expect(machine.target == .ready, "the device alone only while just that is wanted: \(before.state) \(event)")
       }
       if before.level.hasRoutes, machine.level == .device { Issue.record("its sessions go before the way into it: \(event)") }
       if case .ready = machine.state { #expect(machine.nextDeadline == nil && machine.isSilent) }
-      if step.effects.contains(.open) { #expect(before.level == .device && machine.wish == .up) }
+      if step.effects.contains(.open) { #expect(before.level == .device && machine.target == .up) }
     }
   }
 }

@@ -287,7 +287,7 @@ import Testing
 
 /// Fights over the resolver, in virtual time.
 @Suite struct ResolverBackoffTests {
-  let wish = ResolverBackoff.Wish(
+  let settings = ResolverBackoff.Settings(
     {
       var state = DesiredState()
       state.resolvConf = ResolvConf(nameServers: [Sample.address("10.0.0.53")])
@@ -298,49 +298,49 @@ import Testing
 
   @Test("the first loss is repaired at once, the second later and told, and peace is noticed") func war() {
     var contest = ResolverBackoff()
-    contest.see(wish, isSatisfied: false, at: at(0))
+    contest.see(settings, isSatisfied: false, at: at(0))
     #expect(contest.mayAct(at: at(0)) && contest.note == nil)
-    contest.see(wish, isSatisfied: true, at: at(0))
-    contest.see(wish, isSatisfied: false, rival: "NetworkManager", at: at(10))
+    contest.see(settings, isSatisfied: true, at: at(0))
+    contest.see(settings, isSatisfied: false, rival: "NetworkManager", at: at(10))
     #expect(contest.mayAct(at: at(10)) && contest.note == nil)
-    contest.see(wish, isSatisfied: true, at: at(10))
-    contest.see(wish, isSatisfied: false, rival: "NetworkManager", at: at(12))
+    contest.see(settings, isSatisfied: true, at: at(10))
+    contest.see(settings, isSatisfied: false, rival: "NetworkManager", at: at(12))
     #expect(!contest.mayAct(at: at(12)) && contest.nextDeadline(after: at(12)) == at(14) && contest.mayAct(at: at(14)))
     #expect(contest.note?.contains("taken away 2 times within 30 s, last by NetworkManager") == true)
-    contest.see(wish, isSatisfied: true, at: at(14))
-    contest.see(wish, isSatisfied: false, at: at(15))
+    contest.see(settings, isSatisfied: true, at: at(14))
+    contest.see(settings, isSatisfied: false, at: at(15))
     #expect(contest.nextDeadline(after: at(15)) == at(19))
-    contest.see(wish, isSatisfied: true, at: at(19))
-    contest.see(wish, isSatisfied: true, at: at(50))
+    contest.see(settings, isSatisfied: true, at: at(19))
+    contest.see(settings, isSatisfied: true, at: at(50))
     #expect(contest.note == nil)
   }
 
-  @Test("another network, another wish or a resolver that was away is no fight") func noWar() {
+  @Test("another network, another settings or a resolver that was away is no fight") func noWar() {
     var contest = ResolverBackoff()
     for second in Int64(0)..<10 {
-      contest.see(wish, isSatisfied: true, at: at(second))
+      contest.see(settings, isSatisfied: true, at: at(second))
       if second % 2 == 0 { contest.networkChanged(at: at(second)) } else { contest.interrupted() }
-      contest.see(wish, isSatisfied: second % 2 == 0, at: at(second))
+      contest.see(settings, isSatisfied: second % 2 == 0, at: at(second))
     }
     #expect(contest.mayAct(at: at(10)) && contest.note == nil)
   }
 
   @Test("what is written over on the way to another network, before or after it is noticed, is no loss; what goes on is") func onTheWay() {
     var contest = ResolverBackoff()
-    contest.see(wish, isSatisfied: true, at: at(0))
+    contest.see(settings, isSatisfied: true, at: at(0))
     // There and back again, every two seconds: the lease's file comes before and after.
     for second in stride(from: Int64(1), to: 20, by: 2) {
-      contest.see(wish, isSatisfied: false, at: at(second))
+      contest.see(settings, isSatisfied: false, at: at(second))
       #expect(contest.mayAct(at: at(second)))
-      contest.see(wish, isSatisfied: true, at: at(second))
+      contest.see(settings, isSatisfied: true, at: at(second))
       contest.networkChanged(at: at(second))
-      contest.see(wish, isSatisfied: false, at: at(second + 1))
+      contest.see(settings, isSatisfied: false, at: at(second + 1))
       #expect(contest.mayAct(at: at(second + 1)) && contest.note == nil)
-      contest.see(wish, isSatisfied: true, at: at(second + 1))
+      contest.see(settings, isSatisfied: true, at: at(second + 1))
     }
     for second in Int64(21)..<26 {
-      contest.see(wish, isSatisfied: false, at: at(second))
-      contest.see(wish, isSatisfied: true, at: at(second))
+      contest.see(settings, isSatisfied: false, at: at(second))
+      contest.see(settings, isSatisfied: true, at: at(second))
     }
     #expect(contest.note?.contains("taken away") == true)
   }
@@ -350,7 +350,7 @@ import Testing
     var now = at(0)
     var waits: [Int64] = []
     for _ in 0..<8 {
-      contest.see(wish, isSatisfied: false, at: now)
+      contest.see(settings, isSatisfied: false, at: now)
       contest.failed(reason: "read-only file system", at: now)
       let next = contest.nextDeadline(after: now) ?? now
       waits.append((next - now).components.seconds)

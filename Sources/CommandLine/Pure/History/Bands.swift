@@ -84,7 +84,7 @@ extension Band {
     Band(name: "blocked", parts: spans.map { Part(from: $0.from, to: $0.to, text: "blocked: \($0.value) is not up", style: "bad") })
   }
 
-  static func standings(_ name: String, _ spans: [Span<Life.Standing>]) -> Band {
+  static func states(_ name: String, _ spans: [Span<Life.State>]) -> Band {
     Band(
       name: name,
       parts: spans.map {

@@ -10,8 +10,8 @@ package struct Comparison: Sendable {
     package var tunnel: String
     package var network: String
     /// `nil`: the set has no such tunnel.
-    package var before: Life.Standing?
-    package var after: Life.Standing?
+    package var before: Life.State?
+    package var after: Life.State?
   }
 
   /// Totals of one of the two.
@@ -91,7 +91,7 @@ package struct Comparison: Sendable {
   fileprivate static let brief = Duration.seconds(5)
 
   /// Whether a person would notice no difference: the rule may be another one.
-  private static func areSame(_ a: Life.Standing?, _ b: Life.Standing?) -> Bool {
+  private static func areSame(_ a: Life.State?, _ b: Life.State?) -> Bool {
     a?.outcome == b?.outcome && a?.isUp == b?.isUp && a?.isBlocking == b?.isBlocking
   }
 }
@@ -107,7 +107,7 @@ extension Comparison.Totals {
 }
 
 /// The times that any of the spans covers, in order.
-private func union(_ spans: [Span<Life.Standing>]) -> [(from: Timestamp, to: Timestamp)] {
+private func union(_ spans: [Span<Life.State>]) -> [(from: Timestamp, to: Timestamp)] {
   var all: [(from: Timestamp, to: Timestamp)] = []
   for span in spans.sorted(by: { $0.from < $1.from }) {
     if let last = all.last, span.from <= last.to {
@@ -155,7 +155,7 @@ extension Comparison {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  private func standing(_ standing: Life.Standing?) -> String { standing?.text ?? "no such tunnel" }
+  private func standing(_ standing: Life.State?) -> String { standing?.text ?? "no such tunnel" }
 
   /// The totals of both, as rows of text.
   package var rows: [(what: String, before: String, after: String)] {
@@ -179,7 +179,7 @@ extension Comparison.Difference {
   fileprivate var isBrief: Bool { to - from < Comparison.brief }
 }
 
-extension Life.Standing {
+extension Life.State {
   /// `connect (rule 2), up`.
   package var text: String {
     "\(outcome.rawValue) (\(rule)), \(isUp ? "up" : isBlocking ? "down, traffic blocked" : "down")"

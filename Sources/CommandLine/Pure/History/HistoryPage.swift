@@ -123,8 +123,8 @@ package func comparisonPage(
   let networks = clip(history.networkSpans, picture.from, picture.to)
   var bands = [Band.networks(networks) { _ in nil }]
   for tunnel in Set(old.tunnels.keys).union(new.tunnels.keys).sorted() {
-    bands.append(.standings("\(tunnel): in force", old.tunnels[tunnel] ?? []))
-    bands.append(.standings("\(tunnel): new", new.tunnels[tunnel] ?? []))
+    bands.append(.states("\(tunnel): in force", old.tunnels[tunnel] ?? []))
+    bands.append(.states("\(tunnel): new", new.tunnels[tunnel] ?? []))
   }
   let differences = comparison.differences.map { difference in
     [

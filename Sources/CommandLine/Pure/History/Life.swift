@@ -21,7 +21,7 @@ package struct Span<Value: Hashable & Sendable>: Hashable, Sendable {
 /// Networks and manual overrides are those of the record. Peers are taken to answer at once, because only the real ones are recorded.
 package struct Life: Sendable {
   /// The state of a tunnel under the policies.
-  package struct Standing: Hashable, Sendable {
+  package struct State: Hashable, Sendable {
     package var outcome: Decision.Outcome
     package var rule: String
     package var isUp: Bool
@@ -29,11 +29,11 @@ package struct Life: Sendable {
     package var isBlocking: Bool
   }
 
-  package private(set) var tunnels: [String: [Span<Standing>]] = [:]
+  package private(set) var tunnels: [String: [Span<State>]] = [:]
   package private(set) var networks: [Span<Int>] = []
   /// The number of decisions that waited for a fact.
   package private(set) var waits = 0
-  private var open: [String: Span<Standing>] = [:]
+  private var open: [String: Span<State>] = [:]
   private var openNetwork: Span<Int>?
 
   /// Lives from `from` to `to`; what was before counts for the state at `from`.
@@ -68,7 +68,7 @@ package struct Life: Sendable {
 
   // MARK: Spans
 
-  private mutating func take(_ tunnel: String, _ standing: Standing, _ time: Timestamp) {
+  private mutating func take(_ tunnel: String, _ standing: State, _ time: Timestamp) {
     if let span = open[tunnel] {
       if span.value == standing { return }
       tunnels[tunnel, default: []].append(Span(from: span.from, to: max(span.from, time), value: span.value))
@@ -96,7 +96,7 @@ package struct Life: Sendable {
   }
 }
 
-extension [Span<Life.Standing>] {
+extension [Span<Life.State>] {
   fileprivate func clipped(_ from: Timestamp, _ to: Timestamp) -> Self { clip(self, from, to) }
 }
 
@@ -127,7 +127,7 @@ private struct Run {
 
   /// Evaluates the rules on the network of a pass, at that moment or later.
   mutating func step(
-    _ pass: RecordedHistory.Pass, _ history: RecordedHistory, at now: Moment, _ take: (String, Life.Standing, Timestamp) -> Void
+    _ pass: RecordedHistory.Pass, _ history: RecordedHistory, at now: Moment, _ take: (String, Life.State, Timestamp) -> Void
   ) {
     let elapsed = now - pass.now
     let time = pass.time + elapsed
@@ -148,7 +148,7 @@ private struct Run {
         !isUp && verdict.policy.guarding != .off && (verdict.decision.outcome == .pending || [.up, .armed].contains(verdict.guarding))
       take(
         name,
-        Life.Standing(
+        Life.State(
           outcome: verdict.decision.outcome, rule: verdict.decision.rule?.text ?? "no rule", isUp: isUp, isBlocking: isBlocking),
         time)
     }
@@ -157,7 +157,7 @@ private struct Run {
   /// Evaluates at every deadline until the next entry of the record.
   mutating func goOn(
     from pass: RecordedHistory.Pass, _ history: RecordedHistory, until end: Moment?, limit: Timestamp,
-    _ take: (String, Life.Standing, Timestamp) -> Void
+    _ take: (String, Life.State, Timestamp) -> Void
   ) {
     var now = pass.now
     for _ in 0..<Self.limit {

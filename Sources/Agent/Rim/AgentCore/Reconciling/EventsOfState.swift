@@ -18,7 +18,7 @@ extension Event.Kind {
     return .network(link: primary?.name, type: primary?.type.value?.rawValue, ssid: primary?.ssid.value??.description)
   }
 
-  static func decision(_ order: TunnelOrder) -> Event.Kind {
+  static func decision(_ order: TunnelIntent) -> Event.Kind {
     let decision = order.decision
     return .decision(
       tunnel: order.tunnel, outcome: decision.outcome.rawValue, rule: decision.rule?.index, name: decision.rule?.name,

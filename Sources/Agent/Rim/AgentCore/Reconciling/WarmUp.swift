@@ -40,7 +40,7 @@ package struct WarmUp {
     var alone = set
     alone.tunnels = [tunnel]
     // The tunnels of the agent have no devices before they start.
-    let tunnels = DesiredTunnels(alone, on: snapshot, StandingOrders(), in: observed, engine: .userspace)
+    let tunnels = DesiredTunnels(alone, on: snapshot, PlanInputs(), in: observed, engine: .userspace)
     steps = Self.plans(tunnels, of: tunnel.name, on: fit, in: observed).count
   }
 }

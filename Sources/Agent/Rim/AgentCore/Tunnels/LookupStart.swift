@@ -13,9 +13,9 @@ struct LookupStart {
   /// The look-up that brought it up.
   private(set) var latest: NameLookup?
   /// The intent of rules and person, regardless of look-ups.
-  private(set) var standing = Intent.unchanged
-  /// The wish for a tunnel that is down: nothing, or its device ready for a look-up.
-  private(set) var rest = TunnelMachine.Wish.down
+  private(set) var intent = Intent.unchanged
+  /// The target of a tunnel that is down: nothing, or its device ready for a look-up.
+  private(set) var targetWhenDown = TunnelMachine.Target.down
   /// Whether a rule that watches look-ups found the tunnel up, by another rule or by hand.
   private var wasUp = false
   private var giveUpAt: Moment?
@@ -24,8 +24,8 @@ struct LookupStart {
 
   /// Takes the intent of rules and person; returns the one that is acted on. `isWanted`: whether the tunnel is wanted up now.
   mutating func take(_ intent: Intent, isWanted: Bool, at now: Moment) -> Intent {
-    let before = standing
-    standing = intent
+    let before = self.intent
+    self.intent = intent
     switch intent {
     case .up, .down:
       (latest, wasUp, giveUpAt) = (nil, false, nil)
@@ -39,11 +39,11 @@ struct LookupStart {
   }
 
   /// `isReady`: while the tunnel is down, its device is to be ready.
-  mutating func setRest(isReady: Bool) { rest = isReady ? .ready : .down }
+  mutating func setTargetWhenDown(isReady: Bool) { targetWhenDown = isReady ? .ready : .down }
 
   /// Notes a look-up. Returns whether it is the start of the tunnel.
   mutating func note(_ lookup: NameLookup, isUp: Bool, at now: Moment) -> Bool {
-    guard [.watched, .armed].contains(standing), latest == nil, !isUp else { return false }
+    guard [.watched, .armed].contains(intent), latest == nil, !isUp else { return false }
     latest = lookup
     giveUpAt = now + Self.patience
     return true
@@ -60,15 +60,15 @@ struct LookupStart {
 
   /// Whether idleness ends it.
   func endsWhenIdle(_ policy: TunnelPolicy) -> Bool {
-    standing == .armed ? latest != nil : policy.onDemand.timing.idle != nil && (latest != nil || standing == .watched)
+    intent == .armed ? latest != nil : policy.onDemand.timing.idle != nil && (latest != nil || intent == .watched)
   }
 
   /// Idleness, or the end of patience, ends what the look-up began: the machine is told what is wanted now.
   mutating func turn(_ event: TunnelMachine.Event, in state: TunnelMachine.State, at now: Moment) -> TunnelMachine.Event {
     if state.isUp, latest != nil { giveUpAt = now + Self.patience }
-    guard event == .idle, latest != nil || standing == .watched else { return event }
+    guard event == .idle, latest != nil || intent == .watched else { return event }
     (latest, wasUp, giveUpAt) = (nil, false, nil)
-    return .want(standing == .armed ? .armed : rest)
+    return .want(intent == .armed ? .armed : targetWhenDown)
   }
 }
 
@@ -90,7 +90,7 @@ extension TunnelMachine {
   var progress: NameWatch.Progress {
     switch state {
     case .connected, .reasserting: .connected
-    case .preparing where wish == .ready, .backingOff where wish == .ready: .down
+    case .preparing where target == .ready, .backingOff where target == .ready: .down
     case .preparing, .awaitingPeer, .applying, .called: .starting
     case .backingOff: .failed
     case .disconnected, .disconnecting, .withdrawing, .readying, .ready, .arming, .armed: .down

@@ -54,11 +54,11 @@ final class TunnelSet {
 
   /// The tunnels that have a part in the desired state: of those that are down only such that concern something then. `hasGuards`: programs
   /// are guarded, by a firewall that concerns every tunnel.
-  func standings(hasGuards: Bool) -> [DesiredTunnels.Standing] {
-    if hasGuards { return ordered.map(\.standing) }
-    let concerned = known.concerned
-    if concerned.isEmpty { return engaged.map(\.standing) }
-    return ordered.lazy.filter { $0.isEngaged || concerned.contains($0.policy.name) }.map(\.standing)
+  func currentTunnels(in policies: PolicySet, hasGuards: Bool) -> [DesiredTunnels.CurrentTunnel] {
+    let concerned = ordered.lazy.filter {
+      hasGuards || $0.machine.isRunning || $0.isToBeReplaced || $0.isWanted || !policies.isPassive($0.policy.name)
+    }
+    return concerned.map(\.current)
   }
 
   /// The tunnels that rules or a person want up.

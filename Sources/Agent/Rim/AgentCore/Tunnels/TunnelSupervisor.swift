@@ -80,10 +80,10 @@ final class TunnelSupervisor {
   /// Notes that they have new sessions, or that no device could have had others.
   func sessionsBegan() { abilities?.sessions?.sessionsBegan() }
 
-  var standing: DesiredTunnels.Standing {
-    var standing = DesiredTunnels.Standing(setup, isWanted: isWanted, isRunning: machine.isRunning)
-    standing.reservedSlot = replacement.comesBack.slot
-    return standing
+  var current: DesiredTunnels.CurrentTunnel {
+    var current = DesiredTunnels.CurrentTunnel(setup, isWanted: isWanted, isRunning: machine.isRunning)
+    current.reservedSlot = replacement.comesBack.slot
+    return current
   }
 
   /// Takes a changed policy. Settings are applied by the next plan; another provider means another tunnel, which starts again.
@@ -104,22 +104,23 @@ final class TunnelSupervisor {
   func want(
     _ intent: Intent, isReady: Bool? = nil, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32> = []
   ) {
-    if let isReady { lookup.setRest(isReady: isReady) }
+    if let isReady { lookup.setTargetWhenDown(isReady: isReady) }
     becomeSuccessor()
     if replacement.isPending {
-      // A copy, because the search for a slot reads the standing of every tunnel.
+      // A copy, because the search for a slot reads the current state of every tunnel.
       var next = replacement
-      next.want(intent, now: machine.isWanted ? (machine.wish == .armed ? .armed : .up) : nil) {
+      next.want(intent, now: machine.isWanted ? (machine.target == .armed ? .armed : .up) : nil) {
         TunnelSetup.freeSlot(for: $0, used: used().subtracting([slot]), keeping: slot)
       }
       replacement = next
       return handle(.want(.down), on: underlay)
     }
     let back = replacement.takeReturn()
-    let intent = lookup.take(intent == .unchanged ? back.intent ?? intent : intent, isWanted: machine.wish == .up, at: platform.clock.now())
+    let intent = lookup.take(
+      intent == .unchanged ? back.intent ?? intent : intent, isWanted: machine.target == .up, at: platform.clock.now())
     // Another class needs another slot among the rules at once. Other prefixes may need one from the next start on.
     let isMisplaced = !policy.slotsOfClass.contains(slot)
-    if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) || intent == .down && lookup.rest == .ready {
+    if machine.isRunning ? isMisplaced : [.up, .armed].contains(intent) || intent == .down && lookup.targetWhenDown == .ready {
       slot = back.slot ?? TunnelSetup.freeSlot(for: policy, used: used())
     }
     let isDue = intent == .up || intent == .unchanged && nesting.awaitsOuter
@@ -128,11 +129,11 @@ final class TunnelSupervisor {
     case .up where nesting.awaitsOuter: break
     case .up: handle(.want(.up), on: underlay)
     case .armed: handle(.want(.armed), on: underlay)
-    case .down: handle(.want(lookup.rest), on: underlay)
+    case .down: handle(.want(lookup.targetWhenDown), on: underlay)
     case .watched, .unchanged:
       // A changed policy may have taken the permission to be armed, and another rule watches no look-ups.
-      let isOver = machine.wish == .armed && policy.armingObstacle != nil || machine.wish == .ready && lookup.rest == .down
-      if isOver { handle(.want(lookup.rest), on: underlay) }
+      let isOver = machine.target == .armed && policy.armingObstacle != nil || machine.target == .ready && lookup.targetWhenDown == .down
+      if isOver { handle(.want(lookup.targetWhenDown), on: underlay) }
     }
   }
 
@@ -224,8 +225,8 @@ final class TunnelSupervisor {
 
   /// A program has looked up one of its names: it comes up, until it is idle. Returns whether that starts it.
   func lookUp(_ look: NameLookup, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32>) -> Bool {
-    let isStart = lookup.note(look, isUp: machine.wish == .up, at: platform.clock.now())
-    if isStart { want(lookup.standing, on: underlay, usedSlots: used()) }
+    let isStart = lookup.note(look, isUp: machine.target == .up, at: platform.clock.now())
+    if isStart { want(lookup.intent, on: underlay, usedSlots: used()) }
     return isStart
   }
 

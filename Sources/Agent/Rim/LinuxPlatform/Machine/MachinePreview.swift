@@ -9,20 +9,20 @@ internal import ProviderGroups
 package import RoamwardCore
 
 extension PlanPreview {
-  /// The preview for this machine. `orders` are created from the observed state; `up` names a tunnel that is planned with an override (up).
+  /// The preview for this machine. `inputs` are created from the observed state; `up` names a tunnel that is planned with an override (up).
   package convenience init(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
-    orders: (ObservedState) -> StandingOrders
+    inputs: (ObservedState) -> PlanInputs
   ) throws(PlatformError) {
     let observed = try machine.observeForPreview(of: policies)
-    var orders = orders(observed)
-    if let up { orders.overrides[up] = ManualOverride(wantsUp: true, since: .distantFuture, lifetime: .resume) }
+    var inputs = inputs(observed)
+    if let up { inputs.overrides[up] = ManualOverride(wantsUp: true, since: .distantFuture, lifetime: .resume) }
     var engine = WireGuardEngine.kernel
     if case .engine(let likely) = machine.engines.likelyChoice { engine = likely }
-    let tunnels = DesiredTunnels(policies, on: snapshot, orders, in: observed, engine: engine)
-    let others = OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(policies))
+    let tunnels = DesiredTunnels(policies, on: snapshot, inputs, in: observed, engine: engine)
+    let others = OtherVPNs(in: observed.kernel, ownLinks: inputs.ownLinks(policies))
     self.init(
-      of: tunnels, from: observed, others: others, portal: orders.killSwitch.portalWindow(populatedControlGroup), remarks: orders.remarks,
+      of: tunnels, from: observed, others: others, portal: inputs.killSwitch.portalWindow(populatedControlGroup), remarks: inputs.remarks,
       listening: openPorts())
   }
 }

@@ -7,7 +7,7 @@ import NetworkTypes
 /// `atRest` is the state after every tunnel has done what rules and overrides want.
 package struct DesiredTunnels: Hashable, Sendable {
   /// The current state of one tunnel.
-  package struct Standing: Hashable, Sendable {
+  package struct CurrentTunnel: Hashable, Sendable {
     package var setup: TunnelSetup
     /// Whether rules or a person have wanted it up, and nothing has wanted it down since.
     package var isWanted: Bool
@@ -32,8 +32,8 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var overrides: [String: ManualOverride]
   /// The kill switches, and their suspension.
   package var killSwitch: KillSwitchMachine
-  package var standings: [Standing]
-  /// The providers of tunnels that are not down, as a running agent tells; `nil`: no agent tells. The agent itself knows from `standings`.
+  package var currentTunnels: [CurrentTunnel]
+  /// The providers of tunnels that are not down, as a running agent tells; `nil`: no agent tells. The agent itself knows from `currentTunnels`.
   package var running: [String: RunningProvider]?
   /// Slots whose rule or table another program uses.
   package var takenSlots: Set<UInt32>
@@ -46,7 +46,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     _ policies: PolicySet, decisions: [String: Decision] = [:], settledDecisions: [String: Decision] = [:],
     held: Set<String> = [], overrides: [String: ManualOverride] = [:],
     killSwitch: KillSwitchMachine = KillSwitchMachine(),
-    standings: [Standing] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false,
+    currentTunnels: [CurrentTunnel] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false,
     canWatch: Bool = true
   ) {
     self.policies = policies
@@ -55,7 +55,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     self.held = held
     self.overrides = overrides
     self.killSwitch = killSwitch
-    self.standings = standings
+    self.currentTunnels = currentTunnels
     self.takenSlots = takenSlots
     self.snapshot = snapshot
     self.isStopping = isStopping
@@ -64,21 +64,21 @@ package struct DesiredTunnels: Hashable, Sendable {
 
   /// Slots of running tunnels, those that are reserved, and those that another program uses.
   package var usedSlots: Set<UInt32> {
-    Set(standings.lazy.filter(\.isRunning).map(\.setup.slot)).union(standings.lazy.compactMap(\.reservedSlot)).union(takenSlots)
+    Set(currentTunnels.lazy.filter(\.isRunning).map(\.setup.slot)).union(currentTunnels.lazy.compactMap(\.reservedSlot)).union(takenSlots)
   }
 
   /// The setups for now, in the order of slots and names.
   package var setups: [TunnelSetup] {
     let evaluator = Evaluator(networks: policies.networks)
-    return standings.map { standing in
-      var setup = standing.setup
+    return currentTunnels.map { current in
+      var setup = current.setup
       let policy = setup.policy
       setup.isGuarding = killSwitch.isGuarding(policy)
       setup.followsGuards = killSwitch.beganGuarded
       setup.refusesNames = refusesNames(policy)
       setup.watch = watch(of: setup)
       setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
-      setup.isRunning = standing.isRunning
+      setup.isRunning = current.isRunning
       if let through = policy.through { setup.device.mark(Ownership.innerMark(of: slot(of: through.name))) }
       if isStopping { setup.policy.dns?.whenDown = .ask }
       return setup
@@ -87,7 +87,7 @@ package struct DesiredTunnels: Hashable, Sendable {
   }
 
   /// The slot of a running tunnel; `nil`: it is down, or there is none of that name.
-  package func slot(of tunnel: String) -> UInt32? { standings.first { $0.isRunning && $0.setup.policy.name == tunnel }?.setup.slot }
+  package func slot(of tunnel: String) -> UInt32? { currentTunnels.first { $0.isRunning && $0.setup.policy.name == tunnel }?.setup.slot }
 
   /// Whether the tunnel's names are refused while it is down; they are not if a rule says that this network needs no tunnel.
   private func refusesNames(_ policy: TunnelPolicy) -> Bool {
@@ -120,11 +120,11 @@ package struct DesiredTunnels: Hashable, Sendable {
     let prepared = evaluator.prepare(snapshot)
     var rest = self
     (rest.decisions, rest.held) = ([:], [])
-    rest.standings = []
+    rest.currentTunnels = []
     // Having no network is the same as having just left one.
     if snapshot.primaryLink == nil { rest.killSwitch.leaveNetwork(policies, overrides: overrides) }
     var used = usedSlots
-    let known = Dictionary(standings.map { ($0.setup.policy.name, $0) }) { first, _ in first }
+    let known = Dictionary(currentTunnels.map { ($0.setup.policy.name, $0) }) { first, _ in first }
     let claims = policies.tunnels.map { policy in
       let decision = evaluator.decide(policy, on: prepared, patience: .isOver, explaining: .none)
       rest.decisions[policy.name] = decision
@@ -136,7 +136,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     for claim in settled.claims {
       let policy = claim.tunnel
       let name = policy.name
-      let standing = known[name]
+      let current = known[name]
       let isLoser = settled.isHeld(name)
       let isUp = !isLoser && ([.up, .armed].contains(claim.intent) || [.watched, .unchanged].contains(claim.intent) && claim.isRunning)
       // The kill switch of a tunnel that gives way is active while its rules want the tunnel.
@@ -144,10 +144,10 @@ package struct DesiredTunnels: Hashable, Sendable {
       rest.killSwitch.note(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
       let down: TunnelMachine.Level = ready.contains(name) ? .device : .nothing
       var setup = self.setup(
-        of: policy, at: isUp ? Self.level(for: claim.intent, standing?.setup.level) : down, standing,
+        of: policy, at: isUp ? Self.level(for: claim.intent, current?.setup.level) : down, current,
         isReplaced: replaced.contains(name), &used)
       if setup.level == .full { setup.progress = .connected }
-      rest.standings.append(Standing(setup, isWanted: isUp, isRunning: setup.level > .nothing))
+      rest.currentTunnels.append(CurrentTunnel(setup, isWanted: isUp, isRunning: setup.level > .nothing))
     }
     return rest
   }
@@ -155,18 +155,18 @@ package struct DesiredTunnels: Hashable, Sendable {
   /// The setup of one tunnel. A running tunnel keeps its slot and its device, a replaced one its slot if it may have it. Another
   /// one gets the first free slot, as it does when it starts.
   private func setup(
-    of policy: TunnelPolicy, at level: TunnelMachine.Level, _ standing: Standing?, isReplaced: Bool, _ used: inout Set<UInt32>
+    of policy: TunnelPolicy, at level: TunnelMachine.Level, _ current: CurrentTunnel?, isReplaced: Bool, _ used: inout Set<UInt32>
   ) -> TunnelSetup {
     guard level > .nothing else {
       return TunnelSetup(policy: policy, level: .nothing, slot: policy.slots.lowerBound, link: policy.linkName, device: .foreign)
     }
     let allowed = isReplaced ? policy.slots : policy.slotsOfClass
-    let kept = standing.flatMap { $0.isRunning && allowed.contains($0.setup.slot) ? $0.setup.slot : nil }
+    let kept = current.flatMap { $0.isRunning && allowed.contains($0.setup.slot) ? $0.setup.slot : nil }
     let slot = kept ?? TunnelSetup.freeSlot(for: policy, used: used)
     used.insert(slot)
-    let isSame = standing?.setup.policy.provider.isSameTunnel(as: policy.provider) ?? false
+    let isSame = current?.setup.policy.provider.isSameTunnel(as: policy.provider) ?? false
     var setup = TunnelSetup(
-      policy: policy, level: level, slot: slot, link: policy.linkName, device: isSame ? standing?.setup.device ?? .foreign : .foreign)
+      policy: policy, level: level, slot: slot, link: policy.linkName, device: isSame ? current?.setup.device ?? .foreign : .foreign)
     setup.isSilent = level == .armed
     return setup
   }

@@ -73,7 +73,7 @@ extension DesiredTunnels {
   /// The providers that run: as the agent tells, or those of tunnels that seem to be up.
   private var runningProviders: [String: RunningProvider] {
     if let running { return running }
-    let up = standings.filter { $0.isWanted || $0.isRunning }.map(\.setup.policy)
+    let up = currentTunnels.filter { $0.isWanted || $0.isRunning }.map(\.setup.policy)
     return Dictionary(up.map { ($0.name, $0.asRunning) }) { first, _ in first }
   }
 
@@ -82,7 +82,7 @@ extension DesiredTunnels {
   package var providerActions: [ProviderAction] {
     let now = runningProviders
     // An armed WireGuard tunnel is in the steps; others are not armed.
-    let wanted = atRest.standings.filter { $0.setup.level > .armed }.map(\.setup.policy)
+    let wanted = atRest.currentTunnels.filter { $0.setup.level > .armed }.map(\.setup.policy)
     let definitions = Dictionary(wanted.map { ($0.name, $0.definition) }) { first, _ in first }
     let order = policies.tunnels.map(\.name).filter { now[$0] != nil } + now.keys.filter { policies.tunnel(named: $0) == nil }.sorted()
     let stops = order.compactMap { name -> ProviderAction? in

@@ -55,7 +55,7 @@ extension ManualOverride.Lifetime {
   package var end: Timestamp? { if case .time(let end) = self { end } else { nil } }
 }
 
-/// The target of a tunnel, after rules, overrides and switches.
+/// The intent for a tunnel, after rules, overrides and switches.
 package enum Intent: Equatable, Sendable {
   case up, down
   /// The tunnel is in place without a session, and a packet brings it up; a connected one ends its session when idle.

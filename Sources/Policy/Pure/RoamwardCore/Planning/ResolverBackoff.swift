@@ -5,7 +5,7 @@ package import NetworkTypes
 /// programs never fight over it. A pure value; `now` is a parameter.
 package struct ResolverBackoff: Equatable, Sendable {
   /// The resolver settings that tunnels want, for any DNS backend.
-  package struct Wish: Equatable, Sendable {
+  package struct Settings: Equatable, Sendable {
     var resolvConf: ResolvConf?
     var links: [String: LinkResolver]
     var record: ResolverRecord?
@@ -28,7 +28,7 @@ package struct ResolverBackoff: Equatable, Sendable {
   private static let backoff = Backoff(first: .seconds(2), longest: .seconds(60))
   private static let pauseBetweenLooks = Duration.seconds(10)
 
-  private var wish: Wish?
+  private var settings: Settings?
   /// Whether the wanted settings were observed in place.
   private var isHeld = false
   private var losses: [Moment] = []
@@ -46,12 +46,12 @@ package struct ResolverBackoff: Equatable, Sendable {
 
   /// Records the wanted settings, and whether they are in place now. `rival`: the program that seems to have changed them, if that can be
   /// told.
-  package mutating func see(_ wish: Wish, isSatisfied: Bool, rival: String? = nil, at now: Moment) {
-    if wish != self.wish {
+  package mutating func see(_ settings: Settings, isSatisfied: Bool, rival: String? = nil, at now: Moment) {
+    if settings != self.settings {
       let before = self
       self = ResolverBackoff()
-      self.wish = wish
-      // The same rival fights the next wish too, which may come from another network.
+      self.settings = settings
+      // The same rival fights the next settings too, which may come from another network.
       (losses, pardonsLeft, pardonedUntil) = (before.losses, before.pardonsLeft, before.pardonedUntil)
     }
     losses.removeAll { $0 + Self.memory <= now }

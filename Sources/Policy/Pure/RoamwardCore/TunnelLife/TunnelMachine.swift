@@ -5,7 +5,7 @@ package import NetworkTypes
 /// The states are those of Apple's `NEVPNStatus`. `level` is the machine's desired state in the kernel; the agent applies it.
 package struct TunnelMachine: Equatable, Sendable {
   package private(set) var state = State.disconnected
-  package private(set) var wish = Wish.down
+  package private(set) var target = Wish.down
   /// The reason why the last attempt failed; cleared by success.
   package private(set) var failure: TunnelFailure?
   /// The reason to doubt that a tunnel on the same network is still connected; `nil` outside of `reasserting`.
@@ -30,7 +30,7 @@ package struct TunnelMachine: Equatable, Sendable {
   /// Takes over a tunnel that another agent has left connected: the peer has to answer again; routes and DNS stay meanwhile.
   package mutating func takeOver(hasNetwork: Bool, at now: Moment) -> [Effect] {
     guard state == .disconnected else { return [] }
-    wish = .up
+    target = .up
     if hasNetwork { return reassert(reason: .agentRestarted, at: now) }
     state = .reasserting(deadline: nil)
     return []
@@ -38,18 +38,18 @@ package struct TunnelMachine: Equatable, Sendable {
 
   private mutating func move(_ event: Event, at now: Moment) -> [Effect] {
     switch (state, event) {
-    case (_, .want(let wish)): return want(wish, at: now)
+    case (_, .want(let target)): return want(target, at: now)
     case (.arming, _), (.armed, _), (.called, _): return moveArmed(event, at: now)
     case (.withdrawing, _), (.readying, _), (.ready, _): return moveReady(event, at: now)
-    case (.connected, .idle) where wish == .armed, (.reasserting, .idle) where wish == .armed: return rearm()
-    case (.connected, .deviceGone) where wish == .armed: return armAgain(at: now)
-    case (.connected, .failed(let reason)) where wish == .armed && reason.isOfNetwork,
-      (.reasserting, .failed(let reason)) where wish == .armed && reason.isOfNetwork:
+    case (.connected, .idle) where target == .armed, (.reasserting, .idle) where target == .armed: return rearm()
+    case (.connected, .deviceGone) where target == .armed: return armAgain(at: now)
+    case (.connected, .failed(let reason)) where target == .armed && reason.isOfNetwork,
+      (.reasserting, .failed(let reason)) where target == .armed && reason.isOfNetwork:
       return rearm(after: reason)
-    case (.preparing(let attempt, let deadline), .prepared) where wish == .armed:
+    case (.preparing(let attempt, let deadline), .prepared) where target == .armed:
       state = .arming(attempt: attempt, deadline: deadline, hasLink: false)
       return []
-    case (.preparing(let attempt, let deadline), .prepared) where wish == .ready:
+    case (.preparing(let attempt, let deadline), .prepared) where target == .ready:
       state = .readying(attempt: attempt, deadline: deadline)
       return []
     case (.preparing(let attempt, let deadline), .prepared):
@@ -110,7 +110,7 @@ package struct TunnelMachine: Equatable, Sendable {
     case (.connected, .failed(let reason)), (.reasserting, .failed(let reason)): return backOff(after: 1, reason: reason, at: now)
     case (.disconnecting, .removed):
       state = .disconnected
-      return wish == .down ? [] : start(attempt: 1, at: now)
+      return target == .down ? [] : start(attempt: 1, at: now)
     case (_, .asks(let until)):
       extend(until ?? now)
       return []
@@ -129,36 +129,36 @@ package struct TunnelMachine: Equatable, Sendable {
     }
   }
 
-  private mutating func want(_ wish: Wish, at now: Moment) -> [Effect] {
-    guard wish != self.wish else { return [] }
-    if wish == .down { endsDeviceAlone = self.wish == .ready && level <= .device }
-    self.wish = wish
+  private mutating func want(_ target: Target, at now: Moment) -> [Effect] {
+    guard target != self.target else { return [] }
+    if target == .down { endsDeviceAlone = self.target == .ready && level <= .device }
+    self.target = target
     switch state {
-    case .disconnected where wish != .down: return start(attempt: 1, at: now)
+    case .disconnected where target != .down: return start(attempt: 1, at: now)
     // A tunnel that is still going down starts once it is down.
     case .disconnected, .disconnecting: return []
-    case .backingOff where wish == .down:
+    case .backingOff where target == .down:
       state = .disconnecting
       return [.release]
-    case _ where wish == .down:
+    case _ where target == .down:
       failure = nil
       state = .disconnecting
       return [.release]
     // The reason why a session failed stays for people.
-    case .preparing where wish == .ready, .backingOff where wish == .ready: return [.release] + start(attempt: 1, at: now)
+    case .preparing where target == .ready, .backingOff where target == .ready: return [.release] + start(attempt: 1, at: now)
     case .readying, .ready, .withdrawing: return wantMore(at: now)
-    case _ where wish == .ready: return withdraw(at: now)
+    case _ where target == .ready: return withdraw(at: now)
     case .arming(_, _, hasLink: false):
-      guard wish == .up else { return rearm() }
+      guard target == .up else { return rearm() }
       return awaitPeer(1, at: now, [.renewSessions])
     // Wanted up, an armed tunnel keeps its routes while it connects.
     case .arming, .armed, .called:
-      if wish == .up { return call(at: now, [.renewSessions]) }
+      if target == .up { return call(at: now, [.renewSessions]) }
       return rearm()
-    case .awaitingPeer where wish == .armed, .applying where wish == .armed:
+    case .awaitingPeer where target == .armed, .applying where target == .armed:
       state = .arming(attempt: 1, deadline: now + timing.connect, hasLink: level.hasRoutes)
       return [.rearm]
-    // An attempt for the other wish is over.
+    // An attempt for another target is over.
     case .preparing, .backingOff:
       failure = nil
       return [.release] + start(attempt: 1, at: now)
@@ -171,7 +171,7 @@ package struct TunnelMachine: Equatable, Sendable {
   /// From the device alone, or on the way there, to an armed tunnel or to one that is up.
   private mutating func wantMore(at now: Moment) -> [Effect] {
     failure = nil
-    if wish == .armed {
+    if target == .armed {
       state = .arming(attempt: 1, deadline: now + timing.connect, hasLink: false)
       return [.rearm]
     }
@@ -239,13 +239,13 @@ package struct TunnelMachine: Equatable, Sendable {
       failure = nil
       return [.rearm]
     // Armed, it asks no network whether the peer is there: the next packet does.
-    case (.called, .underlayChanged), (.called, .slept): return wish == .up ? call(at: now, [.reassert]) : rearm()
+    case (.called, .underlayChanged), (.called, .slept): return target == .up ? call(at: now, [.reassert]) : rearm()
     case (.called, .underlayLost):
-      if wish == .armed { return rearm() }
+      if target == .armed { return rearm() }
       isOffline = true
       return []
     case (_, .deviceGone): return armAgain(at: now)
-    case (.called, .failed(let reason)) where wish == .armed && reason.isOfNetwork: return rearm(after: reason)
+    case (.called, .failed(let reason)) where target == .armed && reason.isOfNetwork: return rearm(after: reason)
     case (.arming(let attempt, _, _), .failed(let reason)): return backOff(after: attempt, reason: reason, at: now)
     case (_, .failed(let reason)): return backOff(after: 1, reason: reason, at: now)
     case (_, .tick): return tick(at: now)
@@ -272,7 +272,7 @@ package struct TunnelMachine: Equatable, Sendable {
     if case .arming = state { return [] }
     if isLostAgain(at: now) { return backOff(after: losses, reason: Self.loss, at: now) }
     failure = Self.loss
-    if wish == .up {
+    if target == .up {
       state = .awaitingPeer(attempt: 1, deadline: now + timing.connect)
       return [.probePeer]
     }
@@ -288,7 +288,7 @@ package struct TunnelMachine: Equatable, Sendable {
         after: attempt, reason: .init(.startTimeout, "the provider did not start within \(text(for: timing.connect))"), at: now)
     case .arming(let attempt, _, _), .readying(let attempt, _): return backOff(after: attempt, reason: applyTimeout, at: now)
     case .withdrawing: return backOff(after: 1, reason: applyTimeout, at: now)
-    case .called where wish == .armed:
+    case .called where target == .armed:
       return rearm(
         after: .init(.peerTimeout, "a packet asked for it, and the peer did not answer within \(text(for: timing.connect)); armed again"))
     case .called:
@@ -304,7 +304,7 @@ package struct TunnelMachine: Equatable, Sendable {
     case .reasserting:
       let reason =
         doubt?.failure(after: timing.silence) ?? "the peer has not answered on this network within \(text(for: timing.reassert))"
-      if wish == .armed { return rearm(after: .init(.peerTimeout, reason + "; armed again")) }
+      if target == .armed { return rearm(after: .init(.peerTimeout, reason + "; armed again")) }
       return backOff(after: 1, reason: .init(.peerTimeout, reason), at: now)
     case .backingOff(let attempt, _): return start(attempt: attempt + 1, at: now)
     case .disconnected, .ready, .armed, .connected, .disconnecting: return []
@@ -349,7 +349,7 @@ package struct TunnelMachine: Equatable, Sendable {
   private mutating func start(attempt: Int, at now: Moment) -> [Effect] {
     isOffline = false
     state = .preparing(attempt: attempt, deadline: now + timing.connect)
-    return [wish == .up ? .prepare : .arm]
+    return [target == .up ? .prepare : .arm]
   }
 
   /// Doubles the delay from attempt to attempt. No jitter: a laptop is one client, and tests need exact times.

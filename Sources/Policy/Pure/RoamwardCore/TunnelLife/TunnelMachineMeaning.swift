@@ -3,7 +3,7 @@ package import NetworkTypes
 /// The meaning of the machine's state: for the kernel, for the agent, for people.
 extension TunnelMachine {
   /// Whether the tunnel is wanted up or armed.
-  package var isWanted: Bool { wish == .armed || wish == .up }
+  package var isWanted: Bool { target == .armed || target == .up }
 
   /// Whether anything but a new wish may move it: it is not down, or is to be something else.
   package var isEngaged: Bool { isRunning || wish != .down }
@@ -12,7 +12,7 @@ extension TunnelMachine {
   package var isSilent: Bool {
     switch state {
     case .arming, .armed, .readying, .ready: true
-    case .called: wish == .armed
+    case .called: target == .armed
     default: false
     }
   }
@@ -20,7 +20,7 @@ extension TunnelMachine {
   /// Whether the tunnel has a session that ends after the idle time.
   package var endsWhenIdle: Bool {
     switch state {
-    case .connected, .reasserting: wish == .armed
+    case .connected, .reasserting: target == .armed
     default: false
     }
   }
@@ -71,7 +71,7 @@ extension TunnelMachine {
   /// The word of the state. A tunnel of which only the device is wanted is disconnected, whatever becomes of its device.
   package var status: String {
     switch state {
-    case .preparing where wish == .ready, .backingOff where wish == .ready, .disconnecting where endsDeviceAlone: "disconnected"
+    case .preparing where target == .ready, .backingOff where target == .ready, .disconnecting where endsDeviceAlone: "disconnected"
     default: state.status
     }
   }

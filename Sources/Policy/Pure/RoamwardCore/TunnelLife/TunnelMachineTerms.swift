@@ -37,7 +37,7 @@ extension TunnelMachine {
 
   package enum Event: Hashable, Sendable {
     /// The rules or the operator want the tunnel up, armed, ready or down.
-    case want(Wish)
+    case want(Target)
     /// The provider has started.
     case prepared
     /// The peer has answered.
@@ -112,8 +112,8 @@ extension TunnelMachine {
     package var hasRoutes: Bool { self >= .armed }
   }
 
-  /// The wish of rules or a person for the tunnel.
-  package enum Wish: Equatable, Sendable {
+  /// The state that the machine works towards, for rules or a person.
+  package enum Target: Equatable, Sendable {
     case down
     /// Its device made in advance, for a look-up that may start it; the tunnel itself is down.
     case ready

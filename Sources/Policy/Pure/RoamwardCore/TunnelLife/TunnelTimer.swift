@@ -57,7 +57,7 @@ extension TunnelMachine {
   package var timer: TunnelTimer? {
     switch state {
     // People see a tunnel that is down.
-    case .preparing where wish == .ready: nil
+    case .preparing where target == .ready: nil
     case .preparing(_, let deadline), .awaitingPeer(_, let deadline), .applying(_, let deadline), .arming(_, let deadline, _):
       TunnelTimer(.giveUp, at: deadline)
     case .called(let deadline): TunnelTimer(.giveUp, at: deadline)

@@ -4,7 +4,7 @@ internal import NetworkTypes
 package import RoamwardCore
 
 /// The inputs of a plan besides policies and network: manual overrides, a suspended kill switch, and the tunnels' state.
-package struct StandingOrders: Equatable, Sendable {
+package struct PlanInputs: Equatable, Sendable {
   package var overrides: [String: ManualOverride] = [:]
   package var killSwitch = KillSwitchMachine()
   /// Whether each tunnel is wanted, as the agent reports; `nil`: no agent runs.
@@ -22,7 +22,7 @@ package struct StandingOrders: Equatable, Sendable {
 
   package init() {}
 
-  /// Orders from the report of a running agent. `isSameNetwork`: the plan is for the agent's own network. On any other network, orders that
+  /// Inputs from the report of a running agent. `isSameNetwork`: the plan is for the agent's own network. On any other network, inputs that
   /// last until the network changes have ended.
   package init(_ report: StatusReport, isSameNetwork: Bool, controlGroup: (String) -> ControlGroup? = { _ in nil }) {
     func lifetime(_ word: Lifetime.Word?, _ end: Timestamp?) -> ManualOverride.Lifetime? {
@@ -79,31 +79,31 @@ package struct StandingOrders: Equatable, Sendable {
 }
 
 extension DesiredTunnels {
-  /// The tunnels of these policies as the kernel shows them, under the standing orders.
+  /// The tunnels of these policies as the kernel shows them, under these inputs.
   package init(
-    _ policies: PolicySet, on snapshot: NetworkSnapshot, _ orders: StandingOrders, in observed: ObservedState, engine: WireGuardEngine
+    _ policies: PolicySet, on snapshot: NetworkSnapshot, _ inputs: PlanInputs, in observed: ObservedState, engine: WireGuardEngine
   ) {
     var policies = policies
     policies.tunnels = policies.tunnels.map { policy in
       // Settings that another definition has brought do not belong to the tunnel.
-      guard orders.running.map({ $0[policy.name]?.definition == policy.definition }) ?? true else { return policy }
-      return orders.brought[policy.name].map(policy.with) ?? policy
+      guard inputs.running.map({ $0[policy.name]?.definition == policy.definition }) ?? true else { return policy }
+      return inputs.brought[policy.name].map(policy.with) ?? policy
     }
-    self.init(policies, overrides: orders.overrides, killSwitch: orders.killSwitch, on: snapshot)
-    running = orders.running
-    let ended = orders.tables.filter { policies.tunnel(named: $0.key) == nil }.map { $0.value &- Ownership.tables.lowerBound }
-    takenSlots = OtherVPNs(in: observed.kernel, ownLinks: orders.ownLinks(policies)).takenSlots.union(ended)
-    standings = policies.tunnels.map { policy in
-      let slot = orders.tables[policy.name].map { $0 &- Ownership.tables.lowerBound } ?? observed.slot(of: policy)
+    self.init(policies, overrides: inputs.overrides, killSwitch: inputs.killSwitch, on: snapshot)
+    running = inputs.running
+    let ended = inputs.tables.filter { policies.tunnel(named: $0.key) == nil }.map { $0.value &- Ownership.tables.lowerBound }
+    takenSlots = OtherVPNs(in: observed.kernel, ownLinks: inputs.ownLinks(policies)).takenSlots.union(ended)
+    currentTunnels = policies.tunnels.map { policy in
+      let slot = inputs.tables[policy.name].map { $0 &- Ownership.tables.lowerBound } ?? observed.slot(of: policy)
       // A device without peers is one that is only ready.
       let isThere =
         observed.kernel.links.contains { $0.name == policy.linkName && Ownership.tunnel(ofAlias: $0.alias) == policy.name }
         && policy.linkName.flatMap { observed.wireGuard[$0] }?.peers.isEmpty != true
       let setup = TunnelSetup(
-        policy: policy, level: orders.levels[policy.name] ?? .nothing, slot: slot ?? policy.slots.lowerBound,
+        policy: policy, level: inputs.levels[policy.name] ?? .nothing, slot: slot ?? policy.slots.lowerBound,
         link: policy.linkName,
         device: DesiredLink.Device(of: policy, engine, in: observed))
-      return Standing(setup, isWanted: orders.wanted.map { $0[policy.name] ?? false } ?? isThere, isRunning: slot != nil)
+      return CurrentTunnel(setup, isWanted: inputs.wanted.map { $0[policy.name] ?? false } ?? isThere, isRunning: slot != nil)
     }
   }
 }

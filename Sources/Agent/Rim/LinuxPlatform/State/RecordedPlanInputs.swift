@@ -2,7 +2,7 @@ package import AgentCore
 package import KernelModel
 package import RoamwardCore
 
-extension StandingOrders {
+extension PlanInputs {
   /// Orders from the notes of the last agent, if none runs: a new one would start with them.
   package init(_ recorded: RecordedState, on snapshot: NetworkSnapshot, firewall: ObservedFirewall) {
     self.init()
