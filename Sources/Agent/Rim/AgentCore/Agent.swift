@@ -262,7 +262,7 @@ package final class Agent {
     } else if isQuiet {
       platform.machine.keepEngineReady(true)
     }
-    if isQuiet { reconciler.change { $0.warmUp() } }
+    if isQuiet { reconciler.change { $0.runWarmUp() } }
   }
 
   private func timeHasCome() {

@@ -67,7 +67,7 @@ extension ObservedState {
 
 extension AgentState {
   /// Warms up with the start of the first WireGuard tunnel that is down.
-  func warmUp() {
+  func runWarmUp() {
     guard let observed = seen.state, let tunnel = tunnels.ordered.first(where: \.isWireGuardDown) else { return }
     warmUp.run(tunnel.policy, of: set, on: underlayFit, in: observed, seen.snapshot)
   }
