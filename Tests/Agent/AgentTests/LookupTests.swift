@@ -109,22 +109,22 @@ extension WatchedAgent {
 
   @Test("a question is not released while a step of the start fails") func notReleased() throws {
     let agent = agent(DayOut.watched())
-    var (isReleased, isFailing) = (false, true)
+    var (isTornDown, isFailing) = (false, true)
     agent.machine.failingSteps = { step in
       switch step {
       case .addRule: return isFailing ? "not yet" : nil
       case .setNameServer(let settings):
-        if settings.watches.contains(where: { $0.progress == .connected }) { isReleased = true }
+        if settings.watches.contains(where: { $0.progress == .connected }) { isTornDown = true }
         return nil
       default: return nil
       }
     }
     agent.lookUp("git.corp.example")
     agent.machine.run(for: .seconds(5))
-    #expect(try agent.tunnel().state != "connected" && !isReleased)
+    #expect(try agent.tunnel().state != "connected" && !isTornDown)
     isFailing = false
     agent.machine.run(for: .seconds(30))
-    #expect(try agent.tunnel().state == "connected" && isReleased)
+    #expect(try agent.tunnel().state == "connected" && isTornDown)
   }
 
   @Test("on the trusted network its names are not watched, and it goes down there; leaving, they are again") func roams() throws {

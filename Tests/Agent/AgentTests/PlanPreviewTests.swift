@@ -106,9 +106,9 @@ import Testing
     try life.agent.release(ReleaseRequest(until: .networkChange))
     let report = try life.status.coded
     #expect(PlanInputs(report, isSameNetwork: true).overrides["corp"]?.wantsUp == false)
-    #expect(PlanInputs(report, isSameNetwork: true).killSwitch.release != nil)
+    #expect(PlanInputs(report, isSameNetwork: true).killSwitch.suspension != nil)
     #expect(PlanInputs(report, isSameNetwork: false).overrides.isEmpty)
-    #expect(PlanInputs(report, isSameNetwork: false).killSwitch.release == nil)
+    #expect(PlanInputs(report, isSameNetwork: false).killSwitch.suspension == nil)
   }
 
   static func full(_ killSwitch: KillSwitch) -> TunnelPolicy {

@@ -95,9 +95,9 @@ import Testing
       take(life.prepare(mark: mark))
     }
 
-    mutating func release() {
+    mutating func tearDown() {
       isWanted = false
-      take(life.release())
+      take(life.tearDown())
     }
 
     mutating func endProgram() {
@@ -124,10 +124,10 @@ import Testing
         model.isBroken = Int.random(in: 0..<8, using: &random) == 0
         switch Int.random(in: 0..<10, using: &random) {
         case 0, 1: if !model.isWanted { model.prepare() }
-        case 2: model.release()
+        case 2: model.tearDown()
         case 3:
           // Another network came while it started.
-          model.release()
+          model.tearDown()
           model.prepare()
         case 4:
           model.messages += 1
@@ -146,7 +146,7 @@ import Testing
       // A program that does all that it is asked: the run that is wanted begins, and nothing runs without a wish.
       (model.isBroken, model.messages) = (false, 0)
       for wish in [true, false] {
-        wish ? { if !model.isWanted { model.prepare() } }() : model.release()
+        wish ? { if !model.isWanted { model.prepare() } }() : model.tearDown()
         for _ in 0..<8 {
           if model.program == .ending { model.endProgram() }
           if model.life.session?.state == .greeting { model.say(.hello(versions: 1...1, program: "p 1")) }
@@ -161,7 +161,7 @@ import Testing
     var model = Model()
     model.prepare()
     model.say(.hello(versions: 1...1, program: "p 1"))
-    model.release()
+    model.tearDown()
     model.prepare()
     #expect(model.life.session?.state == .stopping && model.life.run.isDue)
     model.say(.stopped)

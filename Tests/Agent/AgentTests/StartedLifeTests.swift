@@ -37,7 +37,7 @@ import Testing
 
   @Test("in random orders of events, one program of a tunnel runs at a time, and each `up` has one `down`", arguments: [true, false])
   func commands(hasStatus: Bool) {
-    let requests: [CommandLife.Event] = [.prepare, .prepare, .probePeer, .askAgain, .release, .release]
+    let requests: [CommandLife.Event] = [.prepare, .prepare, .probePeer, .askAgain, .tearDown, .tearDown]
     for seed in UInt64(1)...2000 {
       var random = SplitMix64(seed: seed)
       var (life, programs) = (CommandLife(hasStatus: hasStatus), Programs())
@@ -50,18 +50,18 @@ import Testing
           programs.running = nil
           programs.take(life.handle(.ended(Bool.random(using: &random) ? .succeeded : .failed(reason: "status 1"))))
         } else {
-          programs.take(life.handle(requests.randomElement(using: &random) ?? .release))
+          programs.take(life.handle(requests.randomElement(using: &random) ?? .tearDown))
         }
         #expect(programs.trouble.isEmpty, "seed \(seed)")
-        #expect(!life.isReleased || programs.running == nil && !programs.isDownDue, "seed \(seed)")
+        #expect(!life.isTornDown || programs.running == nil && !programs.isDownDue, "seed \(seed)")
       }
       // An end: everything that was started ends by itself.
-      programs.take(life.handle(.release))
+      programs.take(life.handle(.tearDown))
       for _ in 0..<3 where programs.running != nil {
         programs.running = nil
         programs.take(life.handle(.ended(.succeeded)))
       }
-      #expect(life.isReleased && programs.running == nil && !programs.isDownDue && programs.trouble.isEmpty, "seed \(seed)")
+      #expect(life.isTornDown && programs.running == nil && !programs.isDownDue && programs.trouble.isEmpty, "seed \(seed)")
     }
   }
 
@@ -69,7 +69,7 @@ import Testing
   func restart() {
     var life = CommandLife(hasStatus: false)
     #expect(life.handle(.prepare) == [.run(.up)])
-    #expect(life.handle(.release) == [.end])
+    #expect(life.handle(.tearDown) == [.end])
     #expect(life.handle(.prepare) == [])
     #expect(life.handle(.ended(.succeeded)) == [.run(.down), .changed])
     #expect(life.handle(.ended(.succeeded)) == [.forgetNote, .run(.up), .changed])
@@ -97,18 +97,18 @@ import Testing
     _ = left.handle(.takeOver)
     _ = left.handle(.probePeer)
     #expect(left.handle(.handOver) == [.end])
-    #expect(left.isLeft && !left.isReleased)
-    #expect(left.handle(.cutShort) == [] && left.handle(.release) == [] && left.handle(.prepare) == [])
+    #expect(left.isLeft && !left.isTornDown)
+    #expect(left.handle(.cutShort) == [] && left.handle(.tearDown) == [] && left.handle(.prepare) == [])
     #expect(left.handle(.ended(.failed(reason: "signal 15"))) == [.changed])
-    #expect(left.isReleased)
+    #expect(left.isTornDown)
 
     var cut = CommandLife(hasStatus: true)
     _ = cut.handle(.prepare)
-    _ = cut.handle(.release)
+    _ = cut.handle(.tearDown)
     #expect(cut.handle(.cutShort) == [.cut])
-    #expect(!cut.isReleased)
+    #expect(!cut.isTornDown)
     #expect(cut.handle(.ended(.failed(reason: "signal 9"))) == [.changed])
-    #expect(cut.isReleased)
+    #expect(cut.isTornDown)
   }
 
   @Test("in random orders of events, each start of a service has one stop, and late news of earlier attempts do nothing")
@@ -133,9 +133,9 @@ import Testing
         }
       }
       for number in 0..<40 {
-        var event = [.prepare, .probePeer, .release, .release].randomElement(using: &random) ?? ServiceLife.Event.release
+        var event = [.prepare, .probePeer, .tearDown, .tearDown].randomElement(using: &random) ?? ServiceLife.Event.tearDown
         // A restart goes through a release.
-        if event == .prepare, isStarted { event = .release }
+        if event == .prepare, isStarted { event = .tearDown }
         if number == 0 { event = [.takeOver, .replace, .stopLeft].randomElement(using: &random) ?? event }
         if let start = starts.randomElement(using: &random), Bool.random(using: &random) {
           event = Bool.random(using: &random) ? .isRunning(start) : .ended(start, reason: "status 1")
@@ -151,7 +151,7 @@ import Testing
         }
         effects = life.handle(event)
         take()
-        #expect(life.isWatched == isStarted && life.isReleased == (!isStarted && !isStopping), "seed \(seed)")
+        #expect(life.isWatched == isStarted && life.isTornDown == (!isStarted && !isStopping), "seed \(seed)")
       }
     }
   }
@@ -165,7 +165,7 @@ import Testing
     }
     #expect(life.handle(.isRunning(left)) == [.report(.peerAnswered), .changed])
     #expect(life.handle(.isRunning(left)) == [])
-    guard case .stop(let stop) = life.handle(.release).first else {
+    guard case .stop(let stop) = life.handle(.tearDown).first else {
       Issue.record("not stopped")
       return
     }
@@ -176,6 +176,6 @@ import Testing
       return
     }
     #expect(life.handle(.isRunning(next)) == [.report(.prepared), .changed])
-    #expect(life.handle(.handOver) == [] && life.isReleased)
+    #expect(life.handle(.handOver) == [] && life.isTornDown)
   }
 }

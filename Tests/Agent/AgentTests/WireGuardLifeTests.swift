@@ -99,7 +99,7 @@ import Testing
         case 9: driven.send(.askAgain(Bool.random(using: &random) ? Driven.answered : nil))
         case 10: driven.send(.advance)
         case 11 where Int.random(in: 0..<4, using: &random) == 0:
-          driven.send(.release)
+          driven.send(.tearDown)
           #expect(driven.life.isDown && driven.lookups.isEmpty && driven.life.device == nil && !driven.life.wantsNewSessions)
         case 12: if let attempt = old.randomElement(using: &random) { driven.send(.resolved(attempt, peer: 0, resolutions[0])) }
         default: if !driven.lookups.isEmpty { driven.answer(resolutions.randomElement(using: &random) ?? resolutions[0]) }
@@ -113,7 +113,7 @@ import Testing
         if case .starting = driven.life.phase { #expect(!driven.lookups.isEmpty, "seed \(seed): a start waits for nothing") }
         #expect(!driven.life.wantsNewSessions || !driven.life.isAnswered(by: Driven.answered), "seed \(seed)")
       }
-      driven.send(.release)
+      driven.send(.tearDown)
       let (reports, passes) = (driven.reports.count, driven.passes)
       for attempt in old { driven.send(.resolved(attempt, peer: 0, resolutions[0])) }
       driven.send(.advance)
@@ -195,7 +195,7 @@ import Testing
     var driven = Driven()
     driven.start()
     driven.answer("203.0.113.1")
-    driven.send(.release)
+    driven.send(.tearDown)
     driven.start(on: Self.cafe)
     driven.answer(.failed(reason: "SERVFAIL"))
     #expect(driven.reports == [.prepared, .prepared] && driven.endpoints == ["203.0.113.1:51820"])
@@ -250,7 +250,7 @@ import Testing
       } else {
         driven.answer(.failed(reason: "SERVFAIL"))
         #expect(driven.reports.count == 2 && driven.reports.last != .prepared)
-        driven.send(.release)
+        driven.send(.tearDown)
         #expect(driven.life.isDown)
       }
     }

@@ -78,7 +78,7 @@ import Testing
   func removal() throws {
     var work = seen(by: paris, try two())
     try work.removeDevice(try path("alice/phone"))
-    #expect(work.directory.leases.values.count { $0.released != nil } == 2)
+    #expect(work.directory.leases.values.count { $0.heldSince != nil } == 2)
     #expect(throws: GatewayError.self) { try work.removeSite(try name("main")) }
     #expect(throws: GatewayError.self) { try work.removeSite(try name("nice")) }
     try work.removeSite(try name("lyon"))

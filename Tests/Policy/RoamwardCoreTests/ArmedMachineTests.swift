@@ -27,7 +27,7 @@ import Testing
     #expect(machine.handle(.applied, at: at(2)) == [] && machine.state == .connected && machine.endsWhenIdle)
     #expect(machine.handle(.idle, at: at(400)) == [.rearm])
     #expect(machine.state == .armed && machine.failure == nil && machine.isSilent)
-    #expect(machine.handle(.want(.down), at: at(500)) == [.release] && machine.level == .nothing)
+    #expect(machine.handle(.want(.down), at: at(500)) == [.tearDown] && machine.level == .nothing)
   }
 
   @Test("without an answer it is armed again, with the reason; the next packet asks again, and success clears it") func unanswered() {
@@ -66,7 +66,7 @@ import Testing
     #expect(machine.handle(.idle, at: at(9999)) == [] && machine.state == .connected)
     #expect(machine.handle(.want(.armed), at: at(10_000)) == [] && machine.state == .connected && machine.endsWhenIdle)
     var waiting = self.machine(.want(.up))
-    #expect(waiting.handle(.tick, at: at(15)) == [.release] && waiting.level == .nothing, "a rule that connects: as any tunnel")
+    #expect(waiting.handle(.tick, at: at(15)) == [.tearDown] && waiting.level == .nothing, "a rule that connects: as any tunnel")
   }
 
   @Test("a lost device is made again, silently; a second loss within a minute waits") func loses() {
@@ -74,7 +74,7 @@ import Testing
     #expect(machine.handle(.deviceGone, at: start) == [.rearm] && machine.level == .link && machine.isSilent)
     for _ in 0..<2 { _ = machine.handle(.applied, at: at(1)) }
     #expect(machine.state == .armed)
-    #expect(machine.handle(.deviceGone, at: at(2)) == [.release] && machine.failure?.code == .linkGone)
+    #expect(machine.handle(.deviceGone, at: at(2)) == [.tearDown] && machine.failure?.code == .linkGone)
   }
 
   @Test("no sequence of events breaks what always holds") func invariants() {
@@ -83,7 +83,7 @@ import Testing
       .failed(TunnelFailure(.stepFailed, "x")), .failed(TunnelFailure(.endpointUnresolved, "x")), .underlayChanged, .underlayLost, .slept,
       .deviceGone, .peerSilent(for: .seconds(24)), .removed, .settingsChanged, .tick,
     ]
-    let fresh: [TunnelMachine.Effect] = [.prepare, .arm, .rearm, .release]
+    let fresh: [TunnelMachine.Effect] = [.prepare, .arm, .rearm, .tearDown]
     var isAnswered = false
     liveRandomly(5000, by: events) { step in
       let (before, event, machine) = (step.before, step.event, step.machine)

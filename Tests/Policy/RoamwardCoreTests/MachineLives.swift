@@ -27,7 +27,7 @@ func liveRandomly(_ lives: Int, by events: [TunnelMachine.Event], _ check: (Mach
       let effects = machine.handle(event, at: now)
       for effect in effects {
         if [.prepare, .arm].contains(effect) { isStarted = true }
-        if effect == .release { isStarted = false }
+        if effect == .tearDown { isStarted = false }
       }
       #expect(machine.level == .nothing || isStarted, "in the kernel only what was started: seed \(seed)")
       check(MachineStep(before: before, event: event, effects: effects, machine: machine, isFirst: number == 0))

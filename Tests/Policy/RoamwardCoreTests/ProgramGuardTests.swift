@@ -119,9 +119,9 @@ import Testing
     observed.kernel.links = [link("tun0", "tun"), link("eth0", nil, index: 9), link("new", "tun")]
     observed.unfinishedLinks = ["new"]
     #expect(machine.guards(in: observed).map(\.links) == [["tun0"]])
-    machine.open(FirewallRelease(since: .distantFuture, lifetime: .resume, isPortal: true))
+    machine.open(KillSwitchSuspension(since: .distantFuture, lifetime: .resume, isPortal: true))
     #expect(machine.guards(in: observed).count == 1)
-    machine.open(FirewallRelease(since: .distantFuture, lifetime: .resume))
+    machine.open(KillSwitchSuspension(since: .distantFuture, lifetime: .resume))
     #expect(machine.guards(in: observed).isEmpty && machine.allGuards(in: observed).count == 1)
   }
 

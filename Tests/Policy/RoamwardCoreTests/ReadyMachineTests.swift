@@ -29,7 +29,7 @@ import Testing
     #expect(!machine.isWanted)
     #expect(machine.handle(.applied, at: at(400)) == [.rearm] && machine.level == .device && machine.status == "disconnected")
     #expect(machine.handle(.applied, at: at(400)) == [] && machine.state == .ready)
-    #expect(machine.handle(.want(.down), at: at(500)) == [.release] && machine.level == .nothing && machine.status == "disconnected")
+    #expect(machine.handle(.want(.down), at: at(500)) == [.tearDown] && machine.level == .nothing && machine.status == "disconnected")
     #expect(machine.handle(.want(.ready), at: at(500)) == [] && machine.handle(.removed, at: at(501)) == [.arm])
   }
 
@@ -52,7 +52,7 @@ import Testing
     var now = at(2)
     var pauses: [Duration] = []
     for _ in 0..<4 {
-      #expect(machine.handle(.deviceGone, at: now) == [.release] && machine.level == .nothing)
+      #expect(machine.handle(.deviceGone, at: now) == [.tearDown] && machine.level == .nothing)
       #expect(machine.status == "disconnected" && machine.trouble == .linkGone && !machine.isWanted)
       let next = try #require(machine.nextDeadline)
       pauses.append(next - now)
@@ -66,8 +66,8 @@ import Testing
 
   @Test("the reason of a start that failed stays to be read; that of a device that could not be made goes with it") func failures() {
     var machine = machine(.want(.up))
-    #expect(machine.handle(.tick, at: at(15)) == [.release])
-    #expect(machine.handle(.want(.ready), at: at(16)) == [.release, .arm])
+    #expect(machine.handle(.tick, at: at(15)) == [.tearDown])
+    #expect(machine.handle(.want(.ready), at: at(16)) == [.tearDown, .arm])
     for event in [TunnelMachine.Event.prepared, .applied] { _ = machine.handle(event, at: at(17)) }
     #expect(machine.state == .ready && machine.failure?.code == .peerTimeout && machine.trouble == nil)
     _ = machine.handle(.failed(TunnelFailure(.stepFailed, "no")), at: at(18))

@@ -24,7 +24,7 @@ import Testing
     #expect(machine.level == .full && machine.state.status == "connecting")
     #expect(machine.handle(.applied, at: start) == [])
     #expect(machine.state == .connected && machine.nextDeadline == nil)
-    #expect(machine.handle(.want(.down), at: start) == [.release])
+    #expect(machine.handle(.want(.down), at: start) == [.tearDown])
     #expect(machine.level == .nothing && machine.state == .disconnecting)
     #expect(machine.handle(.removed, at: start) == [])
     #expect(machine.state == .disconnected)
@@ -38,7 +38,7 @@ import Testing
     for _ in 0..<9 {
       _ = machine.handle(.prepared, at: now)
       now = try #require(machine.nextDeadline)
-      #expect(machine.handle(.tick, at: now) == [.release])
+      #expect(machine.handle(.tick, at: now) == [.tearDown])
       #expect(machine.failure?.description == "the peer did not answer within 15 s")
       let next = try #require(machine.nextDeadline)
       delays.append(next - now)
@@ -58,7 +58,7 @@ import Testing
       #expect(machine.handle(.asks(until: at(300)), at: at(10)) == [] && machine.nextDeadline == at(315))
       #expect(machine.handle(.tick, at: at(200)) == [])
       #expect(machine.handle(.asks(until: nil), at: at(200)) == [] && machine.nextDeadline == at(215))
-      #expect(machine.handle(.tick, at: at(215)) == [.release] && machine.failure != nil)
+      #expect(machine.handle(.tick, at: at(215)) == [.tearDown] && machine.failure != nil)
     }
     var machine = connected()
     #expect(machine.handle(.asks(until: at(300)), at: at(10)) == [] && machine.state == .connected)
@@ -78,7 +78,7 @@ import Testing
     #expect(machine.state == .reasserting(deadline: at(15)) && machine.level == .full)
     var answered = machine
     #expect(answered.handle(.peerAnswered, at: at(1)) == [] && answered.state == .connected)
-    #expect(machine.handle(.tick, at: at(15)) == [.release])
+    #expect(machine.handle(.tick, at: at(15)) == [.tearDown])
     #expect(machine.level == .nothing && machine.nextDeadline == at(16))
   }
 

@@ -354,7 +354,7 @@ package final class Agent {
         platform.commands.cut(tunnel)
       }
     }
-    for tunnel in state.tunnels.ordered where !tunnel.isReleased {
+    for tunnel in state.tunnels.ordered where !tunnel.isTornDown {
       announcer.warn(Remark(.stopTimeout, of: tunnel.policy.name, "its programs did not end within \(time) of the stop; they are killed"))
       tunnel.cutShort()
     }

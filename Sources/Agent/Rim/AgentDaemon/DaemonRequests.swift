@@ -77,14 +77,14 @@ extension Daemon {
     case .guard(let program): begin(program, from: caller, done)
     case .release(let release):
       guard let tunnel = release.signIn else { return false }
-      noteRelease(release, caller)
+      log(release, caller)
       agent.openSignIn(of: tunnel, release, then: done)
     default: return false
     }
     return true
   }
 
-  private func noteRelease(_ release: ReleaseRequest, _ caller: Caller) {
+  private func log(_ release: ReleaseRequest, _ caller: Caller) {
     let window = release.signIn.map { "window for the sign-in of \(escaped($0))" } ?? "portal window"
     let what = !release.isPortal ? "completely" : release.programs.map { "\(window) for programs in \($0)" } ?? window
     logger.warning(
@@ -134,7 +134,7 @@ extension Daemon {
       case .override(let tunnel, let override): try agent.override(tunnel, override)
       case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):
-        noteRelease(release, caller)
+        log(release, caller)
         return .done(JSON(encoding: try agent.release(release)))
       case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
       case .reload: reloadPolicies()

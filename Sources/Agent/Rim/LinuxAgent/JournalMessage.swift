@@ -11,14 +11,14 @@ enum JournalMessage: String, CaseIterable {
   /// The kill switch no longer blocks traffic.
   case trafficFlows = "998d2463cdfa400c9b235d2ee18ad045"
   /// A person has suspended the kill switch.
-  case firewallReleased = "6cc06cc4968b4046b05c0320dbbfb889"
+  case killSwitchSuspended = "6cc06cc4968b4046b05c0320dbbfb889"
   /// A person has opened the portal window.
   case portalOpened = "3156d97ebf19402bb6622b57ccc27026"
 
   /// The entry for a status of the firewall.
   init(_ status: FirewallStatus) {
     switch status.code {
-    case .killSwitchSuspended: self = .firewallReleased
+    case .killSwitchSuspended: self = .killSwitchSuspended
     case .portalOpened: self = .portalOpened
     case .trafficBlocked: self = .trafficBlocked
     default: self = .trafficFlows

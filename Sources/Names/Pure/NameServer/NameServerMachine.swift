@@ -81,9 +81,9 @@ extension NameServerMachine {
     if wasConnected != (state == .connected) { partitions.forget(group) }
     switch state {
     case .connected:
-      for question in holdTable.release(trigger) { dispatch(question, at: now, &out) }
+      for question in holdTable.take(trigger) { dispatch(question, at: now, &out) }
     case .failed:
-      for question in holdTable.release(trigger) { fail(question, .noReachableAuthority, trigger, &out) }
+      for question in holdTable.take(trigger) { fail(question, .noReachableAuthority, trigger, &out) }
       fallthrough
     case .down, .starting:
       guard wasConnected else { return }

@@ -19,7 +19,7 @@ final class CommandDriver: TunnelDriver, PolledDriver, CuttableDriver {
 
   let engineName = "command"
 
-  var isReleased: Bool { life.isReleased }
+  var isTornDown: Bool { life.isTornDown }
 
   func device(whileAwaiting: Bool) -> DesiredLink.Device? { .foreign }
 
@@ -29,7 +29,7 @@ final class CommandDriver: TunnelDriver, PolledDriver, CuttableDriver {
 
   func askAgain() { handle(.askAgain) }
 
-  func release() { handle(.release) }
+  func tearDown() { handle(.tearDown) }
 
   func cutShort() { handle(.cutShort) }
 

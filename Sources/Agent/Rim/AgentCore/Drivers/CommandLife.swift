@@ -37,7 +37,7 @@ struct CommandLife: Equatable {
     case askAgain
     /// The running program has ended.
     case ended(CommandOutcome)
-    case release
+    case tearDown
     case cutShort
     /// Another agent has brought the tunnel up as this one would.
     case takeOver
@@ -70,7 +70,7 @@ struct CommandLife: Equatable {
   init(hasStatus: Bool) { self.hasStatus = hasStatus }
 
   /// Whether everything started has ended, or is the next agent's.
-  var isReleased: Bool { phase == .down || phase == .left(isChecking: false) }
+  var isTornDown: Bool { phase == .down || phase == .left(isChecking: false) }
 
   var isLeft: Bool { if case .left = phase { true } else { false } }
 
@@ -80,7 +80,7 @@ struct CommandLife: Equatable {
     case .probePeer: return probePeer()
     case .askAgain: return phase == .up(.due) ? probePeer() : []
     case .ended(let outcome): return programEnded(outcome)
-    case .release: return release()
+    case .tearDown: return tearDown()
     case .cutShort: return cutShort()
     case .takeOver where phase == .down:
       phase = .up(.none)
@@ -105,7 +105,7 @@ struct CommandLife: Equatable {
       phase = .stopping(isStartDue: true)
       return []
     case .starting, .up:
-      let effects = release()
+      let effects = tearDown()
       _ = prepare()
       return effects
     case .left, .cut: return []
@@ -151,7 +151,7 @@ struct CommandLife: Equatable {
     }
   }
 
-  private mutating func release() -> [Effect] {
+  private mutating func tearDown() -> [Effect] {
     switch phase {
     case .starting, .up(.running):
       phase = .ending(isStartDue: false)

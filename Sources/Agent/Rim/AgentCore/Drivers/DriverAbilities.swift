@@ -76,9 +76,9 @@ protocol SettingsDriver: TunnelDriver {
   func applied()
 }
 
-/// A driver whose `release` takes time.
+/// A driver whose `tearDown` takes time.
 protocol CuttableDriver: TunnelDriver {
-  /// Kills what runs, and begins nothing else: the time for `release` is over.
+  /// Kills what runs, and begins nothing else: the time for `tearDown` is over.
   func cutShort()
 }
 
@@ -119,7 +119,7 @@ final class DriverAbilities {
     case .probePeer: driver.probePeer(on: underlay)
     case .reassert: if let roaming { roaming.reassert(on: underlay) } else { driver.probePeer(on: underlay) }
     case .renewSessions: if let roaming { roaming.renewSessions(on: underlay) } else { driver.probePeer(on: underlay) }
-    case .release: driver.release()
+    case .tearDown: driver.tearDown()
     }
   }
 }

@@ -46,7 +46,7 @@ final class InstalledDriver: RoamingDriver, TimedDriver, SamplingDriver, Setting
 
   var engineName: String { session.map(\.program).flatMap { $0.isEmpty ? nil : $0 } ?? configuration.program.name }
 
-  var isReleased: Bool { session == nil }
+  var isTornDown: Bool { session == nil }
 
   var brought: BroughtSettings { run.brought }
   var refused: [RefusedSetting] { run.refused }
@@ -98,7 +98,7 @@ final class InstalledDriver: RoamingDriver, TimedDriver, SamplingDriver, Setting
     attempt { (session) throws(ProviderSession.Unsendable) in try session.networkChanged(new) }
   }
 
-  func release() { channel.release() }
+  func tearDown() { channel.tearDown() }
 
   func cutShort() { platform.installed.cut(tunnel) }
 

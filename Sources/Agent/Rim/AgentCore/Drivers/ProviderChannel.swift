@@ -32,7 +32,7 @@ final class ProviderChannel {
 
   func prepare() { carryOut(life.prepare(mark: outlets.outerWay().mark)) }
 
-  func release() { carryOut(life.release()) }
+  func tearDown() { carryOut(life.tearDown()) }
 
   func expireMessages() { messages.expire(at: now, of: tunnel) }
 

@@ -109,8 +109,8 @@ struct ProviderLife {
   }
 
   /// No run is wanted any more.
-  mutating func release() -> [Effect] {
-    run.release()
+  mutating func tearDown() -> [Effect] {
+    run.tearDown()
     switch phase {
     case .running(let program), .outdated(let program): return program.session.isRunning ? [.stopRun] : end()
     case .none, .ending, .left: return []

@@ -71,7 +71,7 @@ struct ProviderRun {
   mutating func end() { phase = .over }
 
   /// It is to stop: nothing that it asked for is done any more.
-  mutating func release() {
+  mutating func tearDown() {
     if isDue { return end() }
     begun?.link = .unwanted
     begun?.pending = PendingRequests()

@@ -25,7 +25,7 @@ final class ServiceDriver: TunnelDriver, CuttableDriver {
 
   var engineName: String { service.key }
 
-  var isReleased: Bool { life.isReleased }
+  var isTornDown: Bool { life.isTornDown }
 
   func device(whileAwaiting: Bool) -> DesiredLink.Device? { .foreign }
 
@@ -33,7 +33,7 @@ final class ServiceDriver: TunnelDriver, CuttableDriver {
 
   func probePeer(on underlay: LinkFacts?) { handle(.probePeer) }
 
-  func release() { handle(.release) }
+  func tearDown() { handle(.tearDown) }
 
   func cutShort() { handle(.cutShort) }
 

@@ -24,7 +24,7 @@ struct ServiceLife: Equatable {
     case isRunning(LifeToken)
     /// It did not start, or has ended by itself.
     case ended(LifeToken, reason: String)
-    case release
+    case tearDown
     /// The service manager has stopped it, or says that it does not.
     case stopped(LifeToken)
     case cutShort
@@ -50,7 +50,7 @@ struct ServiceLife: Equatable {
   private(set) var phase = Phase.down
 
   /// Whether nothing runs that this agent has to stop.
-  var isReleased: Bool {
+  var isTornDown: Bool {
     switch phase {
     case .down, .cut: true
     case .starting, .running, .stopping: false
@@ -92,8 +92,8 @@ struct ServiceLife: Equatable {
     case (_, .ended(let start, let reason)) where attempt == start:
       if case .running = phase { phase = .starting(start, isTakenOver: false) }
       return [.report(.failed(TunnelFailure(.serviceFailed, reason))), .changed]
-    case (.starting, .release), (.running, .release): return stop { .stop($0) }
-    case (.stopping(let stop, _), .release):
+    case (.starting, .tearDown), (.running, .tearDown): return stop { .stop($0) }
+    case (.stopping(let stop, _), .tearDown):
       phase = .stopping(stop, isStartDue: false)
       return []
     case (.stopping(let current, let isStartDue), .stopped(let stop)) where current == stop:

@@ -10,7 +10,7 @@ protocol TunnelDriver: AnyObject {
   /// The engine's name for people: `kernel`, `roamward-wireguard`, `command`.
   var engineName: String { get }
   /// Whether everything started has ended.
-  var isReleased: Bool { get }
+  var isTornDown: Bool { get }
   /// The tunnel's device in the kernel; `nil` if there is none to create yet. `whileAwaiting` an answer, its configuration has keepalives.
   func device(whileAwaiting: Bool) -> DesiredLink.Device?
   /// Starts; reports `prepared` or `failed`.
@@ -18,8 +18,8 @@ protocol TunnelDriver: AnyObject {
   /// Verifies the peer on this underlay; reports `peerAnswered` or `failed`, unless the kernel's state shows the result.
   func probePeer(on underlay: LinkFacts?)
   /// Ends everything started.
-  func release()
-  /// Leaves what it has started to the next agent, and forgets it; `nil`: it cannot, and has to be released.
+  func tearDown()
+  /// Leaves what it has started to the next agent, and forgets it; `nil`: it cannot, and has to be torn down.
   func handOver() -> DriverHandOver?
   /// Takes over what another agent has left. Returns false if this driver would have made another one; then it ends what is left.
   func takeOver(_ left: LeftTunnel, on underlay: LinkFacts?) -> Bool

@@ -24,7 +24,7 @@ final class WireGuardDriver: RoamingDriver, ArmingDriver, SessionDriver, Endpoin
 
   var engineName: String { life.device?.engine.rawValue ?? "wireguard" }
 
-  var isReleased: Bool { true }
+  var isTornDown: Bool { true }
 
   var wantsNewSessions: Bool { life.wantsNewSessions }
 
@@ -84,7 +84,7 @@ final class WireGuardDriver: RoamingDriver, ArmingDriver, SessionDriver, Endpoin
 
   func advance() { handle(.advance) }
 
-  func release() { handle(.release) }
+  func tearDown() { handle(.tearDown) }
 
   func readDevice() -> WireGuardState? { life.device == nil ? nil : platform.machine.readDevice(link) }
 

@@ -43,7 +43,7 @@ struct WireGuardLife {
     case noteAnswer(Bool)
     /// A deadline may have passed.
     case advance
-    case release
+    case tearDown
     case resolved(LifeToken, peer: Int, Resolution)
     case prefixResolved(LifeToken, Resolution)
   }
@@ -88,7 +88,7 @@ struct WireGuardLife {
     case .askAgain(let device): if isRepeatDue(at: now), !isAnswered(by: device) { up?.beginSessions(at: now) }
     case .noteAnswer(let isAnswered): noteAnswer(isAnswered)
     case .advance: return advance(at: now)
-    case .release:
+    case .tearDown:
       phase = .down
       return [.cancelLookups]
     case .resolved(let attempt, let peer, let resolution):

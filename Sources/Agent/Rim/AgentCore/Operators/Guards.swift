@@ -40,7 +40,7 @@ extension Agent {
         "the program would run in another network or process namespace than the agent, where its kill switch has no effect;"
           + " start it in the agent's namespaces")
     }
-    if let release = state.killSwitch.machine.release, !release.isPortal {
+    if let suspension = state.killSwitch.machine.suspension, !suspension.isPortal {
       throw refuse("the kill switch is suspended, and so would be the guard; `roamward resume` ends the suspension")
     }
     if state.killSwitch.machine.programs.contains(where: { $0.process == process }) {

@@ -116,7 +116,7 @@ extension Agent {
     try release(request, signIn: nil)
   }
 
-  @discardableResult func release(_ request: ReleaseRequest, signIn: FirewallRelease.SignIn?) throws(RequestError) -> ReleaseReply {
+  @discardableResult func release(_ request: ReleaseRequest, signIn: KillSwitchSuspension.SignIn?) throws(RequestError) -> ReleaseReply {
     var programs: ControlGroup?
     if let name = request.programs {
       guard let group = platform.machine.controlGroup(name) else {
@@ -139,10 +139,10 @@ extension Agent {
       case .resume: .resume
       case .time(let duration): .time(now + duration)
       }
-    if request.isPortal { lifetime = .time(min(lifetime.end ?? .distantFuture, now + FirewallRelease.longestPortal)) }
-    let release = FirewallRelease(
+    if request.isPortal { lifetime = .time(min(lifetime.end ?? .distantFuture, now + KillSwitchSuspension.longestPortal)) }
+    let suspension = KillSwitchSuspension(
       since: now, lifetime: lifetime, isPortal: request.isPortal, programs: programs, signIn: signIn, reason: request.reason)
-    reconciler.change { $0.killSwitch.machine.open(release) }
+    reconciler.change { $0.killSwitch.machine.open(suspension) }
     reconciler.pass()
     return ReleaseReply(endedGuards: ended)
   }

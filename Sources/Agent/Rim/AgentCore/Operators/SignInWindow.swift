@@ -30,7 +30,7 @@ extension Agent {
     GuardedNames(wanted).resolve(platform.lookups, on: lastSnapshot.primaryLink, needsServers: true) { [weak self] result in
       do throws(RequestError) {
         let found = try result.get()
-        try self?.release(request, signIn: FirewallRelease.SignIn(tunnel, at: found.endpoints))
+        try self?.release(request, signIn: KillSwitchSuspension.SignIn(tunnel, at: found.endpoints))
         let sites = JSON.array(found.endpoints.map { .string($0.description) })
         done(.done(["sites": sites, "left-out": .array(found.leftOut.map { .string($0) })]))
       } catch { done(.refused(error)) }

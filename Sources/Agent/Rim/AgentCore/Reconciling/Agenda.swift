@@ -62,7 +62,7 @@ extension AgentState {
     let moments: [(WakeReason, Moment?)] =
       schedule.deadlines + repairs.deadlines(at: now) + [
         (.resolver, resolver.nextDeadline(at: now)), (.portal, killSwitch.portalDeadline(at: now)), (.trial, trial),
-        (.suspensionOver, killSwitch.machine.release?.lifetime.end.map { now + max(.zero, $0 - wallClock) }),
+        (.suspensionOver, killSwitch.machine.suspension?.lifetime.end.map { now + max(.zero, $0 - wallClock) }),
         (.rules, decisions.nextDeadline(of: set, seen.snapshot, seen: seen.at, at: now, time: wallClock)), (.probe, probe),
         (.nameServers, lookups.nextDeadline), (.stop, stop.cutAt), (.underlay, seen.pathNews.event.map { _ in now }),
         (.poll, agenda.polling.next),

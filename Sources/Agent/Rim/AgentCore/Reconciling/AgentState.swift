@@ -199,13 +199,13 @@ extension AgentState {
 
   var firewallStatus: FirewallStatus {
     let guards = guards.map(\.policy.name) + programGuards.map(\.guarded.description)
-    guard let release = killSwitch.machine.release else {
+    guard let suspension = killSwitch.machine.suspension else {
       return FirewallStatus(situation: guards.isEmpty ? .open : .guarded, guards: guards, blocking: blocking)
     }
     return FirewallStatus(
-      situation: release.isPortal ? .portal : .released, guards: guards, blocking: release.isPortal ? blocking : [],
-      until: release.lifetime.end, programs: release.programs?.name, signIn: release.signIn?.tunnel,
-      sites: release.signIn?.sites.map(\.description), reason: release.reason, lifetime: release.lifetime.word)
+      situation: suspension.isPortal ? .portal : .released, guards: guards, blocking: suspension.isPortal ? blocking : [],
+      until: suspension.lifetime.end, programs: suspension.programs?.name, signIn: suspension.signIn?.tunnel,
+      sites: suspension.signIn?.sites.map(\.description), reason: suspension.reason, lifetime: suspension.lifetime.word)
   }
 
   /// Tunnels whose kill switch is active.

@@ -19,7 +19,7 @@ extension AgentState {
   /// Ends expired overrides and an expired suspension of the kill switch. Returns the tunnels whose override has ended.
   func endWhatIsOver(wallClock: Timestamp) -> [String] {
     let ended = decisions.endOverrides(at: wallClock, on: seen.network)
-    _ = killSwitch.machine.endRelease(at: wallClock, on: seen.network)
+    _ = killSwitch.machine.endSuspension(at: wallClock, on: seen.network)
     // No network means that the last one was just left.
     if !stop.isStopping, seen.network.isNone { killSwitch.machine.leaveNetwork(set, overrides: decisions.overrides) }
     if isPortalNeedless { _ = killSwitch.machine.close() }

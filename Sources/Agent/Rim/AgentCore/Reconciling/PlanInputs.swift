@@ -42,14 +42,14 @@ package struct PlanInputs: Equatable, Sendable {
     let wanted = Dictionary(report.tunnels.map { ($0.name, $0.isWanted) }) { first, _ in first }
     self.wanted = wanted
     let firewall = report.firewall
-    var release: FirewallRelease?
+    var suspension: KillSwitchSuspension?
     if [.portal, .released].contains(firewall.situation), let lifetime = lifetime(firewall.lifetime, firewall.until) {
-      release = FirewallRelease(
+      suspension = KillSwitchSuspension(
         since: report.time, lifetime: lifetime, isPortal: firewall.situation == .portal, programs: firewall.programs.flatMap(controlGroup),
-        signIn: firewall.signIn.map { FirewallRelease.SignIn($0, at: (firewall.sites ?? []).compactMap { GuardedEndpoint($0) }) },
+        signIn: firewall.signIn.map { KillSwitchSuspension.SignIn($0, at: (firewall.sites ?? []).compactMap { GuardedEndpoint($0) }) },
         reason: firewall.reason)
     }
-    killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), release: release)
+    killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), suspension: suspension)
     killSwitch.programs = report.guards.map { ProgramGuard($0) }
   }
 
@@ -61,11 +61,11 @@ package struct PlanInputs: Equatable, Sendable {
     var remarks = overrides.sorted { $0.key < $1.key }.map { name, override in
       Remark(.manualOverride, of: name, "manual override: \(override.wantsUp ? "up" : "down"); `roamward resume \(name)` ends it")
     }
-    if let release = killSwitch.release {
-      let purpose = release.isPortal ? " for a captive portal" : ""
+    if let suspension = killSwitch.suspension {
+      let purpose = suspension.isPortal ? " for a captive portal" : ""
       remarks.append(
         Remark(
-          release.isPortal ? .portalOpened : .killSwitchSuspended, "kill switch suspended by hand\(purpose); `roamward resume` ends it"))
+          suspension.isPortal ? .portalOpened : .killSwitchSuspended, "kill switch suspended by hand\(purpose); `roamward resume` ends it"))
     }
     remarks += killSwitch.programs.map { program in
       let words =

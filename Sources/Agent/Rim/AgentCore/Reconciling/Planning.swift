@@ -148,7 +148,7 @@ extension AgentState {
       if case .awaitingPeer = tunnel.machine.state, let obstacle = obstacle(of: tunnel) { return [(tunnel, .failed(obstacle))] }
       if open.steps.contains(where: tunnel.owns) { return [] }
       return (tunnel.setup.level > .nothing && !isAwaitingResolver(tunnel) ? [(tunnel, .applied)] : [])
-        + (tunnel.machine.level == .nothing && tunnel.isReleased ? [(tunnel, .removed)] : [])
+        + (tunnel.machine.level == .nothing && tunnel.isTornDown ? [(tunnel, .removed)] : [])
     }
   }
 

@@ -265,7 +265,7 @@ final class Reconciler {
       announcer.note(work.problems)
       if work.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.engaged.map(\.machine) { return }
       let failures = carryOut(work.steps)
-      if !work.completed.isEmpty { releaseLookups(after: work, failures) }
+      if !work.completed.isEmpty { allowQuestions(after: work, failures) }
       // A tunnel is connected only if an observation shows its settings, also one that needs no step.
       if !work.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.isEmpty) }
       // If the link went down or away after the observation, the plan is made again, twice at most; this is no failure.
@@ -296,10 +296,10 @@ final class Reconciler {
 
   /// Tells the name server that tunnels can be asked for whose steps have all been made: a held look-up does not wait for the observation
   /// that verifies them. Not if anything else may have changed since the plan's observation: then only the next one shows where packets go.
-  private func releaseLookups(after work: PlannedWork, _ failures: [StepFailure]) {
+  private func allowQuestions(after work: PlannedWork, _ failures: [StepFailure]) {
     var step = work.nameServer
     if failures.isEmpty, !state.schedule.isStale, platform.machine.isAsObserved() {
-      for tunnel in work.completed { tunnel.releaseLookups() }
+      for tunnel in work.completed { tunnel.allowQuestions() }
       step = state.progressStep(instead: step)
     }
     if let step, !failures.contains(where: { step.builds(on: $0.step) }) { _ = carryOut([step]) }

@@ -20,7 +20,7 @@ struct LookupStart {
   private var wasUp = false
   private var giveUpAt: Moment?
   /// Whether its names are already asked for, while the observation that verifies its routes is still to come.
-  private(set) var isReleased = false
+  private(set) var allowsQuestions = false
 
   /// Takes the intent of rules and person; returns the one that is acted on. `isWanted`: whether the tunnel is wanted up now.
   mutating func take(_ intent: Intent, isWanted: Bool, at now: Moment) -> Intent {
@@ -50,10 +50,10 @@ struct LookupStart {
   }
 
   /// Its routes are in place, and nothing else has changed: its names can be asked for.
-  mutating func release() { isReleased = true }
+  mutating func allowQuestions() { allowsQuestions = true }
 
   /// Follows the tunnel's state.
-  mutating func follow(_ state: TunnelMachine.State) { if !state.isApplying { isReleased = false } }
+  mutating func follow(_ state: TunnelMachine.State) { if !state.isApplying { allowsQuestions = false } }
 
   /// The end of a start that has not succeeded.
   func end(in state: TunnelMachine.State) -> Moment? { state.isUp || latest == nil ? nil : giveUpAt }

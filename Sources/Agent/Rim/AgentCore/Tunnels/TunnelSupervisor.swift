@@ -36,7 +36,7 @@ final class TunnelSupervisor {
   var engineName: String { driver?.engineName ?? "" }
 
   /// Whether everything started has ended.
-  var isReleased: Bool { driver?.isReleased ?? true }
+  var isTornDown: Bool { driver?.isTornDown ?? true }
 
   var isToBeReplaced: Bool { replacement.isPending }
 
@@ -53,7 +53,7 @@ final class TunnelSupervisor {
       policy: policyInForce, level: device == nil ? .nothing : machine.level, slot: slot, link: linkName, device: device ?? .foreign)
     setup.renewsSessions = wantsNewSessions
     setup.isSilent = machine.isSilent
-    setup.progress = lookup.isReleased ? .connected : machine.progress
+    setup.progress = lookup.allowsQuestions ? .connected : machine.progress
     setup.portHolder = abilities?.ports?.portHolder?.description
     return setup
   }
@@ -157,7 +157,7 @@ final class TunnelSupervisor {
   var isBehindOuterTunnel: Bool { policy.through != nil && nesting.isBehind(isOpen: isOuterOpen, isRunning: machine.isRunning) }
 
   /// All steps of its start were made: its names can be asked for before the observation that verifies them (docs/decisions/0053).
-  func releaseLookups() { lookup.release() }
+  func allowQuestions() { lookup.allowQuestions() }
 
   func handle(_ event: TunnelMachine.Event, on underlay: LinkFacts?) {
     self.underlay = underlay
@@ -346,7 +346,7 @@ final class TunnelSupervisor {
   func askAgain() { if machine.state.isAwaitingAnswer { abilities?.polled?.askAgain() } }
 
   private func becomeSuccessor() {
-    guard let next = replacement.next, machine.state == .disconnected, isReleased else { return }
+    guard let next = replacement.next, machine.state == .disconnected, isTornDown else { return }
     policy = next
     replacement.end()
     // Failures and waits were those of the previous tunnel.

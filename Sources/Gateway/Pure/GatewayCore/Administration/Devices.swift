@@ -70,7 +70,7 @@ extension Administration {
   mutating func drop(_ device: Device, of user: User) {
     for var lease in directory.leases(of: device.id) {
       lease.device = nil
-      lease.released = now
+      lease.heldSince = now
       put(.lease(lease))
     }
     removeSettings(for: .device(device.id))
@@ -103,7 +103,7 @@ extension Administration {
     directory.requireAll()
     guard let holder = directory.path(of: device) else { return }
     // Of many thousands, few: no copy is made of the others.
-    func freed(_ lease: Lease) -> Timestamp { lease.released ?? Timestamp(seconds: 0) }
+    func freed(_ lease: Lease) -> Timestamp { lease.heldSince ?? Timestamp(seconds: 0) }
     let free = Array(directory.leases.values.lazy.filter { $0.device == nil && $0.pool == pool.id })
     if let own = free.filter({ $0.holder == holder }).max(by: { (freed($0), $1.id) < (freed($1), $0.id) }) {
       return renew(own, device, holder)
@@ -125,7 +125,7 @@ extension Administration {
     var lease = lease
     lease.device = device.id
     lease.holder = holder
-    lease.released = nil
+    lease.heldSince = nil
     put(.lease(lease))
   }
 }

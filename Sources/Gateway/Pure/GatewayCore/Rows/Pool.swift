@@ -66,25 +66,25 @@ package struct Lease: Row {
   package var id: Int64
   package var pool: Int64
   package var address: IPAddress
-  /// `nil`: it was released.
+  /// `nil`: it is held.
   package var device: Int64?
   /// The device's name, so that a device that comes back under it gets the address again.
   package var holder: DevicePath
-  /// When it was released; `nil`: in use.
-  package var released: Timestamp?
+  /// Since when it is held for the device that had it; `nil`: in use.
+  package var heldSince: Timestamp?
 
-  package init(id: Int64, pool: Int64, address: IPAddress, device: Int64?, holder: DevicePath, released: Timestamp? = nil) {
+  package init(id: Int64, pool: Int64, address: IPAddress, device: Int64?, holder: DevicePath, heldSince: Timestamp? = nil) {
     self.id = id
     self.pool = pool
     self.address = address
     self.device = device
     self.holder = holder
-    self.released = released
+    self.heldSince = heldSince
   }
 
   package static let table = TableDeclaration(name: "leases", columns: ["pool_id", "address", "device_id", "holder", "released"])
   package var values: [SQLValue] {
-    [.integer(pool), .bytes(address.bytes), SQLValue(device), .text(holder.description), SQLValue(released)]
+    [.integer(pool), .bytes(address.bytes), SQLValue(device), .text(holder.description), SQLValue(heldSince)]
   }
 
   package init(id: Int64, values: [SQLValue]) throws(RowError) {
@@ -93,8 +93,10 @@ package struct Lease: Row {
     let address = IPAddress(bytes: row.bytes())
     let device = row.optionalInteger()
     let holder = row.parsed(DevicePath.self)
-    let released = row.optionalTime()
-    guard row.isValid, let address, let holder, (device == nil) == (released != nil) else { throw RowError(table: Self.table.name, id: id) }
-    self.init(id: id, pool: pool, address: address, device: device, holder: holder, released: released)
+    let heldSince = row.optionalTime()
+    guard row.isValid, let address, let holder, (device == nil) == (heldSince != nil) else {
+      throw RowError(table: Self.table.name, id: id)
+    }
+    self.init(id: id, pool: pool, address: address, device: device, holder: holder, heldSince: heldSince)
   }
 }

@@ -85,7 +85,7 @@ struct HoldTable: Sendable {
   }
 
   /// Gives up all questions of a trigger, in the order of their arrival, and forgets which have been spent.
-  mutating func release(_ trigger: Int) -> [Question] {
+  mutating func take(_ trigger: Int) -> [Question] {
     let numbers = rounds.filter { $0.key.trigger == trigger }.values.flatMap(\.questions).sorted()
     let questions = numbers.compactMap { remove($0) }
     rounds = rounds.filter { $0.key.trigger != trigger }

@@ -15,7 +15,7 @@ package struct GuardSetup: Equatable, Sendable {
 extension KillSwitchMachine {
   /// The active guards. A suspended kill switch suspends them too.
   package func guards(in observed: ObservedState?) -> [GuardSetup] {
-    if let release, !release.isPortal { return [] }
+    if let suspension, !suspension.isPortal { return [] }
     return allGuards(in: observed)
   }
 

@@ -7,7 +7,7 @@ package struct KillSwitchMachine: Hashable, Sendable {
   private var wanted: [String: Bool] = [:]
   /// Tunnels that the rules may want on the current network: the machine has left the one on which their rules were evaluated.
   private var undecided = Set<String>()
-  package private(set) var release: FirewallRelease?
+  package private(set) var suspension: KillSwitchSuspension?
   /// Whether a table of an earlier agent existed at the start. It keeps blocking until a decision changes that.
   package var beganGuarded = false
   /// Whether a new agent is about to replace this one. Until then the kill switch keeps blocking, whatever is wanted of the tunnels.
@@ -18,10 +18,10 @@ package struct KillSwitchMachine: Hashable, Sendable {
   package init() {}
 
   /// Takes over the state of another agent, as it reports it: `guarding` names the tunnels whose kill switch is active now.
-  package init(wanted: [String: Bool], guarding: Set<String>, release: FirewallRelease?) {
+  package init(wanted: [String: Bool], guarding: Set<String>, suspension: KillSwitchSuspension?) {
     self.wanted = wanted
     undecided = guarding.filter { wanted[$0] != true }
-    self.release = release
+    self.suspension = suspension
   }
 
   /// Records that the machine has left the network. Tunnels that the rules may want on the next network are blocked until their rules are
@@ -64,7 +64,7 @@ package struct KillSwitchMachine: Hashable, Sendable {
   }
 
   package func isGuarding(_ tunnel: TunnelPolicy) -> Bool {
-    if let release, !release.isPortal { return false }
+    if let suspension, !suspension.isPortal { return false }
     guard tunnel.isEnabled else { return false }
     return switch tunnel.guarding {
     case .off: false
@@ -81,21 +81,21 @@ package struct KillSwitchMachine: Hashable, Sendable {
   private func isWanted(_ tunnel: String) -> Bool { wanted[tunnel] ?? beganGuarded }
 
   /// The suspension, if it is for a captive portal.
-  package var portal: FirewallRelease? { release.flatMap { $0.isPortal ? $0 : nil } }
+  package var portal: KillSwitchSuspension? { suspension.flatMap { $0.isPortal ? $0 : nil } }
 
   // MARK: Release
 
-  package mutating func open(_ release: FirewallRelease) { self.release = release }
+  package mutating func open(_ suspension: KillSwitchSuspension) { self.suspension = suspension }
 
   /// Ends the suspension. Returns whether there was one.
   package mutating func close() -> Bool {
-    defer { release = nil }
-    return release != nil
+    defer { suspension = nil }
+    return suspension != nil
   }
 
   /// Ends the suspension if its time has come, or if it was for another network. Returns whether it did.
-  package mutating func endRelease(at time: Timestamp, on network: NetworkIdentity) -> Bool {
-    guard let release, release.isOver(at: time, on: network) else { return false }
+  package mutating func endSuspension(at time: Timestamp, on network: NetworkIdentity) -> Bool {
+    guard let suspension, suspension.isOver(at: time, on: network) else { return false }
     return close()
   }
 }

@@ -96,7 +96,7 @@ package struct TunnelMachine: Equatable, Sendable {
     case (.applying(let attempt, let deadline), .deviceGone):
       state = .awaitingPeer(attempt: attempt, deadline: deadline)
       return [.probePeer]
-    case (.preparing, .underlayChanged): return [.release] + start(attempt: 1, at: now)
+    case (.preparing, .underlayChanged): return [.tearDown] + start(attempt: 1, at: now)
     case (.backingOff, .settingsChanged), (.backingOff, .retry):
       failure = nil
       return start(attempt: 1, at: now)
@@ -139,13 +139,13 @@ package struct TunnelMachine: Equatable, Sendable {
     case .disconnected, .disconnecting: return []
     case .backingOff where target == .down:
       state = .disconnecting
-      return [.release]
+      return [.tearDown]
     case _ where target == .down:
       failure = nil
       state = .disconnecting
-      return [.release]
+      return [.tearDown]
     // The reason why a session failed stays for people.
-    case .preparing where target == .ready, .backingOff where target == .ready: return [.release] + start(attempt: 1, at: now)
+    case .preparing where target == .ready, .backingOff where target == .ready: return [.tearDown] + start(attempt: 1, at: now)
     case .readying, .ready, .withdrawing: return wantMore(at: now)
     case _ where target == .ready: return withdraw(at: now)
     case .arming(_, _, hasLink: false):
@@ -161,7 +161,7 @@ package struct TunnelMachine: Equatable, Sendable {
     // An attempt for another target is over.
     case .preparing, .backingOff:
       failure = nil
-      return [.release] + start(attempt: 1, at: now)
+      return [.tearDown] + start(attempt: 1, at: now)
     default: return []
     }
   }
@@ -361,6 +361,6 @@ package struct TunnelMachine: Equatable, Sendable {
     case .notBefore(let time): state = .backingOff(attempt: attempt, until: now + max(delay, time))
     case .onRequest: state = .backingOff(attempt: attempt, until: nil)
     }
-    return [.release]
+    return [.tearDown]
   }
 }

@@ -90,7 +90,7 @@ extension TunnelMachine {
     /// Start new sessions with the known endpoints, and resolve names again meanwhile.
     case renewSessions
     /// Stop the provider: run `down`.
-    case release
+    case tearDown
   }
 
   /// The part of the tunnel that should be in the kernel.

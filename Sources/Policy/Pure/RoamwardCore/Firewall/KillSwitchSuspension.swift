@@ -2,7 +2,7 @@ package import KernelModel
 package import NetworkTypes
 
 /// A suspension of the kill switch by a person: it blocks nothing for a while, or opens a portal window only.
-package struct FirewallRelease: Hashable, Sendable {
+package struct KillSwitchSuspension: Hashable, Sendable {
   package var since: Timestamp
   package var lifetime: ManualOverride.Lifetime
   /// Whether only the web and DNS are open, for a portal.
