@@ -71,7 +71,7 @@ extension AgentState {
       set, decisions: decisions.decisions, settledDecisions: decisions.settled, held: decisions.held,
       overrides: decisions.overrides,
       killSwitch: killSwitch.machine,
-      currentTunnels: tunnels.currentTunnels(in: set, hasGuards: !killSwitch.machine.programs.isEmpty), takenSlots: seen.others.takenSlots,
+      currentTunnels: tunnels.currentTunnels(hasGuards: !killSwitch.machine.programs.isEmpty), takenSlots: seen.others.takenSlots,
       on: seen.snapshot, isStopping: stop.isStopping,
       canWatch: resolverChoice.canWatch)
   }

@@ -26,7 +26,8 @@ extension AgentState {
     return ended
   }
 
-  /// Evaluates the rules on the last observation. `record` receives the inputs and the results.
+  /// Evaluates the rules on the last observation. Returns the decisions that are news, or move a tunnel. `record` receives the inputs and
+  /// the results.
   func decide(at now: Moment, wallClock: Timestamp, record: ((DecisionPass) -> Void)? = nil) -> [TunnelIntent] {
     agenda.counters.evaluations += 1
     let (tunnels, waits, settlesAt) = (tunnels, decisions.waits, stop.isStopping ? nil : schedule.settleUntil)
@@ -52,6 +53,9 @@ extension AgentState {
       killSwitch.machine.note(
         stop.isStopping ? .down : guarding, isPending: !stop.isStopping && (outcome == .pending || isSettling),
         isOnline: stop.isStopping || !seen.network.isNone, of: verdict.policy.name)
+      let isReady = ready.contains(verdict.policy.name)
+      // Of many tunnels most are down, and stay so.
+      if !verdict.isNews, let tunnel = tunnels[verdict.policy.name], tunnel.isAtRest(under: intent, isReady: isReady) { return nil }
       return TunnelIntent(
         tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews,
         isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name),

@@ -68,7 +68,8 @@ extension ObservedState {
 extension AgentState {
   /// Warms up with the start of the first WireGuard tunnel that is down.
   func runWarmUp() {
-    guard let observed = seen.state, let tunnel = tunnels.ordered.first(where: \.isWireGuardDown) else { return }
+    let tunnel = tunnels.wireGuard.first { [.disconnected, .ready].contains($0.machine.state) }
+    guard let observed = seen.state, let tunnel else { return }
     warmUp.run(tunnel.policy, of: set, on: underlayFit, in: observed, seen.snapshot)
   }
 }

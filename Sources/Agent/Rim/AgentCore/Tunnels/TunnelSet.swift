@@ -54,11 +54,11 @@ final class TunnelSet {
 
   /// The tunnels that have a part in the desired state: of those that are down only such that concern something then. `hasGuards`: programs
   /// are guarded, by a firewall that concerns every tunnel.
-  func currentTunnels(in policies: PolicySet, hasGuards: Bool) -> [DesiredTunnels.CurrentTunnel] {
-    let concerned = ordered.lazy.filter {
-      hasGuards || $0.machine.isRunning || $0.isToBeReplaced || $0.isWanted || !policies.isPassive($0.policy.name)
-    }
-    return concerned.map(\.current)
+  func currentTunnels(hasGuards: Bool) -> [DesiredTunnels.CurrentTunnel] {
+    if hasGuards { return ordered.map(\.current) }
+    let concerned = known.concerned
+    if concerned.isEmpty { return engaged.map(\.current) }
+    return ordered.lazy.filter { $0.isEngaged || concerned.contains($0.policy.name) }.map(\.current)
   }
 
   /// The tunnels that rules or a person want up.
@@ -157,7 +157,7 @@ extension TunnelSupervisor {
 
   /// Whether an order leaves it as it is: it is down, and was ordered the same before.
   func isAtRest(under intent: Intent, isReady: Bool) -> Bool {
-    !isEngaged && intent == lookup.standing && ![.up, .armed].contains(intent) && lookup.rest == (isReady ? .ready : .down)
+    !isEngaged && intent == lookup.intent && ![.up, .armed].contains(intent) && lookup.targetWhenDown == (isReady ? .ready : .down)
   }
 
   /// Whether its driver can take over, or end, what is noted: a command, a provider's program, or a device alone.

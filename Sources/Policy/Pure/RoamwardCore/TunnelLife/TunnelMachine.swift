@@ -5,7 +5,7 @@ package import NetworkTypes
 /// The states are those of Apple's `NEVPNStatus`. `level` is the machine's desired state in the kernel; the agent applies it.
 package struct TunnelMachine: Equatable, Sendable {
   package private(set) var state = State.disconnected
-  package private(set) var target = Wish.down
+  package private(set) var target = Target.down
   /// The reason why the last attempt failed; cleared by success.
   package private(set) var failure: TunnelFailure?
   /// The reason to doubt that a tunnel on the same network is still connected; `nil` outside of `reasserting`.

@@ -6,7 +6,7 @@ extension TunnelMachine {
   package var isWanted: Bool { target == .armed || target == .up }
 
   /// Whether anything but a new wish may move it: it is not down, or is to be something else.
-  package var isEngaged: Bool { isRunning || wish != .down }
+  package var isEngaged: Bool { isRunning || target != .down }
 
   /// Whether the device must send nothing by itself.
   package var isSilent: Bool {
