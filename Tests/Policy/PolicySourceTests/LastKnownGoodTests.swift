@@ -32,7 +32,7 @@ import Testing
     files["/etc/p/20-b.yaml"] = tunnel("b", "{ action: disconnect }")
     let loaded = load(files, after: try lastKnownGood())
     #expect(loaded.lastKnownGoodUse == nil && names(loaded) == ["a", "b"])
-    #expect(loaded.kept?.files["/etc/p/20-b.yaml"]?.since == 2 && loaded.kept?.files["/etc/p/10-a.yaml"]?.since == 1)
+    #expect(loaded.lastKnownGood?.files["/etc/p/20-b.yaml"]?.since == 2 && loaded.lastKnownGood?.files["/etc/p/10-a.yaml"]?.since == 1)
     #expect(load(good, after: try lastKnownGood()).lastKnownGood == (try lastKnownGood()))
   }
 
