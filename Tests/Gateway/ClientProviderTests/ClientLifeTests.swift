@@ -97,7 +97,7 @@ import Testing
         guard world.wait() else { throw Failure.noMove }
       }
     }
-    guard case .moving? = world.life.link?.way, case .apply? = world.asked.last else { throw Failure.noMove }
+    guard case .moving? = world.life.link?.phase, case .apply? = world.asked.last else { throw Failure.noMove }
     #expect(world.isTold == false)
     world.take(.network(isThere: true))
     // The gateway answers before the agent has applied its settings.
@@ -120,7 +120,7 @@ import Testing
     world.push(named)
     world.take(.network(isThere: false))
     world.live(for: .seconds(600))
-    guard case .some(.none) = world.life.link?.way else { throw Failure.search }
+    guard case .some(.none) = world.life.link?.phase else { throw Failure.search }
     #expect(world.isTold == false && world.ends.isEmpty)
     world.take(.network(isThere: true))
     world.live(for: .seconds(1))

@@ -171,7 +171,7 @@ struct ClientLife {
 
   private mutating func take(_ link: GatewayLink) {
     phase = .linked(link)
-    guard case .over(let end) = link.way else { return }
+    guard case .over(let end) = link.phase else { return }
     switch end {
     case .failed(let failure): fail(failure)
     case .unanswered: logIn(hasEngine: true)
@@ -201,7 +201,7 @@ struct ClientLife {
   // MARK: For people
 
   /// `udp` or `tcp`; `nil` while the gateway is sought.
-  var transport: String? { link?.search?.ways.way?.word }
+  var transport: String? { link?.search?.transports.transport?.word }
 
   /// The reason for the transport and for the choice of the gateway, for people: 500 bytes at most.
   var transportReason: String { link?.transportReason(run) ?? "" }

@@ -11,7 +11,7 @@ package struct ClientOptions: Equatable {
   /// `nil`: the login is by a token.
   package let username: String?
   package let device: String
-  package let transport: WayMachine.Preference
+  package let transport: TransportMachine.Preference
   /// Which of several gateways is used.
   package let gateway: SiteMachine.Preference
 
@@ -22,7 +22,7 @@ package struct ClientOptions: Equatable {
     self.pin = pin
     username = options["username"]?.string
     device = options["device"]?.string ?? hostName()
-    transport = options["transport"]?.string.flatMap { WayMachine.Preference(rawValue: $0) } ?? .auto
+    transport = options["transport"]?.string.flatMap { TransportMachine.Preference(rawValue: $0) } ?? .auto
     let gateway = options["gateway"]?.string?.lowercased() ?? "nearest"
     self.gateway = gateway == "nearest" ? .nearest : .named(gateway)
   }

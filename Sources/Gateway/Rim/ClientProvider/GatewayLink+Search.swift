@@ -5,7 +5,7 @@ internal import ProviderProtocol
 
 // The search for the gateway, and the watch of the one that is found.
 extension GatewayLink {
-  /// Looks for a way in which the gateway answers a handshake, by another search than before. `end`: the moment at which a search that goes
+  /// Looks for a transport by which the gateway answers a handshake, by another search than before. `end`: the moment at which a search that goes
   /// on for that long has failed.
   mutating func seek(until end: Moment? = nil, _ run: inout ClientRun) {
     guard let grant = run.grant, let endpoint = Endpoint(grant.endpoint), let options = run.options else { return }
@@ -13,14 +13,14 @@ extension GatewayLink {
     if options.transport == .tcp, grant.relayPort == nil {
       return fail("no-relay", "the gateway \(endpoint) relays nothing by TCP; see `roamward-gateway relay enable` there", .person)
     }
-    let (attempt, ways) = (LifeToken(), WayMachine(options.transport, hasRelay: grant.relayPort != nil))
-    way = .search(search?.next(attempt, ways, until: end) ?? WaySearch(attempt, ways, until: end))
+    let (attempt, transports) = (LifeToken(), TransportMachine(options.transport, hasRelay: grant.relayPort != nil))
+    phase = .search(search?.next(attempt, transports, until: end) ?? TransportSearch(attempt, transports, until: end))
     // A tunnel that was up carries nothing meanwhile: that is told, unless the gateway answers soon.
     if standing == .connected { run.effect(.wait(GatewayPatience.tell, .tell(attempt))) }
     switch endpoint.host {
     case .address(let address): begin([address], &run)
     case .name(let name):
-      search?.ways.stop()
+      search?.transports.stop()
       run.effect(.resolve(attempt, name))
     }
   }
@@ -37,7 +37,7 @@ extension GatewayLink {
   }
 
   mutating func tell(_ run: inout ClientRun) {
-    guard standing == .connected, let search, search.ways.way == nil else { return }
+    guard standing == .connected, let search, search.transports.transport == nil else { return }
     reassert("peer-timeout", "the gateway \(run.grant?.endpoint ?? "") does not answer on this network", &run)
     run.effect(.transport(search.trial))
   }
@@ -48,8 +48,9 @@ extension GatewayLink {
   private func waitForLook(_ attempt: LifeToken, _ run: inout ClientRun) {
     guard let search else { return }
     let now = run.now
-    let due = [search.ways.deadline, search.isByUDP ? run.choice.deadline : nil, settings.nextGreeting(after: now)].compactMap { $0 }.min()
-    let isSought = search.ways.isAwaiting || search.ways.way == nil
+    let due = [search.transports.deadline, search.isByUDP ? run.choice.deadline : nil, settings.nextGreeting(after: now)].compactMap { $0 }
+      .min()
+    let isSought = search.transports.isAwaiting || search.transports.transport == nil
     let asked = search.asked.map { GatewayPatience.look(after: now - $0) } ?? GatewayPatience.look
     let (pause, least) = isSought ? (asked, Duration.milliseconds(1)) : (watch.pause(at: now), .milliseconds(10))
     run.effect(.wait(min(pause, max(least, due.map { $0 - now } ?? pause)), .look(attempt)))
@@ -61,11 +62,11 @@ extension GatewayLink {
   }
 
   private mutating func judge(_ sight: EngineSight, _ attempt: LifeToken, _ run: inout ClientRun) {
-    let wasKnown = search?.ways.way != nil
-    let orders = search?.ways.look(.init(handshake: sight.reading.handshake, relayed: sight.relayed), at: run.now) ?? []
+    let wasKnown = search?.transports.transport != nil
+    let orders = search?.transports.look(.init(handshake: sight.reading.handshake, relayed: sight.relayed), at: run.now) ?? []
     perform(orders, reading: sight.reading, &run)
     guard isPresent(attempt), let search else { return }
-    if search.ways.way == nil, let end = search.until, run.now >= end { return seekAgain(&run) }
+    if search.transports.transport == nil, let end = search.until, run.now >= end { return seekAgain(&run) }
     guard wasKnown else { return }
     greet(sight.reading, &run)
     if watch.isSilent(sight.reading, at: run.now) { return lose(&run) }
@@ -76,7 +77,7 @@ extension GatewayLink {
     if let gateway = settings.greet(reading, at: run.now) { run.effect(.greet(gateway)) }
   }
 
-  /// Data is not answered: that is told at once, before another way, another gateway or a new session is sought.
+  /// Data is not answered: that is told at once, before another transport, another gateway or a new session is sought.
   private mutating func lose(_ run: inout ClientRun) {
     let seconds = watch.silence(at: run.now).components.seconds
     reassert("peer-timeout", "the gateway \(run.grant?.endpoint ?? "") has not answered for \(seconds) s", &run)
@@ -88,7 +89,7 @@ extension GatewayLink {
 
   // MARK: Ways
 
-  private mutating func perform(_ orders: [WayMachine.Order], reading: EngineReading = EngineReading(), _ run: inout ClientRun) {
+  private mutating func perform(_ orders: [TransportMachine.Order], reading: EngineReading = EngineReading(), _ run: inout ClientRun) {
     guard let attempt = search?.attempt, let grant = run.grant, let port = Endpoint(grant.endpoint)?.port else { return }
     for order in orders where isPresent(attempt) {
       switch order {
@@ -102,10 +103,10 @@ extension GatewayLink {
   }
 
   private mutating func answered(_ reading: EngineReading, _ run: inout ClientRun) {
-    guard let grant = run.grant, let way = search?.ways.way else { return }
+    guard let grant = run.grant, let transport = search?.transports.transport else { return }
     search?.until = nil
     // The gateway ends relays that are silent.
-    let keepalive = way.word == "tcp" ? GatewayPatience.keepalive : grant.keepalive ?? 0
+    let keepalive = transport.word == "tcp" ? GatewayPatience.keepalive : grant.keepalive ?? 0
     if keepalive != GatewayPatience.keepalive { run.effect(.engine(.keepalive(grant.gatewayKey, keepalive))) }
     let text = transportReason(run)
     if isReady { run.log(.notice, "transport", text) }
@@ -123,19 +124,19 @@ extension GatewayLink {
     settings.greetAgain()
     greet(reading, &run)
     watch = PeerWatch(reading, keepalive: keepalive, at: run.now)
-    siteAnswered(way, &run)
+    siteAnswered(transport, &run)
     update(&run)
   }
 
-  private mutating func siteAnswered(_ way: WayMachine.Way, _ run: inout ClientRun) {
+  private mutating func siteAnswered(_ transport: TransportMachine.Transport, _ run: inout ClientRun) {
     run.updateSites()
     if useWanted(&run) { return }
-    guard case .udp = way, let grant = run.grant else { return run.choice.suspend() }
+    guard case .udp = transport, let grant = run.grant else { return run.choice.suspend() }
     watch.hasAlternative = run.choice.machine.hasOthers
     run.effects += run.choice.connected(grant, at: run.now)
   }
 
-  /// In no way there was an answer.
+  /// By no transport there was an answer.
   private mutating func silent(_ run: inout ClientRun) {
     guard let grant = run.grant else { return }
     if tryNextSite(&run) { return }
@@ -150,10 +151,10 @@ extension GatewayLink {
     run.effect(.keep)
     let isWorthIt = run.login.map { $0.isProven || $0.silentStarts > ClientMemory.patience } ?? true
     // A device that the gateway does not know any more is not told so by WireGuard: a login finds out.
-    if isWorthIt { way = .over(.unanswered) } else { fail("peer-timeout", "\(words)\(causes); check the network's firewall", .time) }
+    if isWorthIt { phase = .over(.unanswered) } else { fail("peer-timeout", "\(words)\(causes); check the network's firewall", .time) }
   }
 
-  /// In no way there was an answer of this gateway. Returns whether another one is sought.
+  /// By no transport there was an answer of this gateway. Returns whether another one is sought.
   private mutating func tryNextSite(_ run: inout ClientRun) -> Bool {
     // A start has to be ready within a minute, or to ask for a login by then.
     if !isReady, run.now - run.began > GatewayPatience.loss { return false }
@@ -181,13 +182,13 @@ extension GatewayLink {
 
   // MARK: The relay
 
-  mutating func relayOpened(_ run: inout ClientRun) { perform(search?.ways.relayOpened(at: run.now) ?? [], &run) }
+  mutating func relayOpened(_ run: inout ClientRun) { perform(search?.transports.relayOpened(at: run.now) ?? [], &run) }
 
   mutating func relayEnded(_ reason: String, _ run: inout ClientRun) {
     search?.relayFailure = reason
     run.log(.notice, "transport", "the relay: \(reason)")
-    // The tunnel was up by it: the other ways are tried, and after a while the run fails.
-    if search?.ways.way?.word == "tcp" { return seek(&run) }
-    perform(search?.ways.relayFailed(at: run.now) ?? [], &run)
+    // The tunnel was up by it: the other transports are tried, and after a while the run fails.
+    if search?.transports.transport?.word == "tcp" { return seek(&run) }
+    perform(search?.transports.relayFailed(at: run.now) ?? [], &run)
   }
 }

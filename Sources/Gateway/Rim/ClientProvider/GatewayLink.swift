@@ -3,7 +3,7 @@ internal import LoginProtocol
 internal import NetworkTypes
 internal import ProviderProtocol
 
-/// The link to a gateway while the engine runs: the settings in force, and the way to the gateway.
+/// The link to a gateway while the engine runs: the settings in force, and the search for its transport.
 struct GatewayLink {
   /// The knowledge of the agent.
   enum Standing {
@@ -15,13 +15,13 @@ struct GatewayLink {
     case lost
   }
 
-  enum Way {
+  enum Phase {
     /// It is not sought: there is no network.
     case none
     /// It is sought once settings of another gateway are in force. `until`: the moment at which that has failed.
     case moving(until: Moment?)
     /// It is sought, or known.
-    case search(WaySearch)
+    case search(TransportSearch)
     /// The link has ended.
     case over(End)
   }
@@ -34,7 +34,7 @@ struct GatewayLink {
 
   var standing = Standing.starting
   var settings: LiveSettings
-  var way = Way.none
+  var phase = Phase.none
   /// Whether the gateway that has answered still does.
   var watch = PeerWatch()
 
@@ -62,19 +62,19 @@ struct GatewayLink {
 
   // MARK: The phase
 
-  var search: WaySearch? {
-    get { if case .search(let search) = way { search } else { nil } }
-    set { if let newValue { way = .search(newValue) } }
+  var search: TransportSearch? {
+    get { if case .search(let search) = phase { search } else { nil } }
+    set { if let newValue { phase = .search(newValue) } }
   }
 
-  /// Whether this is the search under way, or the one that has found the present way.
+  /// Whether this is the search under way, or the one that has found the present transport.
   func isPresent(_ attempt: LifeToken) -> Bool { search?.attempt == attempt }
 
   /// Whether the gateway has answered in this run.
   var isReady: Bool { standing != .starting }
 
   mutating func fail(_ code: Word, _ text: String, _ help: TunnelFailure.Help) {
-    way = .over(.failed(TunnelFailure(code: code, text: text, help: help)))
+    phase = .over(.failed(TunnelFailure(code: code, text: text, help: help)))
   }
 
   /// The tunnel carries nothing for now: that is told.
@@ -91,7 +91,7 @@ struct GatewayLink {
       run.choice.forget()
       return seek(&run)
     }
-    way = .none
+    phase = .none
     run.choice.suspend()
     run.effect(.closeRelay)
     reassert("no-network", "there is no network", &run)
@@ -108,7 +108,7 @@ struct GatewayLink {
 
   /// Has the agent apply what the gateway has changed. The engine goes on, and so do flows that the change does not touch.
   mutating func update(_ run: inout ClientRun) {
-    if case .over = way { return }
+    if case .over = phase { return }
     guard isReady, settings.request == nil, let grant = run.grant, grant != settings.inForce else { return }
     request(grant, &run)
   }
@@ -127,7 +127,7 @@ struct GatewayLink {
     }
     if request.isReadyDue { run.effect(.ready) }
     if isMove || new.addresses.first != old.addresses.first { run.effect(.listen(new)) }
-    if case .moving(let until) = way {
+    if case .moving(let until) = phase {
       seek(until: until, &run)
     } else if !isMove {
       follow(new, insteadOf: old, &run)
@@ -139,7 +139,7 @@ struct GatewayLink {
   private mutating func follow(_ grant: LoginGrant, insteadOf old: LoginGrant, _ run: inout ClientRun) {
     if grant.endpoint != old.endpoint { return seek(&run) }
     // A relay keeps its own, because the gateway ends those that are silent.
-    if grant.keepalive != old.keepalive, search?.ways.way?.word != "tcp" {
+    if grant.keepalive != old.keepalive, search?.transports.transport?.word != "tcp" {
       run.effect(.engine(.keepalive(grant.gatewayKey, grant.keepalive ?? 0)))
     }
   }
@@ -157,7 +157,7 @@ struct GatewayLink {
   /// Changes over to another gateway: other addresses, another peer, no login. The tunnel stays, and carries nothing meanwhile.
   mutating func change(to key: [UInt8], _ reason: String, _ run: inout ClientRun) {
     guard let site = run.grant?.sites.first(where: { $0.key == key }) else { return }
-    way = .moving(until: search?.until)
+    phase = .moving(until: search?.until)
     run.choice.suspend()
     run.effect(.closeRelay)
     run.use(site)
@@ -176,7 +176,7 @@ struct GatewayLink {
   /// Measures the round trips to all gateways, now and then.
   mutating func measure(_ sight: EngineSight, _ run: inout ClientRun) {
     if useWanted(&run) { return }
-    guard case .udp(let address)? = search?.ways.way, let grant = run.grant else { return }
+    guard case .udp(let address)? = search?.transports.transport, let grant = run.grant else { return }
     watch.hasAlternative = run.choice.machine.hasOthers
     let (outcome, effects) = run.choice.look(sight, grant, by: address, isSuspicious: watch.isSuspicious, at: run.now)
     run.effects += effects
@@ -190,8 +190,8 @@ struct GatewayLink {
   /// The reason for the transport and for the choice of the gateway, for people: 500 bytes at most.
   func transportReason(_ run: ClientRun) -> String {
     guard let grant = run.grant else { return "" }
-    let (way, site) = (search?.text(grant, run.options?.transport) ?? "", run.choice.machine.text)
+    let (transport, site) = (search?.text(grant, run.options?.transport) ?? "", run.choice.machine.text)
     // The protocol takes 512 bytes.
-    return String(decoding: (site.isEmpty ? way : "\(way); \(site)").utf8.prefix(500), as: UTF8.self)
+    return String(decoding: (site.isEmpty ? transport : "\(transport); \(site)").utf8.prefix(500), as: UTF8.self)
   }
 }

@@ -1,9 +1,9 @@
 package import NetworkTypes
 
-/// Which way the datagrams take to a gateway: by UDP, or through its relay by TCP. UDP is tried first, the relay only where nothing
+/// The transport of datagrams to a gateway: by UDP, or through its relay by TCP. UDP is tried first, the relay only where nothing
 /// answers, and UDP again and again while the relay is used (docs/decisions/0060). Readings and times go in, orders come out.
-package struct WayMachine: Sendable {
-  /// The policy's choice of a way: `transport` of the provider's options.
+package struct TransportMachine: Sendable {
+  /// The policy's choice of a transport: `transport` of the provider's options.
   package enum Preference: String, Sendable, CaseIterable {
     /// UDP, and TCP where UDP does not pass.
     case auto
@@ -27,13 +27,13 @@ package struct WayMachine: Sendable {
     case nudge
     /// UDP works again: send to this address, in the session that is there.
     case returnToUDP(IPAddress)
-    /// The gateway has answered, by `way`.
+    /// The gateway has answered, by transport`.
     case answered
-    /// It answers in no way.
+    /// It answers by no transport.
     case silent
   }
 
-  package enum Way: Equatable, Sendable {
+  package enum Transport: Equatable, Sendable {
     case udp(IPAddress)
     case tcp(IPAddress)
   }
@@ -55,11 +55,11 @@ package struct WayMachine: Sendable {
     case tryingUDP(Int, again: Moment?, until: Moment)
     case opening(Int)
     case tryingRelay(Int, until: Moment)
-    case connected(Way)
+    case connected(Transport)
     case probing(IPAddress, since: Sight, nudge: Moment?, until: Moment)
   }
 
-  /// For an answer by UDP where there is no other way. The engine repeats an initiation after 5 s.
+  /// For an answer by UDP where there is no other transport. The engine repeats an initiation after 5 s.
   package static let onlyPatience = Duration.seconds(7)
   /// For an answer by UDP where there is a relay. After half of it another initiation is sent, because one may be lost.
   package static let patience = Duration.seconds(3)
@@ -89,10 +89,10 @@ package struct WayMachine: Sendable {
     self.hasRelay = hasRelay && preference != .udp
   }
 
-  /// The way by which the gateway is connected; `nil`: it is sought.
-  package var way: Way? {
+  /// The transport by which the gateway is connected; `nil`: it is sought.
+  package var transport: Transport? {
     switch state {
-    case .connected(let way): way
+    case .connected(let transport): transport
     case .probing(let address, _, _, _): .tcp(address)
     case .idle, .tryingUDP, .opening, .tryingRelay: nil
     }
@@ -177,9 +177,9 @@ package struct WayMachine: Sendable {
     }
   }
 
-  private mutating func connect(_ way: Way, at now: Moment) -> [Order] {
-    state = .connected(way)
-    if case .tcp = way, preference == .auto { probeAt = now + pause }
+  private mutating func connect(_ transport: Transport, at now: Moment) -> [Order] {
+    state = .connected(transport)
+    if case .tcp = transport, preference == .auto { probeAt = now + pause }
     return [.answered]
   }
 
