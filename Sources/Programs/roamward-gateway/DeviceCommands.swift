@@ -22,7 +22,7 @@ struct FileOptions: ParsableArguments {
 
 struct Peers: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "peer", abstract: "Add stock WireGuard clients, and show their files.", subcommands: [Add.self, Export.self])
+    commandName: "peer", abstract: "Add devices with stock clients, and show their files.", subcommands: [Add.self, Export.self])
 
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(

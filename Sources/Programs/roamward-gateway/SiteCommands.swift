@@ -4,7 +4,7 @@ import Terminal
 
 struct Sites: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "site", abstract: "Manage the gateways of a store that have keys of their own.",
+    commandName: "site", abstract: "Manage the sites of a store, each with a key of its own.",
     discussion: """
       `roamward-gateway init --site NAME --store TARGET` adds one, on its machine. Clients log in at one of them, and use the nearest.
       """, subcommands: [List.self, Rename.self, Remove.self], defaultSubcommand: List.self)
@@ -12,7 +12,7 @@ struct Sites: ParsableCommand {
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",
-      abstract: "List the gateways; this one has a star.",
+      abstract: "List the sites; this one has a star.",
       discussion: "Example: `roamward-gateway site list`")
     @OptionGroup var state: StateOptions
 
@@ -22,7 +22,7 @@ struct Sites: ParsableCommand {
   struct Rename: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "rename",
-      abstract: "Rename a gateway.",
+      abstract: "Rename a site.",
       discussion: "Example: `roamward-gateway site rename main berlin`")
     @Argument(help: "The present name.") var name: GatewayName
     @Argument(help: "The new name.") var new: GatewayName
@@ -36,7 +36,7 @@ struct Sites: ParsableCommand {
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
-      abstract: "Remove another gateway, with its pools and their leases.",
+      abstract: "Remove another site, with its pools and their leases.",
       discussion: """
         Stop it first: a running one keeps its link as it is. Clients forget it with the settings that they get next.
 

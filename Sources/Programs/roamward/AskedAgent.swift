@@ -38,7 +38,7 @@ extension AgentOptions {
   }
 
   /// The agent's last known good versions in the place of these files; empty without an agent.
-  func standInLines(for files: [String]) -> [String] {
+  func replacedFileLines(for files: [String]) -> [String] {
     guard let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2)) else { return [] }
     return report.policy.replacedFiles.filter { $0.file.map(files.contains) ?? true }.map { $0.text(\.localTime) }
   }

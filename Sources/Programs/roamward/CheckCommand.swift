@@ -57,7 +57,7 @@ struct Check: ParsableCommand {
     } else {
       for problem in problems { writeError(problem.diagnostic.rendered(color: usesColor) + "\n") }
       if let note = loaded.unreadNote { writeError("note: \(note)\n") }
-      for words in errors > 0 ? agent.standInLines(for: loaded.files + loaded.dependencies) : [] { writeError("note: \(words)\n") }
+      for words in errors > 0 ? agent.replacedFileLines(for: loaded.files + loaded.dependencies) : [] { writeError("note: \(words)\n") }
       if verbose { for file in loaded.ignored { write("ignored: \(file.path): \(file.reason)\n") } }
       let counts = [
         (loaded.files.count, "file"), (loaded.policies.tunnels.count, "tunnel"), (errors, "error"), (problems.count - errors, "warning"),

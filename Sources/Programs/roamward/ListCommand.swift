@@ -39,7 +39,7 @@ struct ListPolicies: ParsableCommand {
     }
     if let note = loaded.unreadNote { write("note: \(note)\n") }
     guard policies.policies.isEmpty else { return }
-    for words in loaded.hasErrors ? agent.standInLines(for: loaded.files + loaded.dependencies) : [] { write("note: \(words)\n") }
+    for words in loaded.hasErrors ? agent.replacedFileLines(for: loaded.files + loaded.dependencies) : [] { write("note: \(words)\n") }
     if agent.hasTrial { write("note: policies are on trial too; `roamward confirm` keeps them, `roamward revert` removes them\n") }
   }
 }

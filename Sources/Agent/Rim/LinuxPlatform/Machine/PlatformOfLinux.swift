@@ -19,7 +19,7 @@ extension Platform {
     -> Platform
   {
     let trial = TrialFolder(state, layers: policyLayers)
-    let lastGood = LastKnownGoodStore(state)
+    let lastKnownGood = LastKnownGoodStore(state)
     var log = state.recoveryLog
     log.isBehind = { [notes = log.isBehind] in notes() || recorder.isBehind }
     log.troubles = { [notes = log.troubles] in
@@ -33,7 +33,7 @@ extension Platform {
       services: .linux(loop, machine.providerGroups),
       guards: .linux(loop, machine.providerGroups, log, GuardPresence(in: state.path)),
       policies: PolicyPlatform(
-        load: { lastGood.load(trial.layersInForce, files: trial.files, isTrial: trial.isInForce) }, trials: trial.trials),
+        load: { lastKnownGood.load(trial.layersInForce, files: trial.files, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)
   }
 }
