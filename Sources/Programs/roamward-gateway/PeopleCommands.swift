@@ -27,7 +27,8 @@ struct Users: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try state.change(reading: .users([name])) { work throws(GatewayError) in try work.addUser(name, until: until?.value.timestamp.wholeSecond)
+      try state.change(reading: .users([name])) { work throws(GatewayError) in
+        try work.addUser(name, until: until?.value.timestamp.wholeSecond)
       }
     }
   }

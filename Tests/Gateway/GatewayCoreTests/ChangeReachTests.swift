@@ -43,7 +43,9 @@ import Testing
     #expect(parts > 50 && wholes > 5)
   }
 
-  private func replaced(_ table: GatewayTable, _ devices: Set<Int64>, _ old: Directory, _ new: Directory, at now: Timestamp) -> GatewayTable? {
+  private func replaced(_ table: GatewayTable, _ devices: Set<Int64>, _ old: Directory, _ new: Directory, at now: Timestamp)
+    -> GatewayTable?
+  {
     var table = table
     let before = DevicePart(old, devices, link: "wg", at: now).table
     return table.replace(before, with: DevicePart(new, devices, link: "wg", at: now).table).map { _ in table }

@@ -117,7 +117,8 @@ import Testing
     var chain = AuditChain(digest: digest)
     let entries = (1...6).map { i in
       chain.append(
-        AuditEntry.Record(actor: "root", verb: "user add", object: "u\(i)", detail: i == 3 ? "ab" : ""), at: Timestamp(seconds: Int64(1_000 + i)))
+        AuditEntry.Record(actor: "root", verb: "user add", object: "u\(i)", detail: i == 3 ? "ab" : ""),
+        at: Timestamp(seconds: Int64(1_000 + i)))
     }
     func firstBroken(_ entries: [AuditEntry]) -> Int? {
       var chain = AuditChain(digest: digest)

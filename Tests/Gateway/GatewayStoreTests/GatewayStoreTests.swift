@@ -171,7 +171,8 @@ import Testing
     let pieces = ["bob", "\0", "\n", "\u{1b}[2J", "e\u{301}", "\u{202e}", "'", "\\", "𝒳", "\u{85}", " lock alice", "\u{fffd}"]
     for number in 0..<60 {
       let text = (0..<Int.random(in: 0..<6, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
-      try store.record([AuditEntry.Record(actor: text, verb: "login refused", object: text, detail: text)], at: Timestamp(seconds: Int64(number)))
+      try store.record(
+        [AuditEntry.Record(actor: text, verb: "login refused", object: text, detail: text)], at: Timestamp(seconds: Int64(number)))
     }
     #expect(try store.verifyAudit().broken == nil)
     #expect(try store.problems() == [])
@@ -183,7 +184,8 @@ import Testing
     let engine = try database.open()
     let store = try GatewayStore(engine, creating: true)
     for i in 1...4 {
-      try store.change(as: "root", at: Timestamp(seconds: Int64(i))) { work throws(GatewayError) in try work.addUser(GatewayName("u\(i)")!) }
+      try store.change(as: "root", at: Timestamp(seconds: Int64(i))) { work throws(GatewayError) in try work.addUser(GatewayName("u\(i)")!)
+      }
     }
     try engine.run("UPDATE audit SET actor = $1 WHERE sequence = 3", [.text("nobody")])
     let found = try store.verifyAudit()

@@ -86,9 +86,9 @@ package enum LoginAnswer: Hashable, Sendable {
 
 /// The gateway's side of one login: frames and answers in, effects out. It has no clock and no sockets.
 ///
-/// Answers that reveal whether a name, a password, a code or a token is right are sent at whole multiples of `interval` after the question. So
-/// the time of a check does not show. Where a service of the network checks passwords, a refusal waits for a multiple of `slowAnswerInterval`: such
-/// services take longer, and delay their refusals.
+/// Answers that reveal whether a name, a password, a code or a token is right are sent at whole multiples of `answerInterval` after the
+/// question. So the time of a check does not show. Where a service of the network checks passwords, a refusal waits for a multiple of
+/// `slowAnswerInterval`: such services take longer, and delay their refusals.
 ///
 /// There, names whose password the gateway itself has look like all others. If the gateway refuses such a password, the service is asked
 /// about a name without a user. The client gets the questions of the service, and waits as long as for another name. The login fails even
@@ -153,7 +153,8 @@ package struct LoginConversation: Sendable {
   /// Of refused passwords.
   let passwordAnswerInterval: Duration
   package init(
-    from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token], passwordAnswerInterval: Duration = Self.answerInterval
+    from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token],
+    passwordAnswerInterval: Duration = Self.answerInterval
   ) {
     self.address = address
     self.offers = offers

@@ -5,8 +5,8 @@ internal import ProviderProtocol
 
 // The search for the gateway, and the watch of the one that is found.
 extension GatewayLink {
-  /// Looks for a transport by which the gateway answers a handshake, by another search than before. `end`: the moment at which a search that goes
-  /// on for that long has failed.
+  /// Looks for a transport by which the gateway answers a handshake, by another search than before. `end`: the moment at which
+  /// a search that goes on for that long has failed.
   mutating func seek(until end: Moment? = nil, _ run: inout ClientRun) {
     guard let grant = run.grant, let endpoint = Endpoint(grant.endpoint), let options = run.options else { return }
     run.choice.suspend()

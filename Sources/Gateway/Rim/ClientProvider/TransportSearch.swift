@@ -26,7 +26,8 @@ struct TransportSearch {
     self.until = until
   }
 
-  /// The next search. It keeps the knowledge of the transports, unless none was found, or the gateway has begun or ceased to relay meanwhile.
+  /// The next search. It keeps the knowledge of the transports, unless none was found, or the gateway has begun or ceased to
+  /// relay meanwhile.
   func next(_ attempt: LifeToken, _ transports: TransportMachine, until: Moment?) -> TransportSearch {
     var next = self
     (next.attempt, next.until) = (attempt, until)

@@ -107,8 +107,10 @@ package struct HostExamination {
       condition.storeProblems = try store.problems()
       if try folder.storeServer() != nil, let own = view.directory.site {
         let (id, now) = (try? folder.gatewayID(), now)
-        condition.partners = try store.partners().filter { $0.publicKey == own.publicKey && $0.id != id && now - $0.seen < .seconds(86_400) }
-          .map(\.host)
+        condition.partners = try store.partners().filter {
+          $0.publicKey == own.publicKey && $0.id != id && now - $0.seen < .seconds(86_400)
+        }
+        .map(\.host)
       }
     }
     condition.hasConntrackd = Self.runs("conntrackd")

@@ -79,7 +79,8 @@ extension GatewayStore {
       else { throw StoreError("table audit: unexpected values", help: "restore the store from a copy") }
       entries.append(
         AuditEntry(
-          sequence: sequence, time: Timestamp(seconds: time), record: AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail), hash: hash))
+          sequence: sequence, time: Timestamp(seconds: time),
+          record: AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail), hash: hash))
     }
     return entries
   }

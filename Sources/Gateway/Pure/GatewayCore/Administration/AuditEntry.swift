@@ -77,8 +77,8 @@ package struct AuditChain: Sendable {
 }
 
 extension AuditEntry {
-  /// The hashed bytes: the previous hash, the sequence and the time in seconds as 8 bytes each, then every text behind its length of 4 bytes; all
-  /// numbers in network order.
+  /// The hashed bytes: the previous hash, the sequence and the time in seconds as 8 bytes each, then every text behind its length
+  /// of 4 bytes; all numbers in network order.
   func hashed(after previous: [UInt8]) -> [UInt8] {
     func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
       (0..<number.bitWidth / 8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }

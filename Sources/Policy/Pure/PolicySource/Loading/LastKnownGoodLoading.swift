@@ -2,7 +2,7 @@ internal import NetworkTypes
 package import PolicyFiles
 internal import RoamwardCore
 
-/// Loads policies like `loadPolicies`, but replaces files with errors by their last known good versions, as far as `lastKnownGood` has them.
+/// Loads policies like `loadPolicies`, but replaces files with errors by their last known good versions, if `lastKnownGood` has them.
 ///
 /// Files without errors and removed files count as they are. The whole last known good set is used in two cases. Either the result would
 /// not be a valid set, or it would lose a tunnel that may only have been moved into a broken file. A mistake in a file must not remove a

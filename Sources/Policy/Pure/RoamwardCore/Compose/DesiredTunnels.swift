@@ -33,7 +33,7 @@ package struct DesiredTunnels: Hashable, Sendable {
   /// The kill switches, and their suspension.
   package var killSwitch: KillSwitchMachine
   package var currentTunnels: [CurrentTunnel]
-  /// The providers of tunnels that are not down, as a running agent tells; `nil`: no agent tells. The agent itself knows from `currentTunnels`.
+  /// The providers of tunnels that are not down, as a running agent tells; `nil`: no agent tells. The agent knows from `currentTunnels`.
   package var running: [String: RunningProvider]?
   /// Slots whose rule or table another program uses.
   package var takenSlots: Set<UInt32>
