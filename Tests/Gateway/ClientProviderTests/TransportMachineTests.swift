@@ -2,7 +2,7 @@ import ClientProvider
 import NetworkTypes
 import Testing
 
-@Suite("Which way the packets take to a gateway") struct TransportMachineTests {
+@Suite("The transport of packets to a gateway") struct TransportMachineTests {
   private let one = IPAddress(v4: 0xcb00_710a)
   private let two = IPAddress(v4: 0xcb00_710b)
   private let start = Moment(nanoseconds: 1_000_000_000_000)
@@ -17,7 +17,7 @@ import Testing
     let late = start + TransportMachine.patience
     #expect(machine.look(sight(), at: late) == [.closeRelay, .openRelay(one)])
     #expect(machine.relayOpened(at: late) == [.connectThroughRelay])
-    #expect(machine.look(sight(5, relayed: 1), at: late) == [.answered] && machine.way == .tcp(one))
+    #expect(machine.look(sight(5, relayed: 1), at: late) == [.answered] && machine.transport == .tcp(one))
     return late
   }
 
@@ -28,7 +28,7 @@ import Testing
     #expect(machine.look(sight(), at: start + .milliseconds(1500)) == [.connect(one)])
     #expect(machine.look(sight(), at: start + .seconds(2)) == [])
     #expect(machine.look(sight(), at: start + .seconds(3)) == [.connect(two)])
-    #expect(machine.look(sight(9), at: start + .seconds(4)) == [.answered] && machine.way == .udp(two))
+    #expect(machine.look(sight(9), at: start + .seconds(4)) == [.answered] && machine.transport == .udp(two))
     #expect(machine.deadline == nil && machine.look(sight(9), at: start + .seconds(9000)) == [])
   }
 
@@ -37,7 +37,7 @@ import Testing
       var machine = machine
       #expect(machine.begin([one], at: start) == [.closeRelay, .connect(one)])
       #expect(machine.look(sight(), at: start + .seconds(6)) == [])
-      #expect(machine.look(sight(), at: start + .seconds(7)) == [.closeRelay, .silent] && machine.way == nil)
+      #expect(machine.look(sight(), at: start + .seconds(7)) == [.closeRelay, .silent] && machine.transport == nil)
     }
   }
 
@@ -60,7 +60,7 @@ import Testing
       #expect(machine.deadline == now + .seconds(pause))
       #expect(machine.look(sight(5, relayed: 1), at: now + .seconds(pause - 1)) == [])
       now = now + .seconds(pause)
-      #expect(machine.look(sight(5, relayed: 1), at: now) == [.probe(one)] && machine.way == .tcp(one))
+      #expect(machine.look(sight(5, relayed: 1), at: now) == [.probe(one)] && machine.transport == .tcp(one))
       now = now + TransportMachine.probePatience
       #expect(machine.look(sight(5, relayed: 1), at: now) == [])
     }
@@ -80,11 +80,11 @@ import Testing
     #expect(machine.look(sight(6, relayed: 2), at: now + .milliseconds(999)) == [])
     #expect(machine.look(sight(6, relayed: 2), at: now + .seconds(1)) == [.nudge])
     #expect(machine.look(sight(6, relayed: 2), at: now + .seconds(2)) == [])
-    #expect(machine.look(sight(6, relayed: 2), at: now + TransportMachine.probePatience) == [] && machine.way == .tcp(one))
+    #expect(machine.look(sight(6, relayed: 2), at: now + TransportMachine.probePatience) == [] && machine.transport == .tcp(one))
     now = now + TransportMachine.probePatience + .seconds(20)
     #expect(machine.look(sight(6, relayed: 2), at: now) == [.probe(one)])
     #expect(machine.look(sight(7, relayed: 2), at: now + .seconds(1)) == [.returnToUDP(one), .closeRelay, .answered])
-    #expect(machine.way == .udp(one) && machine.deadline == nil)
+    #expect(machine.transport == .udp(one) && machine.deadline == nil)
   }
 
   @Test("a return that does not hold makes the next probe come later; one that held does not", arguments: [false, true])
@@ -106,6 +106,6 @@ import Testing
     var machine = TransportMachine(.auto, hasRelay: true)
     let now = relayed(&machine) + .seconds(10)
     if whileProbing { _ = machine.look(sight(5, relayed: 1), at: now) }
-    #expect(machine.relayFailed(at: now) == [.closeRelay, .connect(one)] && machine.way == nil)
+    #expect(machine.relayFailed(at: now) == [.closeRelay, .connect(one)] && machine.transport == nil)
   }
 }
