@@ -3,7 +3,6 @@ import GatewayCore
 import GatewayHost
 import GatewayLogin
 import Glibc
-import LinuxIO
 import Terminal
 
 /// A group of this gateway and the provider's value for it: `staff=Engineering`.
@@ -61,7 +60,7 @@ struct OpenID: ParsableCommand {
         throw GatewayError("there is no group \(mapping.group)", help: "roamward-gateway group add \(mapping.group)")
       }
       try OpenIDFiles.check(settings)
-      try TextFile.replace(state.folder.openIDPath, with: Array(settings.text.utf8), mode: 0o600)
+      try state.folder.set(.openID, to: settings.text)
       state.folder.announceChange()
     }
   }
@@ -74,7 +73,7 @@ struct OpenID: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try TextFile.remove(state.folder.openIDPath)
+      try state.folder.set(.openID, to: nil)
       state.folder.announceChange()
     }
   }

@@ -2,7 +2,6 @@ import ArgumentParser
 import GatewayCore
 import GatewayHost
 import GatewayLogin
-import LinuxIO
 import Terminal
 
 struct PAM: ParsableCommand {
@@ -31,7 +30,7 @@ struct PAM: ParsableCommand {
       settings.seconds = timeout
       try PAMFiles.check(settings)
       _ = try state.directory(.users([]))
-      try TextFile.replace(state.folder.pamPath, with: Array(settings.text.utf8), mode: 0o600)
+      try state.folder.set(.pam, to: settings.text)
       state.folder.announceChange()
     }
   }
@@ -44,7 +43,7 @@ struct PAM: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try TextFile.remove(state.folder.pamPath)
+      try state.folder.set(.pam, to: nil)
       state.folder.announceChange()
     }
   }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import GatewayCore
 import GatewayHost
-import LinuxIO
 import NetworkTypes
 import Terminal
 
@@ -54,7 +53,7 @@ struct Page: ParsableCommand {
           try work.change(PushedSettings(), deviceLimit: devices, for: .everybody, named: "everybody")
         }
       }
-      try TextFile.replace(state.folder.pagePath, with: Array(settings.description.utf8), mode: 0o600)
+      try state.folder.set(.page, to: settings.description)
       try note(before == nil ? "web enable" : "web change", settings)
       state.folder.announceChange()
       let trouble = state.folder.outcome(of: "page", .page)
@@ -78,7 +77,7 @@ struct Page: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try TextFile.remove(state.folder.pagePath)
+      try state.folder.set(.page, to: nil)
       try state.record("web disable", "page")
       state.folder.announceChange()
     }

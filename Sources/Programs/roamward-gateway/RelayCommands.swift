@@ -1,6 +1,5 @@
 import ArgumentParser
 import GatewayHost
-import LinuxIO
 import Terminal
 
 struct Relay: ParsableCommand {
@@ -27,7 +26,7 @@ struct Relay: ParsableCommand {
       guard try state.folder.loginIdentity() != nil else {
         throw Failure.refused("there are no logins, by which clients learn of the relay\n  help: roamward-gateway login enable")
       }
-      try TextFile.replace(state.folder.relayPath, with: Array("\(port)\n".utf8), mode: 0o600)
+      try state.folder.set(.relay, to: "\(port)\n")
       state.folder.announceChange()
       if let trouble = state.folder.outcome(of: "relay", .relay) {
         throw Failure.refused(
@@ -44,7 +43,7 @@ struct Relay: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      try TextFile.remove(state.folder.relayPath)
+      try state.folder.set(.relay, to: nil)
       state.folder.announceChange()
     }
   }

@@ -158,7 +158,7 @@ extension Store {
     func run() throws {
       let folder = state.folder
       if time == "off" {
-        try? TextFile.remove(folder.staleAfterPath)
+        try? folder.set(.staleAfter, to: nil)
       } else {
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let unit = time.last.flatMap({ units[$0] }), let count = Int64(time.dropLast()), (1...1_000_000).contains(count) else {
@@ -167,7 +167,7 @@ extension Store {
         try state.requireServer("it is never away")
         // The store is asked every 5 seconds.
         guard count * unit >= 15 else { throw Failure.usage("\(time) is too short\n  help: at least 15s") }
-        try TextFile.replace(folder.staleAfterPath, with: Array("\(count * unit)\n".utf8), mode: 0o600)
+        try folder.set(.staleAfter, to: "\(count * unit)\n")
       }
       folder.announceChange()
       try? state.record("store stale-after", time)

@@ -29,11 +29,9 @@ extension StateFolder {
     for end in ["-wal", "-shm"] { unlink(storePath + end) }
   }
 
-  package var staleAfterPath: String { "\(path)/stale-after" }
-
   /// After so many seconds without the store all sessions end; `nil`: never.
   package var staleAfter: Int64? {
-    guard let bytes = try? TextFile.read(staleAfterPath, limit: 32) else { return nil }
+    guard let bytes = try? TextFile.read(path(of: .staleAfter), limit: 32) else { return nil }
     return Int64(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
   }
 

@@ -7,8 +7,8 @@ internal import NetworkTypes
 // Which store and settings a running gateway uses. It notes them, and commands compare them with what they mean.
 extension StateFolder {
   private var servedPath: String { "\(path)/served" }
-  /// The files of settings that a gateway takes while it runs.
-  private static let settings = ["login.pem": "logins", "relay": "relay", "page": "page", "openid": "OpenID", "pam": "PAM"]
+  /// The files of settings that a gateway takes while it runs, with their names in messages.
+  private static let settings = SettingFile.allCases.reduce(into: ["login.pem": "logins"]) { $0[$1.rawValue] = $1.nameOfTaken }
   /// A gateway takes settings within this time, in seconds, also if it was not woken.
   private static let patience: Int64 = 20
 

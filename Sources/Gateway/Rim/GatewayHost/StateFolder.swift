@@ -9,8 +9,8 @@ package import LinuxIO
 internal import LoginProtocol
 package import NetworkTypes
 
-/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, `openid`, `pam`, `banner`, `relay`, `page`, `changed`,
-/// `followed`, `served`, `firewall`, `lock`, `counts`, and with a store on a server `replica.db`, `stale-after`, `gateway-id`, `take-over`.
+/// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, those of `SettingFile`, `changed`, `followed`, `served`,
+/// `firewall`, `lock`, `counts`, and with a store on a server `replica.db`, `gateway-id`, `take-over`.
 /// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
@@ -110,25 +110,23 @@ package struct StateFolder: Hashable, Sendable {
     return nil
   }
 
-  package var openIDPath: String { "\(path)/openid" }
-
   /// The settings of sign-ins at an OpenID provider; `nil`: there are no such sign-ins. Throws `GatewayError` for invalid settings.
   package func openIDSettings() throws -> OpenIDSettings? {
-    guard access(openIDPath, F_OK) == 0 else { return nil }
-    return try OpenIDSettings(parsing: String(decoding: try TextFile.read(openIDPath, limit: 65_536), as: UTF8.self))
+    let path = path(of: .openID)
+    guard access(path, F_OK) == 0 else { return nil }
+    return try OpenIDSettings(parsing: String(decoding: try TextFile.read(path, limit: 65_536), as: UTF8.self))
   }
-
-  package var pamPath: String { "\(path)/pam" }
 
   /// The PAM service that checks passwords; `nil`: none. Throws `GatewayError` for settings that are none.
   package func pamSettings() throws -> PAMSettings? {
-    guard access(pamPath, F_OK) == 0 else { return nil }
-    return try PAMSettings(parsing: String(decoding: try TextFile.read(pamPath, limit: 4096), as: UTF8.self))
+    let path = path(of: .pam)
+    guard access(path, F_OK) == 0 else { return nil }
+    return try PAMSettings(parsing: String(decoding: try TextFile.read(path, limit: 4096), as: UTF8.self))
   }
 
   /// The text that everybody accepts at a login; `nil`: there is none.
   package func loginBanner() -> String? {
-    guard let bytes = try? TextFile.read("\(path)/banner", limit: 1024), !bytes.isEmpty else { return nil }
+    guard let bytes = try? TextFile.read(path(of: .banner), limit: 1024), !bytes.isEmpty else { return nil }
     // The client shows it: lines and tabs are all that it needs of control characters.
     let shown = String(decoding: bytes, as: UTF8.self).unicodeScalars.filter { scalar in
       scalar.properties.generalCategory != .control || scalar == "\n" || scalar == "\t"
@@ -136,11 +134,9 @@ package struct StateFolder: Hashable, Sendable {
     return shown.isEmpty ? nil : String(String.UnicodeScalarView(shown))
   }
 
-  package var relayPath: String { "\(path)/relay" }
-
   /// The TCP port at which datagrams are relayed; `nil`: they are not.
   package func relayPort() -> UInt16? {
-    guard let bytes = try? TextFile.read(relayPath, limit: 16) else { return nil }
+    guard let bytes = try? TextFile.read(path(of: .relay), limit: 16) else { return nil }
     return UInt16(String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
   }
 
@@ -169,14 +165,13 @@ package struct StateFolder: Hashable, Sendable {
     return OwnPorts([site.endpoint.port, relayPort(), page, SettingsPush.port].compactMap { $0 })
   }
 
-  package var pagePath: String { "\(path)/page" }
-
   /// The settings of the page; `nil`: there is none. Throws for settings that are none.
   package func pageSettings() throws(GatewayError) -> PageSettings? {
-    guard access(pagePath, F_OK) == 0 else { return nil }
-    guard let text = try? TextFile.read(pagePath, limit: 16_384), let settings = PageSettings(String(decoding: text, as: UTF8.self)) else {
+    let path = path(of: .page)
+    guard access(path, F_OK) == 0 else { return nil }
+    guard let text = try? TextFile.read(path, limit: 16_384), let settings = PageSettings(String(decoding: text, as: UTF8.self)) else {
       throw GatewayError(
-        "the settings of the page in \(pagePath) are damaged", help: "roamward-gateway web disable, then web enable with its options")
+        "the settings of the page in \(path) are damaged", help: "roamward-gateway web disable, then web enable with its options")
     }
     return settings
   }

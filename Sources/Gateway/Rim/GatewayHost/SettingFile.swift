@@ -1,0 +1,48 @@
+package import LinuxIO
+
+/// A file with settings of this gateway alone: the store, which several gateways may have, is without it.
+///
+/// By test, the manual page has each file with its command, and a scene runs the command.
+package enum SettingFile: String, CaseIterable, Sendable {
+  case openID = "openid"
+  case pam
+  case banner
+  case relay
+  case page
+  case staleAfter = "stale-after"
+
+  /// The command that writes the file; `nil`: an administrator does.
+  package var command: String? {
+    switch self {
+    case .openID: "login openid enable"
+    case .pam: "login pam enable"
+    case .banner: nil
+    case .relay: "relay enable"
+    case .page: "web enable"
+    case .staleAfter: "store stale-after"
+    }
+  }
+
+  /// The setting's name in messages about a gateway that has not taken it yet; `nil`: the file is read at each use.
+  var nameOfTaken: String? {
+    switch self {
+    case .openID: "OpenID"
+    case .pam: "PAM"
+    case .relay, .page: rawValue
+    case .banner, .staleAfter: nil
+    }
+  }
+}
+
+extension StateFolder {
+  package func path(of setting: SettingFile) -> String { "\(path)/\(setting.rawValue)" }
+
+  /// Replaces the settings in a file; `nil`: removes the file. A running gateway learns it by `announceChange`.
+  package func set(_ setting: SettingFile, to text: String?) throws(SystemError) {
+    if let text {
+      try TextFile.replace(path(of: setting), with: Array(text.utf8), mode: 0o600)
+    } else {
+      try TextFile.remove(path(of: setting))
+    }
+  }
+}
