@@ -5,16 +5,29 @@ import Testing
 
 /// Commands that someone could forget to add to their group, to the documents or to the scenes.
 @Suite struct CommandTableTests {
-  /// The names of a program's commands with their groups, as its argument parser prints them for tools.
-  private static func names(of program: String) throws -> [String] {
+  /// The commands of a program, as its argument parser prints them for tools.
+  private static func commands(of program: String) throws -> JSON {
     let folder = try TemporaryFolder()
     try shell("'\(LinkedProgramsTests.folder)/\(program)' --experimental-dump-help >'\(folder.path)/help'")
-    let help = try JSON(parsing: try TextFile.read("\(folder.path)/help"))
+    return try #require(try JSON(parsing: try TextFile.read("\(folder.path)/help"))["command"])
+  }
+
+  /// The names of a program's commands, with those of groups.
+  private static func names(of program: String) throws -> [String] {
     func all(_ command: JSON) -> [String] {
       // `help` is the argument parser's own.
       (command["subcommands"]?.array ?? []).filter { $0["commandName"] != "help" }.flatMap { [$0["commandName"]?.string ?? ""] + all($0) }
     }
-    return all(try #require(help["command"]))
+    return all(try commands(of: program))
+  }
+
+  /// The commands of a program that do something, each with the names of its groups before it.
+  private static func leaves(of program: String) throws -> [[String]] {
+    func all(_ command: JSON, _ path: [String]) -> [[String]] {
+      let parts = (command["subcommands"]?.array ?? []).filter { $0["commandName"] != "help" }
+      return parts.isEmpty ? [path] : parts.flatMap { all($0, path + [$0["commandName"]?.string ?? ""]) }
+    }
+    return all(try commands(of: program), [])
   }
 
   /// The texts of all files in these folders of the repository, without those of folders in them.
@@ -64,7 +77,26 @@ import Testing
     }
   }
 
+  /// Whether a line of the text has these words, one after the other.
+  static func has(_ command: [String], in text: String) -> Bool {
+    text.split(whereSeparator: \.isNewline).contains { line in
+      let words = line.split { !$0.isLetter && $0 != "-" }.map(String.init)
+      return words.indices.contains { words[$0...].starts(with: command) }
+    }
+  }
+
+  @Test("each command of roamward-gateway is in a scene") func gateway() throws {
+    let commands = try Self.leaves(of: "roamward-gateway")
+    #expect(commands.count > 70)
+    let scenes = ["Gateway/GatewayServeTests/Scenes", "ScenarioTests"].flatMap { Self.texts(below: "\(PureRingsTests.root)/Tests/\($0)") }
+    for command in commands {
+      #expect(scenes.contains { Self.has(command, in: $0) }, "no scene runs `roamward-gateway \(command.joined(separator: " "))`")
+    }
+  }
+
   @Test("the check sees a command within a text") func detector() {
+    #expect(Self.has(["login", "pam"], in: "a\n$gateway login pam x"))
+    #expect(!Self.has(["login", "pam"], in: "login\npam, login x pam"))
     #expect(Self.isNamed("up", in: "a\n`roamward up`", next: true))
     #expect(!Self.isNamed("up", in: "roamward upper\nroamward a up", next: true))
     #expect(Self.isNamed("up", in: "roamward a up", next: false))

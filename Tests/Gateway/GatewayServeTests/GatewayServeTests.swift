@@ -147,6 +147,9 @@ import Testing
       ["BROWSER": GatewayScene.folder + "/browser.py", "PICTURES": GatewayScene.variable("PICTURES") ?? ""])
   }
 
+  @Test("commands that change groups, settings, devices and tokens do so, and the audit log has them", .timeLimit(.minutes(5)))
+  func commands() throws { try GatewayScene.play("commands") }
+
   @Test("QR codes that a terminal shows are read as the bytes of the file", .needs("zbarimg", "python3", "wg"), .timeLimit(.minutes(5)))
   func codes() throws {
     try GatewayScene.play("codes", with: ["TERMINAL": GatewayScene.folder + "/terminal.py"])
