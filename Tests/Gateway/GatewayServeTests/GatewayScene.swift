@@ -45,7 +45,7 @@ enum GatewayScene {
   }
 
   /// The folder that the tests were built into.
-  private static var programs: String {
+  static var programs: String {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &buffer, buffer.count)
     let path = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)

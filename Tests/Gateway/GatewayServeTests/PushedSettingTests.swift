@@ -1,0 +1,95 @@
+import GatewayCore
+import JSON
+import KernelModel
+import LinuxIO
+import LoginProtocol
+import NetworkTypes
+import TestSupport
+import Testing
+
+@testable import GatewayHost
+
+/// Each setting that the gateway pushes to clients reaches them, whoever adds one.
+@Suite struct PushedSettingTests {
+  /// A setting, by the name of its property, with a value and what carries it.
+  struct Setting: CustomStringConvertible {
+    let name: String
+    /// The option of `settings set`.
+    let option: String
+    /// Whether a file of a stock client has it.
+    var isInClientFile = true
+    let set: @Sendable (inout PushedSettings) -> Void
+
+    var description: String { name }
+  }
+
+  /// A new setting does not pass before it is here.
+  static let all = [
+    Setting(name: "routes", option: "route") { $0.routes = IPPrefix("10.20.0.0/16").map { [$0] } },
+    Setting(name: "dns", option: "dns") { $0.dns = IPAddress("10.20.0.53").map { [$0] } },
+    Setting(name: "search", option: "search") { $0.search = DomainName("corp.example").map { [$0] } },
+    Setting(name: "mtu", option: "mtu") { $0.mtu = 1380 },
+    Setting(name: "keepalive", option: "keepalive") { $0.keepalive = 21 },
+  ]
+
+  private func directory(with settings: PushedSettings?) throws -> (Directory, Device) {
+    var work = Administration(Directory(), lastID: 0, actor: "root", now: 1_000_000)
+    let key = try #require(WireGuardKey(bytes: [UInt8](repeating: 7, count: 32)))
+    let user = try #require(GatewayName("alice"))
+    work.setSite(try #require(Endpoint("192.0.2.1:51820")), publicKey: key, link: try #require(InterfaceName("wg-gateway")))
+    try work.addPool(try #require(GatewayName("main")), try #require(IPPrefix("10.77.0.0/24")), isTranslated: false)
+    try work.addUser(user)
+    let path = try #require(DevicePath("alice/phone"))
+    try work.addDevice(path, publicKey: try #require(WireGuardKey(bytes: [UInt8](repeating: 9, count: 32))))
+    if let settings { try work.change(settings, for: .everybody, named: "everybody") }
+    return (work.directory, try #require(work.directory.device(at: path)))
+  }
+
+  @Test("all settings are tested here") func complete() {
+    #expect(Self.all.map(\.name) == Mirror(reflecting: PushedSettings()).children.compactMap(\.label))
+  }
+
+  @Test("it is kept, shown, taken from a wider scope, and sent to clients", arguments: all) func carried(setting: Setting) throws {
+    var settings = PushedSettings()
+    setting.set(&settings)
+    #expect(settings != PushedSettings() && settings.entries.map(\.name) == [setting.name])
+    #expect(PushedSettings().completed(by: settings) == settings)
+    let row = Settings(id: 1, scope: .everybody, pushed: settings)
+    #expect(row.values.count == Settings.table.columns.count)
+    #expect(try Settings(id: 1, values: row.values) == row)
+    let (with, device) = try directory(with: settings)
+    let (without, other) = try directory(with: nil)
+    let grant = try #require(LoginGrant(with, device))
+    #expect(grant != LoginGrant(without, other), "GrantOfDevice.swift does not take it")
+    guard case .done(let read) = try GatewayMessage(GatewayMessage.done(grant).frame) else { throw GatewayError.notInitialised }
+    #expect(read == grant)
+    let isInFile = try ClientFile(with, device).text(privateKey: "") != ClientFile(without, other).text(privateKey: "")
+    #expect(isInFile == setting.isInClientFile)
+  }
+
+  @Test("`settings set` has an option for it") func options() throws {
+    let folder = try TemporaryFolder()
+    try shell("'\(GatewayScene.programs)/roamward-gateway' --experimental-dump-help >'\(folder.path)/help'")
+    let help = try JSON(parsing: try TextFile.read("\(folder.path)/help"))
+    func command(_ name: String, of parent: JSON?) throws -> JSON {
+      try #require(parent?["subcommands"]?.array?.first { $0["commandName"]?.string == name })
+    }
+    let arguments = try command("set", of: command("settings", of: help["command"]))["arguments"]?.array ?? []
+    let names = Set(arguments.compactMap { $0["preferredName"]?["name"]?.string })
+    let others: Set = ["group", "user", "device", "devices", "state", "help"]
+    #expect(names.subtracting(others) == Set(Self.all.map(\.option)))
+  }
+
+  @Test("each field of the message is in docs/wire-format.md") func format() throws {
+    var settings = PushedSettings()
+    for setting in Self.all { setting.set(&settings) }
+    let (directory, device) = try directory(with: settings)
+    let text = String(decoding: try TextFile.read("\(GatewayScene.root)/docs/wire-format.md"), as: UTF8.self)
+    let start = try #require(text.firstRange(of: "\nDONE:\n"))
+    let table = text[start.upperBound...].prefix { $0 != "#" }
+    let frame = GatewayMessage.done(try #require(LoginGrant(directory, device))).frame
+    let tags = (3...UInt8.max).filter { frame[$0] != nil }
+    #expect(tags.count > 8)
+    for tag in tags { #expect(table.contains("\n| \(tag) | "), "the field \(tag) of DONE") }
+  }
+}
