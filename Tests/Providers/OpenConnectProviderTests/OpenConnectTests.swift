@@ -83,6 +83,14 @@ final class FakeOpenConnect: OpenConnectRunner {
     host.advance(by: .zero)
   }
 
+  @Test("the sign-in has the protocol and the server's certificate of the policy") func kinds() throws {
+    let (_, openconnect) = try start(["server": "vpn.example", "protocol": "gp", "server-certificate": "pin-sha256:AAAA"])
+    let arguments = try #require(openconnect.commands.last).arguments
+    for words in [["--protocol", "gp"], ["--servercert", "pin-sha256:AAAA"]] {
+      #expect(arguments.indices.contains { arguments[$0...].starts(with: words) }, "\(arguments)")
+    }
+  }
+
   @Test("no word of a policy or a server becomes an option of its own") func words() throws {
     let evil = "--script=/bin/sh"
     let (host, openconnect) = try start([

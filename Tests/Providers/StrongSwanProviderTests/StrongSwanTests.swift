@@ -229,6 +229,15 @@ private let ca = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n
     #expect(failures.filter { $0.code == "provider-error" } == [])
   }
 
+  @Test("charon is told of the networks of the policy") func routes() throws {
+    let (host, charon) = try start(["server": "198.51.100.1", "routes": ["10.20.0.0/16"]])
+    charon.connect()
+    charon.answerAll()
+    let connection = try #require(charon.loaded.compactMap { $0.section(tunnel) }.first)
+    #expect(connection.section("children")?.section(tunnel)?.texts("remote_ts") == ["10.20.0.0/16"])
+    #expect(host.violations.isEmpty)
+  }
+
   @Test("charon is told of the key without its line feed, the interface, the mark, and ESP in UDP") func connection() throws {
     let (host, charon) = try start(["server": "198.51.100.1", "esp-proposals": ["aes256gcm16-ecp384"]])
     charon.connect()
