@@ -21,9 +21,16 @@ import Testing
     }
   }
 
+  /// The words that follow these in sources.
+  private static func names(after words: String, until end: Character) -> [String] {
+    allSources().flatMap { file in
+      file.text.split(separator: words, omittingEmptySubsequences: false).dropFirst().map { String($0.prefix { $0 != end }) }
+    }
+  }
+
   @Test("each worker has one, and its package makes it") func own() throws {
     let workers = Self.workers(in: allSources())
-    #expect(workers.count == 7 && Set(workers.map(\.user)).count == 7)
+    #expect(workers.count >= 7 && Set(workers.map(\.user)).count == workers.count)
     let (agents, gateways) = (try Self.made(by: "roamward.conf"), try Self.made(by: "roamward-gateway.conf"))
     for worker in workers { #expect((worker.area == "Gateway" ? gateways : agents).contains(worker.user), "\(worker)") }
     #expect(agents.isDisjoint(with: gateways))
@@ -39,6 +46,33 @@ import Testing
     for user in try Self.made(by: "roamward.conf").union(Self.made(by: "roamward-gateway.conf")) {
       #expect(page.contains("`\(user)`"), "\(user)")
     }
+  }
+
+  @Test("each worker's program is built, installed, in a package, and in a document on security") func programs() throws {
+    let text = { (path: String) in String(decoding: try TextFile.read("\(PureRingsTests.root)/\(path)"), as: UTF8.self) }
+    let all = { (folder: String, start: String) in
+      try Folder.names(in: "\(PureRingsTests.root)/\(folder)").filter { $0.hasPrefix(start) || $0.hasSuffix(start) }
+        .map { try text("\(folder)/\($0)") }.joined()
+    }
+    let programs = Self.names(after: "ConfinedProgram.run(\"", until: "\"")
+    #expect(programs.count == Self.workers(in: allSources()).count)
+    let built = try text("Makefile").split { $0.isWhitespace || $0 == "\\" }.map(String.init)
+    for program in programs {
+      #expect(built.contains(program), "Makefile has no \(program) among its programs")
+      #expect(try text("packaging/content").contains("program @\(program) "), "packaging/content has no \(program)")
+      #expect(try text("packaging/roamward.spec").contains("/\(program)\n"), "packaging/roamward.spec has no \(program)")
+      #expect(try all("packaging/debian", ".install").contains("/\(program)\n"), "no Debian package has \(program)")
+      #expect(try all("docs", "security").contains("`\(program)`"), "no document on security describes \(program)")
+    }
+  }
+
+  @Test("the system calls of each worker are tried in a test") func filters() throws {
+    let filters = Self.names(after: "filter: ", until: ".").filter { $0.hasSuffix("Filter") }
+    #expect(Set(filters).count >= 7)
+    let tests = swiftFiles(in: "\(PureRingsTests.root)/Tests").compactMap { path in
+      (try? TextFile.read(path)).map { String(decoding: $0, as: UTF8.self) }
+    }
+    for filter in filters { #expect(tests.contains { $0.contains("\(filter).rules(") }, "no test tries \(filter)") }
   }
 
   @Test("the check sees a worker's user") func detector() {
