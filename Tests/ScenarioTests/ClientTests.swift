@@ -84,40 +84,8 @@ private struct Table: CustomStringConvertible {
   private init() throws {
     let atOnce = Client.present.filter { $0 != .chromium }.map(\.rawValue).joined(separator: " ")
     let scene = try Scene(["corp.yaml": corpByLookups], words: ["names.bash", "clients.bash"])
-    let seen = try scene.run(
-      """
-      build_clients \(atOnce) & building=$!
-      witness_names
-      gateway_answers_late
-      go cafe
-      start_agent
-      within 5 led
-      wait $building
-      # A tunnel that takes four seconds in all: its routes come after its gateway's answer.
-      for stage in tenth:0.1 two:2 four:3.8; do
-        # On a busy machine the tunnel may come up after the names have failed: then once more.
-        for attempt in 1 2 3 4 5; do
-          let_down
-          passes after ${stage#*:}
-          connected_after & waiting=$!
-          ask_by_each ${stage%:*} raw \(atOnce) >"$scene/said"
-          wait $waiting
-          (($(<"$scene/connected-after") > 4400)) || break
-        done
-        cat "$scene/said"
-        say "${stage%:*} $(field corp state)"
-      done
-      \(Client.chromium.isPresent ? "let_down; passes held 2; ask_by_each two chromium" : "")
-      let_down
-      passes never
-      (for i in 1 2 3 4; do sleep 0.2; TIMED=yes ask_by raw$i never >"$scene/said-$i" & done; wait) & asking=$!
-      ask_by_each never \(atOnce)
-      wait $asking
-      \(Client.chromium.isPresent ? "patience=8 ask_by_each never chromium" : "")
-      cat "$scene"/said-[1-4]
-      say "never $(field corp state)"
-      say "outside $(cat $scene/names-{home,cafe,mobile} | grep -c 'query.*corp.example' || true)"
-      """, limit: 180)
+    let seen = try scene.play(
+      "Client/table", with: ["AT_ONCE": atOnce, "WITH_CHROMIUM": Client.chromium.isPresent ? "yes" : ""], limit: 180)
     description = seen
     for line in seen.lines {
       let parts = line.split(separator: " ", maxSplits: 3).map(String.init)

@@ -13,26 +13,7 @@ struct FiveKindsTests {
     "all answer soon after each move, while a person's packets are sent and while nothing is", arguments: [true, false])
   func roam(isBusy: Bool) throws {
     let scene = try Scene(words: ["providers.bash", "nebula.bash", "kinds.bash"])
-    let seen = try scene.run(
-      """
-      five_kinds
-      go cafe
-      start_agent
-      all_answer start 20
-      \(isBusy ? "send_always" : "")
-      for place in mobile cafe home cafe; do
-        go $place
-        all_answer $place \(Self.seconds)
-      done
-      # A train's tunnel: no network at all for a while.
-      go nothing
-      within 5 eval '[[ $(roamward status --json | jq .primary.link) == null ]]'
-      go mobile
-      all_answer "mobile, after nothing," \(Self.seconds)
-      say "all five"
-      ((${#flows[@]} == 0)) || kill "${flows[@]}"
-      stop_agent
-      """, limit: 400)
+    let seen = try scene.play("FiveKinds/roam", with: ["BUSY": isBusy ? "yes" : "", "EACH_WITHIN": Self.seconds], limit: 400)
     print(scene.read("kinds.log"))
     #expect(seen.lines.suffix(2) == ["[all five]", "0"], "\(seen)\n\(scene.read("kinds.log"))")
   }

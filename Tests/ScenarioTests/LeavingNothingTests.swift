@@ -13,17 +13,7 @@ struct LeavingNothingTests {
     ])
   func afterTheEnd(_ end: String) throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go cafe
-      remember
-      start_agent
-      tunnel_is corp connected
-      as_before >/dev/null || say "the tunnel is to be seen"
-      grep -c 10.77.0.1 $scene/after
-      \(end)
-      within 5 as_before
-      """)
+    let seen = try scene.play("LeavingNothing/after-the-end", with: ["END_IT": end])
     #expect(seen.lines.first == "[the tunnel is to be seen]")
     #expect(Int(seen.lines.dropFirst().first ?? "") ?? 0 > 0)
   }
@@ -31,55 +21,19 @@ struct LeavingNothingTests {
   @Test("when the agent is killed at any moment of connecting and a new one comes home")
   func afterKilling() throws {
     let scene = try Scene()
-    try scene.run("go home; remember")
+    try scene.play("LeavingNothing/at-home")
     for _ in 0..<10 {
       let delay = Int.random(in: 0...600)
-      try scene.run(
-        """
-        start_agent
-        go cafe
-        sleep \(String(Double(delay) / 1000))
-        kill_agent
-        start_agent
-        go home
-        within 5 as_before || { say "after \(delay) ms"; exit 1; }
-        [[ $(stop_agent) == 0 ]]
-        as_before
-        """)
+      try scene.play("LeavingNothing/killed-while-connecting", with: ["DELAY": delay])
     }
     // And once in the middle of it for certain, which the new one takes over.
-    try scene.run(
-      """
-      start_agent
-      go cafe
-      tunnel_is corp connected
-      kill_agent
-      ip link show corp >/dev/null
-      start_agent
-      tunnel_is corp connected
-      within 5 intranet_loads
-      go home
-      within 5 as_before
-      """)
+    try scene.play("LeavingNothing/killed-while-connected")
   }
 
   @Test("when a killed agent is cleaned up after")
   func cleanup() throws {
     let scene = try Scene()
-    let seen = try scene.run(
-      """
-      go cafe
-      remember
-      for delay in 0.05 0.15 0.3 3; do
-        start_agent
-        [[ $delay != 3 ]] || tunnel_is corp connected
-        sleep $delay
-        kill_agent
-        as_before >/dev/null || say "something remains after $delay s"
-        cleanup_agent
-        within 3 as_before
-      done
-      """)
+    let seen = try scene.play("LeavingNothing/cleanup")
     #expect(seen.contains("[something remains after 3 s]"))
   }
 
@@ -89,18 +43,7 @@ struct LeavingNothingTests {
     arguments: ["cleanup_agent", "go home; start_agent", "rm $policies/corp.yaml; start_agent"])
   func orphanedRoutes(_ cure: String) throws {
     let scene = try Scene(["corp.yaml": corp.with("[10.77.0.0/16]", "[default], exclude: [198.18.0.0/15]")])
-    try scene.run(
-      """
-      go home
-      remember
-      go cafe
-      start_agent
-      tunnel_is corp connected
-      kill_agent
-      ip rule del priority 21000
-      ip -6 rule del priority 21000
-      [[ -n $(ip route show table 21000 type throw) ]]
-      """)
-    try scene.run("\(cure); go home; within 3 as_before")
+    try scene.play("LeavingNothing/orphaned-routes")
+    try scene.play("LeavingNothing/orphaned-routes-cured", with: ["CURE": cure])
   }
 }

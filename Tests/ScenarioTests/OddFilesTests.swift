@@ -13,48 +13,17 @@ struct OddFilesTests {
 
     """
 
-  /// The words of each script: `settles` waits until the tunnel is connected, and lives through repairs; then nothing may have been
-  /// repaired, no difference may be left, and a stop has to leave the machine as it was.
-  private let words = """
-    settles() {
-      start_agent
-      tunnel_is corp connected 60s
-      steps=$(counter steps)
-      # Each observation compares: repairs of what was just written would follow at once.
-      for _ in 1 2 3; do
-        observations=$(counter observations)
-        ip link add stir type veth peer name stirred
-        ip link del stir
-        within 5 eval '(( $(counter observations) > observations ))'
-      done
-      difference=$(dry diff 2>&1) || say "$1: differs: $difference"
-      [[ $(counter repairs) == 0 ]] || say "$1: $(counter repairs) repairs"
-      [[ $(counter steps) == "$steps" ]] || say "$1: $(counter steps) steps after $steps"
-      [[ $(stop_agent) == 0 ]] || say "$1: the agent failed"
-      within 5 as_before || say "$1: something is left"
-    }
-
-    """
-
   @Test("connects, needs no repair, and leaves nothing")
   func settles() throws {
     let scene = try Scene(["corp.yaml": Self.always])
-    try scene.run("go cafe; remember; cp $policies/corp.conf original.conf; wg genkey | wg pubkey >other.key")
     var random = SplitMix64(seed: 24)
     var files = Self.known
     for _ in 0..<16 { files.append(Self.odd(&random)) }
-    var script = words
     for (number, file) in files.enumerated() {
-      script += """
-        sed -E '/^(Address|AllowedIPs|MTU) *=/d' original.conf |
-          sed 's|^\\[Interface\\].*|&\\n\(file.interface)|; s|^\\[Peer\\].*|&\\nAllowedIPs = \(file.allowed)|' >$policies/corp.conf
-        \(file.other.isEmpty ? "" : "printf '[Peer]\\nPublicKey = %s\\nEndpoint = 203.0.113.10:51999\\nAllowedIPs = \(file.other)\\n' \"$(<other.key)\" >>$policies/corp.conf")
-        printf '%s' '\(Self.always)\(file.policy)' >$policies/corp.yaml
-        settles 'file \(number): \(file.text)'
-
-        """
+      try scene.write("odd-\(number)", [file.interface, file.allowed, file.other, file.text].joined(separator: "\n") + "\n")
+      try scene.write("odd-\(number).yaml", Self.always + file.policy)
     }
-    let seen = try scene.run(script + "say done\n", limit: 900)
+    let seen = try scene.play("OddFiles/settles", with: ["COUNT": files.count], limit: 900)
     #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[done]"], "\(seen)")
   }
 
@@ -65,8 +34,9 @@ struct OddFilesTests {
     var mtu: Int?
     var policy = ""
 
+    /// For sed(1), which makes lines of it.
     var interface: String { (addresses.map { "Address = \($0)" } + (mtu.map { ["MTU = \($0)"] } ?? [])).joined(separator: "\\n") }
-    var text: String { "\(addresses.joined(separator: " ")) <- \(allowed) | \(other) \(policy)" }
+    var text: String { "\(addresses.joined(separator: " ")) <- \(allowed) | \(other) \(policy.lines.joined())" }
   }
 
   static let known = [

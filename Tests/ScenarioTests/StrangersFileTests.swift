@@ -33,27 +33,6 @@ struct StrangersFileTests {
     "ignore-unknown-option x @\n@", "setenv-safe x \"\n@\n\"",
   ]
 
-  private let words = """
-    S=$scene/strangers
-    mkdir "$S" && chmod 755 "$S"
-    printf 'first-line-secret\\nsecond-line-secret\\n' >"$S/secret"
-    printf '#!/bin/sh\\ntouch %s/ran\\n' "$S" >"$S/run"
-    cp "$(ldconfig -p | awk '/libz\\.so\\.1 / { print $NF; exit }' || true)" "$S/evil.so" 2>/dev/null || cp /bin/true "$S/evil.so"
-    chmod 755 "$S"/*
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -out ca.pem -subj /CN=ca -days 2 2>/dev/null
-    # What a stranger's own file would have besides.
-    good() {
-      printf 'client\\ndev tun\\nproto udp\\nremote 127.0.0.1 1\\nnobind\\n'
-      for part in ca:ca.pem cert:ca.pem key:ca.key; do printf '<%s>\\n%s\\n</%s>\\n' "${part%%:*}" "$(<"${part#*:}")" "${part%%:*}"; done
-    }
-    good >good
-    # Calls of a run of openvpn that lasts for an attempt or two.
-    watched() {
-      timeout 20 strace -f -qq -o "$1" -e trace=%file,execve,execveat,connect "${@:2}" >"$1.out" 2>&1 </dev/null || true
-    }
-
-    """
-
   /// Writes each line in a fifth of the positions into the scene's folder `evil`, and each position with a fifth of the lines; with
   /// `OPENVPN_FUZZ` all with all. A file is that before or behind a good one.
   private func write(to scene: Scene) throws -> Int {
@@ -73,41 +52,7 @@ struct StrangersFileTests {
     let scene = try Scene([:])
     mkdir("\(scene.folder)/evil", 0o755)
     let count = try write(to: scene)
-    let seen = try scene.run(
-      words + """
-        cp "$bin/roamward" . && cd evil
-        user=()
-        [[ $EUID != 0 ]] || { user=(setpriv --reuid 65534 --regid 65534 --clear-groups); chown 65534:65534 .; }
-        imported=0
-        for head in *.head; do
-          name=${head%.head}
-          if ((name % 2)); then cat ../good "$head" >$name.ovpn; else { cat "$head"; cat ../good; } >$name.ovpn; fi
-        done
-        chmod 644 ./*
-        # Names of tunnels are unique in a folder: one folder for all, and one command for many files.
-        ls *.ovpn | xargs -n 100 "${user[@]}" ../roamward import --output out --manual >report 2>&1 || true
-        mkdir distinct
-        for file in out/*.ovpn; do
-          [[ -e $file ]] || continue
-          imported=$((imported + 1))
-          cp "$file" "distinct/$(sha256sum <"$file" | cut -c1-16)"
-        done
-        ((imported > \(count) / 3)) || say "only $imported of \(count) were imported"
-        # The contents of a block are no options, whatever they are: the trace tells whether openvpn reads them as such.
-        options() { awk '/^<.?connection>/ { next } /^<\\// { inside = 0; next } /^</ { inside = 1; next } !inside' "$@"; }
-        if options distinct/* | grep -E 'strangers|secret|script-security'; then say "a path is left"; fi
-        for file in distinct/*; do
-          watched "$file.trace" /usr/sbin/openvpn --cd "$PWD/out" --config "$PWD/$file" --connect-retry-max 1 --server-poll-timeout 1 --dev null
-          grep -H -E 'Options error|Unrecognized' "$file.trace.out" || true
-          grep -H strangers "$file.trace" | head -n 2 || true
-          [[ $(grep -c execve "$file.trace") == 1 ]] || say "$(grep execve "$file.trace")"
-        done
-        [[ ! -e $S/ran && ! -e $S/new ]] || say "ran"
-        # This check sees what a file does that was not imported.
-        { cat ../good; echo "plugin $S/evil.so"; } >raw
-        watched raw.trace /usr/sbin/openvpn --config raw --connect-retry-max 1 --dev null
-        grep -q strangers/evil.so raw.trace && say "seen"
-        """, limit: 900)
+    let seen = try scene.play("StrangersFile/imported", with: ["COUNT": count], limit: 900)
     #expect(seen == "[seen]", "\(seen)")
   }
 
@@ -121,31 +66,7 @@ struct StrangersFileTests {
       let text = position.replacing("@", with: Self.lines[number]).replacing("$S", with: "\(scene.folder)/strangers")
       try scene.write("evil/\(number).head", text + "\n")
     }
-    let seen = try scene.run(
-      words + """
-        install_provider openvpn
-        go cafe
-        (umask 077; cat good evil/0.head >"$policies/office.ovpn")
-        openvpn_policy </dev/null
-        roamward check "$policies" | tail -n 1
-        strace -f -qq -o agent.trace -e trace=execve,execveat,open,openat,openat2,creat $bin/roamwardd --policies $policies --state-dir state \\
-          --socket $ROAMWARD_SOCKET "${inputs[@]}" </dev/null >agent.log 2>&1 & tracer=$!
-        within 10 roamward status
-        for number in \(chosen.map(String.init).joined(separator: " ")); do
-          cat good evil/$number.head >"$policies/office.ovpn"
-          echo "# $number" >>"$policies/office.yaml"
-          kill -HUP "$(pgrep -P $tracer | head -n 1)"
-          roamward up office >/dev/null 2>&1 || true
-          within 20 eval '[[ $(field office failure) == *"credential \\`config\\`"* ]]' || say "$number: $(field office failure)"
-          roamward down office >/dev/null
-          within 10 field_is office state disconnected
-        done
-        kill "$(pgrep -P $tracer | head -n 1)"
-        wait
-        grep -E 'strangers|execve.*/sbin/openvpn"' agent.trace | head -n 3 || true
-        [[ ! -e $S/ran && ! -e $S/new ]] || say "ran"
-        say done
-        """, limit: 300)
+    let seen = try scene.play("StrangersFile/provider", with: ["CHOSEN": chosen.map(String.init).joined(separator: " ")], limit: 300)
     #expect(seen.lines == ["1 file, 1 tunnel, 0 errors, 0 warnings", "[done]"], "\(seen)")
   }
 }

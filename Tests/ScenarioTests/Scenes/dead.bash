@@ -24,7 +24,7 @@ gateway_lives() { on gateway nft delete table inet dead; }
 ping_always() {
   while :; do
     busybox ping -c 1 -W 1 "$1" >/dev/null 2>&1 || true
-    sleep 1
+    sleep 1 # no event: the interval of the packets
   done &
   pings=$!
 }

@@ -64,7 +64,7 @@ send_always() {
   for name in "${!inside[@]}"; do
     while :; do
       busybox ping -c 1 -W 1 "${inside[$name]}" >/dev/null 2>&1 || true
-      sleep 1
+      sleep 1 # no event: the interval of the packets
     done &
     flows+=($!)
   done

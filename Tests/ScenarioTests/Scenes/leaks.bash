@@ -48,7 +48,7 @@ nothing_leaked() { [[ $(leaked) == "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0" ]];
 is_quiet() {
   local before
   before=$(leaked)
-  sleep 0.2
+  sleep 0.2 # no event: what is on its way cannot be seen
   [[ $(leaked) == "$before" ]]
 }
 
@@ -57,6 +57,8 @@ all_leaked() { [[ $(leaked) != *=0* ]]; }
 
 # As whom: a command to put before, such as `setpriv` or `nsenter`.
 as=()
+# The files with a byte for each round of strays, by process.
+declare -A rounds_of=()
 
 # A container's namespace, `box`, that sends through this machine.
 make_box() {
@@ -80,9 +82,21 @@ IP
 
 # The script comes by its standard input, for not everybody may read where it lies.
 start_strays() {
-  "${as[@]}" perl - "$@" <"$tests/strays" >/dev/null 2>>"$scene/strays.log" &
+  local rounds
+  rounds=$(mktemp "$scene/rounds-XXXXXX")
+  "${as[@]}" perl - "$@" <"$tests/strays" >"$rounds" 2>>"$scene/strays.log" &
   strays=$!
+  rounds_of[$strays]=$rounds
 }
+
+# Waits until each process of strays that runs has sent everything that often again: then what got out has been counted.
+strays_try() {
+  local process
+  for process in "${!rounds_of[@]}"; do
+    ! runs "$process" || within 2 has_rounds "${rounds_of[$process]}" $(($(stat -c %s "${rounds_of[$process]}") + ${1:-50}))
+  done
+}
+has_rounds() { (($(stat -c %s "$1") >= $2)); }
 
 # Takes the streams of strays.
 listen_to_strays() {
@@ -107,6 +121,6 @@ see_leaks() {
   within 20 all_leaked
   stop_strays
   # What was on its way may still come.
-  sleep 0.2
+  within 5 is_quiet
   forget_leaks
 }

@@ -29,7 +29,7 @@ within() {
       echo "$output"
       return 1
     fi
-    sleep 0.02
+    sleep 0.02 # no event: between two looks
   done
   now=${EPOCHREALTIME/./}
   [[ -z ${promises:-} ]] || printf '%d\t%d\t%s\t%s\n' "$promised" "$(((now - began) / 1000))" "${test_name:-}" "${*//$'\n'/ }" >>"$promises"
@@ -113,7 +113,7 @@ is_still() {
 remember() {
   for _ in {1..400}; do
     ! is_still || break
-    sleep 0.05
+    sleep 0.05 # no event: between two looks
   done
   state >"$scene/before"
 }
@@ -141,7 +141,25 @@ clear() { on cafe nft list table inet watch | grep -o 'packets [0-9]*' | cut -d 
 try_web() { "$lab" on laptop curl --silent --max-time 1 http://203.0.113.80/ >/dev/null 2>&1 || true; }
 # Whether the watch sees that. A link that is just up may have dropped the first packets, such as the answer for a router's address.
 watch_sees() { try_web && (($(clear) > 0)); }
-babble() { while :; do "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true; done; }
+babble() {
+  while :; do
+    "$lab" on laptop curl --silent --max-time 0.3 http://203.0.113.80/ >/dev/null 2>&1 || true
+    printf . >>"$scene/babbled"
+  done
+}
+# Waits until it has spoken so often again: then what got out has been counted.
+babbles() {
+  touch "$scene/babbled"
+  within 2 has_babbled $(($(wc -c <"$scene/babbled") + $1 + 1))
+}
+has_babbled() { (($(wc -c <"$scene/babbled") >= $1)); }
+# Nothing that was sent before is on its way any more, while what speaks is held back.
+watch_rests() {
+  local was
+  was=$(clear)
+  sleep 0.2 # no event: what is on its way cannot be seen
+  [[ $(clear) == "$was" ]]
+}
 
 # Whether each link with an address that the agent sees has the addresses, the MTU and the gateways that the kernel has
 # for it, and no link is missing.
@@ -171,6 +189,11 @@ gateway_sees() { [[ $(on gateway wg show gw0 endpoints) == *"$1":* ]]; }
 
 
 link_index() { ip -j link show "$1" | jq '.[0].ifindex'; }
+
+# Whether the agent has taken in what has happened so far, and no network settles: a status observes the machine itself, and has the timers
+# that are left.
+is_at_rest() { roamward status --json | jq -e 'all(.tunnels[].timers[].timer; IN("settle", "decide") | not)' >/dev/null; }
+at_rest() { within 5 is_at_rest; }
 
 # The process that runs a userspace tunnel; nothing where the kernel does.
 engine_pid() {
@@ -232,10 +255,10 @@ sleeps() { awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$(agent_pi
 storm() {
   local was=("$(counter evaluations)" "$(counter overflows)" "$(resident)" "$(ticks)") is quiet last
   "$@"
-  sleep 2
+  sleep 2 # no event: work that the agent has not begun yet
   for _ in {1..30}; do
     quiet=$(ticks)
-    sleep 1
+    sleep 1 # no event: the processor time of a second
     # Before the agent is asked again, which takes time of its own.
     last=$(ticks)
     ((last - quiet > 2)) || break

@@ -168,7 +168,7 @@ server_away() {
   }
   still 'in their sessions'
   # In the middle of their pings.
-  { sleep 0.1 && kill -KILL "$postgres"; } &
+  { sleep 0.1 && kill -KILL "$postgres"; } & # no event: any moment of the pings
   while kill -0 "$postgres" 2>/dev/null; do
     answered ask
     began=$((began + handshakes))
@@ -178,14 +178,14 @@ server_away() {
   until_so 'the trouble is told' grep -q 'goes on with what it has read' one.log
   for i in 1 2 3 4 5; do
     still 'without the server'
-    sleep 1
+    sleep 1 # no event: the interval of the pings
   done
   first_line() { gateway one status | head -n 1; }
   age() { first_line | sed -n 's/^store: .*; the gateway read it \([0-9]*\) s ago; the gateway goes on with that$/\1/p'; }
   local age later
   age=$(age)
   [[ -n $age ]] || fail "status does not say how old the view is: $(first_line)"
-  sleep 2
+  sleep 2 # no event: the age counts in seconds
   later=$(age)
   ((later > age)) || fail "the view does not get older: $age s, then $later s"
   gateway one status | grep -c '  connected' >connected.out || true

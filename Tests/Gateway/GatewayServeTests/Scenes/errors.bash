@@ -71,7 +71,7 @@ adds() { # COUNTER COMMAND...
   before=$(count "$name")
   "$@"
   # What the error went through before came before it.
-  sleep 0.3
+  sleep 0.3 # no event: errors that are on their way
   echo $(($(count "$name") - before))
 }
 error() { at "$1" python3 "$PACKETS" error "${@:2}"; } # NAMESPACE ARGUMENT...
@@ -146,7 +146,7 @@ gateway login enable >/dev/null
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' gateway.log
 for ((i = 0; i < 60; i++)); do
   echo K
-  sleep 0.05
+  sleep 0.05 # no event: the interval of the requests
 done 2>keys-in.log | at mallory timeout 30 openssl s_client -connect 198.51.100.1:51820 >keys-out.log 2>keys.log || true
 asked=$(grep -c '^KEYUPDATE' keys.log || true)
 ((asked > 10 && asked < 40)) || fail "a client may ask for new keys $asked times"

@@ -136,7 +136,7 @@ gateway access allow stream --from user:alice --to 203.0.113.2 --protocol tcp --
 until_so 'alice reaches the stream' at alice timeout 2 bash -c 'exec 3<>/dev/tcp/203.0.113.2/447; read -r line <&3'
 at alice bash -c 'exec cat </dev/tcp/203.0.113.2/447' >/dev/null &
 received() { at alice cat /sys/class/net/wg-alice/statistics/rx_packets; }
-grows() { local before; before=$("$1") && sleep 0.3 && (($("$1") > before + 10)); }
+grows() { local before; before=$("$1") && sleep 0.3 && (($("$1") > before + 10)); } # no event: packets that are on their way
 stands() { ! grows "$1"; }
 until_so 'the stream flows' grows received
 gateway access deny never --from everybody --to everything --before web

@@ -56,7 +56,7 @@ watch() { # PORT
 }
 count() { at gateway nft list counter inet watch "$1_$2" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'; } # KIND PORT
 above() { (($(count "$1" "$2") > $3)); }
-grows() { above "$1" "$2" "$(count "$1" "$2")" || { sleep 0.3; false; }; }
+grows() { above "$1" "$2" "$(count "$1" "$2")" || { sleep 0.3; false; }; } # no event: packets that are on their way
 
 # A connection of alice's that echoes lines, and its port there.
 declare -A line port
@@ -139,7 +139,7 @@ until_so 'the gateway removes that peer' has_peers 0
 # WireGuard alone: no packet of the device comes out of the tunnel.
 came=$(count arriving "${port[fourbusy]}")
 say fourbusy without-a-peer
-sleep 0.5
+sleep 0.5 # no event: packets that must not come
 [[ $(count arriving "${port[fourbusy]}") == "$came" ]] || fail 'packets without a peer come out of the tunnel'
 
 # --- it may connect again ------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ until_so() {
   shift
   until "$@" >/dev/null 2>&1; do
     ((SECONDS < end)) || fail "not within 60 s: $what"
-    sleep 0.05
+    sleep 0.05 # no event: between two looks
   done
 }
 

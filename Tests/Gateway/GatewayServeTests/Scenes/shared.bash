@@ -118,7 +118,7 @@ gateway two status >status.log || fail "no status without the store: $(<status.l
 head -n 1 status.log | found '^store: .*; the gateway read it [0-9]* s ago; the gateway goes on with that$' || fail "status: $(<status.log)"
 ! gateway two doctor >doctor.log || fail 'the doctor finds nothing without the store'
 head -n 1 doctor.log | found '^store: .*; the gateway read it [0-9]* s ago' || fail "doctor: $(<doctor.log)"
-sleep 3
+sleep 3 # no event: peers that must stay
 has_peers one 41 || fail 'peers are lost with the server'
 has_peers two 41 || fail 'peers are lost with the server'
 kill -0 "${serving[one]}" "${serving[two]}" || fail 'a gateway has ended with the server'
@@ -146,7 +146,7 @@ is_unavailable token rw1-wrong || fail "a token gets another answer: $(answer to
 ! gateway one user lock alice 2>changed.log || fail 'a change is made without the store'
 # An old view ends sessions, where that is wanted.
 gateway one store stale-after 1h
-sleep 0.2
+sleep 0.2 # no event: sessions that must not end
 has_peers one 41 || fail 'sessions end too early'
 touch -d '2 hours ago' one/followed
 until_so 'sessions end when the view is too old' has_peers one 0

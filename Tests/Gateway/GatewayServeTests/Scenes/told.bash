@@ -77,7 +77,7 @@ log_in
 connect_again
 gateway user lock alice
 until_so 'the peer is gone' eval '! is_peer'
-sleep 0.5
+sleep 0.5 # no event: a word that must not come
 ! has_heard 88 || fail 'a lock is told'
 gateway user unlock alice
 connect_again

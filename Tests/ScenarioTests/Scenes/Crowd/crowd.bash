@@ -26,7 +26,7 @@ done
 say "followed"
 # The agent is not busy with it.
 before=$(ticks)
-sleep 2
+sleep 2 # no event: the processor time of two seconds
 spent=$(($(ticks) - before))
 (( spent < 100 )) && say "not busy" || say "busy: $spent of 200 ticks"
 kill "$crowd"

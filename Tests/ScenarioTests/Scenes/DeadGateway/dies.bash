@@ -15,6 +15,7 @@ on gateway nft 'table inet dead {
   chain output { type filter hook output priority 0; udp sport 51820 drop; }
 }'
 began=${EPOCHREALTIME/./}
+# No event: the interval of the packets.
 while :; do busybox ping -c 1 -W 1 10.77.0.1 >/dev/null 2>&1 || true; sleep 5; done &
 pings=$!
 within 25 field_is corp state reasserting

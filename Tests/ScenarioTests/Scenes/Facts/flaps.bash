@@ -16,7 +16,7 @@ for _ in {1..100}; do
 done
 say "$(((${EPOCHREALTIME/./} - start) / 1000))"
 within 3 field_is corp rule.index 1
-sleep 0.7
+at_rest
 say "$(($(count_in_log ' decision ') - before))"
 # The rule may have been that of a moment between two changes.
 within 3 field_is corp decision disconnect

@@ -26,10 +26,10 @@ company session end alice/laptop
 within 5 not is_peer 10.95.0.2
 # What had been answered may still be on its way to the program that counts.
 # shellcheck disable=SC2155
-has_stopped() { local before=$(answers); sleep 0.5; (($(answers) == before)); }
+has_stopped() { local before=$(answers); sleep 0.5; (($(answers) == before)); } # no event: answers that are on their way
 within 2 has_stopped
 before=$(answers)
-sleep 0.5
+sleep 0.5 # no event: answers that must not come
 say "answers after that: $(($(answers) - before))"
 say "$(company session list | grep -o 'alice/laptop  10.95.0.2, .*  session ended')"
 kill $flow

@@ -12,6 +12,7 @@ start_strays
 is_program() { pgrep -P $program -x sleep >/dev/null; }
 ROAMWARD_FAULT_LOG=$scene/places start_agent
 # Its start may go on after it answers.
+# No event: a start that goes on has another place soon.
 is_started() { local before; before=$(wc -l <places); sleep 0.3; (($(wc -l <places) == before)); }
 within 5 is_started
 first=$(wc -l <places)
@@ -29,12 +30,13 @@ for ((n = first + 1; n <= last; n++)); do
   if [[ ! -s agent.exit ]]; then
     kill $program; within 5 eval '[[ -s agent.exit ]] || nothing_left'
     # The last places may be those of its stop.
+    # No event: any moment.
     sleep 0.2; kill -TERM "$(agent_pid)" 2>/dev/null || true; within 5 test -s agent.exit
   fi
   # A caller whose agent dies before its answer never becomes the program, but ends.
   within 5 eval 'is_program || not runs $program'
   if is_program; then
-    forget; sleep 0.3; (( $(outside) == 0 )) || say "$n: $(outside) outside"
+    forget; sleep 0.3; (( $(outside) == 0 )) || say "$n: $(outside) outside" # no event: packets that must not come
     start_agent; within 5 eval '[[ $(guards) == 1 ]]'
     (( $(outside) == 0 )) || say "$n: $(outside) outside after the start"
     kill $program; protected=$((protected + 1))

@@ -10,7 +10,7 @@ go home
 start_agent
 go cafe
 tunnel_is corp connected
-sleep 1.2
+sleep 1.2 # no event: the record is asked for by the second
 kill_agent
 printf '01234567 {"cut' >>"$(ls "$scene"/state/history/*.log)"
 start_agent

@@ -10,7 +10,7 @@ before=$(states | wc -l) steps=$(counter steps)
 ip link set wlan0 name wifi7 2>/dev/null ||
   { ip link set wlan0 down; ip link set wlan0 name wifi7; "$lab" lease cafe wifi7; }
 within 5 eval '[[ $(roamward status --json | jq -r .primary.link) == wifi7 ]]'
-sleep 1
+at_rest
 say "$(field corp state) $(($(states | wc -l) - before)) $(($(counter steps) - steps)) $(($(link_index corp) - index))"
 roamward status --json | jq -r .primary.link
 intranet_loads && say intranet

@@ -26,7 +26,7 @@ for _ in 1 2 3; do
   within 10 field_is plain state connected
 done
 kill_agent
-sleep 0.3
+babbles 1
 start_agent
 within 10 field_is plain state connected
 within 5 plain_answers

@@ -13,7 +13,7 @@ within 20 all_leaked
 for place in cafe mobile; do
   go nothing
   within 5 nft list table inet roamward >/dev/null
-  sleep 0.1; forget_leaks
+  within 5 is_quiet; forget_leaks
   go $place; tunnel_is corp connected
   say "$place $(leaked)"
   go home; within 10 not nft list table inet roamward

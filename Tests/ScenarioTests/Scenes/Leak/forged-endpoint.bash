@@ -16,6 +16,6 @@ start_agent
 within 10 eval '! on cafe nft list chain inet watch passing | grep -F "dport 51820 counter packets 0"'
 forget_leaks
 start_strays
-sleep 2; stop_strays
+strays_try 200; stop_strays
 leaked
 field corp state

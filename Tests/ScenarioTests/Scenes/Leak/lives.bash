@@ -13,18 +13,18 @@ start_strays; early=$strays
 within 10 eval '(( $(streams) >= 2 ))'
 start_agent
 tunnel_is corp connected
-sleep 0.2; forget_leaks
+within 5 is_quiet; forget_leaks
 start_strays
-sleep 0.5; say "up $(leaked)"
-roamward down corp >/dev/null; within 5 field_is corp state disconnected; sleep 0.2
+strays_try; say "up $(leaked)"
+roamward down corp >/dev/null; within 5 field_is corp state disconnected; strays_try
 roamward resume corp >/dev/null; tunnel_is corp connected
 say "down and up $(leaked)"
-go cafe; tunnel_is corp connected; go nothing; sleep 0.5; go home; tunnel_is corp connected; go mobile; tunnel_is corp connected
+go cafe; tunnel_is corp connected; go nothing; strays_try; go home; tunnel_is corp connected; go mobile; tunnel_is corp connected
 say "roamed $(leaked)"
-kill_agent; sleep 0.5; start_agent; tunnel_is corp connected
+kill_agent; strays_try; start_agent; tunnel_is corp connected
 say "agent killed $(leaked)"
 [[ -z $(engine_pid corp) ]] || kill -KILL "$(engine_pid corp)"
-sleep 0.2; tunnel_is corp connected
+strays_try; tunnel_is corp connected
 say "engine killed $(leaked)"
 sed -i 's/include: .default./include: [default], exclude: [192.0.2.77]/' "$policies"/corp.yaml
 within 5 eval 'ip route show table 21750 | grep -F "throw 192.0.2.77"'
@@ -32,5 +32,5 @@ sed -i 's/^PersistentKeepalive.*/PersistentKeepalive = 10/' "$policies"/corp.con
 within 10 eval 'wg show corp persistent-keepalive | grep "[[:space:]]10$"'; tunnel_is corp connected
 say "reconfigured $(leaked)"
 stop_agent >/dev/null
-sleep 0.3; say "stopped $(leaked)"
+strays_try; say "stopped $(leaked)"
 stop_strays; strays=$early; stop_strays

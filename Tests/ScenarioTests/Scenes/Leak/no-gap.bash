@@ -22,7 +22,7 @@ say "closed while it settles"
 on cafe nft -j list counters table inet watch | jq -r '[.nftables[].counter.packets // empty] | add' >at-the-cafe
 # What was sent before the table may still wait for the router's hardware address.
 within 5 is_quiet
-forget_leaks; sleep 0.5
+forget_leaks; strays_try
 say "$(leaked)"
 echo Cafe >"$laptop"/ssid
 tunnel_is corp connected

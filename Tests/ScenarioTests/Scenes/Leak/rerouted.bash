@@ -23,14 +23,14 @@ start_strays '' 0x52000000; marked=$strays
 as=(); start_strays; plain=$strays
 perl -MSocket -e 'socket(my $s, AF_INET, SOCK_DGRAM, 0); while (1) { send($s, "leak", 0, pack_sockaddr_in(9, inet_aton("192.0.2.9"))); select(undef, undef, undef, 0.01) }' &
 forget_leaks
-sleep 1; leaked
+strays_try; leaked
 # They would go outside, if it were not for the table.
 kill -STOP "$(agent_pid)"
 nft delete table inet roamward
 within 20 all_leaked
 kill -CONT "$(agent_pid)"
 within 5 nft list table inet roamward
-sleep 0.2; forget_leaks
-sleep 1; leaked
+within 5 is_quiet; forget_leaks
+strays_try; leaked
 kill $!
 for strays in $marked $plain; do stop_strays; done

@@ -15,7 +15,7 @@ tunnel_is corp connected
 forget_leaks
 start_strays; own=$strays
 as=(nsenter --net=/run/netns/box); start_strays; forwarded=$strays
-sleep 1
+strays_try
 for strays in $own $forwarded; do stop_strays; done
 leaked
 say "$(seen_by 203.0.113.80)"

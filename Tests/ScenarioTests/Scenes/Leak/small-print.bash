@@ -24,7 +24,7 @@ within 5 intranet_loads
 on gateway wg set gw0 peer "$(wg show corp public-key)" allowed-ips 10.77.0.2/32,10.99.0.2/32,198.51.100.1/32
 for to in 10.99.0.2 198.51.100.1; do ip -n gateway route add $to dev gw0; done
 ip rule add priority 100 to 198.51.100.1 lookup main
-lease; reach; reach; sleep 0.3; count
+lease; reach; reach; sleep 0.3; count # no event: packets that must not come
 nsenter --net=/run/netns/box busybox ping -c 1 -W 5 10.77.0.1 >/dev/null && say "answered"
 # They would pass, if it were not for the table.
 kill -STOP "$(agent_pid)"

@@ -23,9 +23,9 @@ tunnel_is corp connected
 forget_leaks
 as=("${nobody[@]}"); start_strays wlan0; bound=$strays
 as=(nsenter --net=/run/netns/box); start_strays; forwarded=$strays
-raw; sleep 1; say "up $(leaked)"
+raw; strays_try; say "up $(leaked)"
 roamward down corp >/dev/null; within 5 field_is corp state disconnected
-raw; sleep 1; say "down $(leaked)"
+raw; strays_try; say "down $(leaked)"
 roamward resume corp >/dev/null; tunnel_is corp connected
 ip rule add priority 100 lookup main; ip -6 rule add priority 100 lookup main
 nft -f - <<NFT
@@ -36,7 +36,7 @@ done)
 }
 NFT
 as=(); start_strays; plain=$strays
-sleep 1; say "rules and tables $(leaked)"
+strays_try; say "rules and tables $(leaked)"
 within 5 eval 'roamward status | found "rule 100: goes outside"'
 roamward status | grep -c 'rule 100: goes outside, because that rule looks up the main table before corp.s; the kill switch blocks it'
 for strays in $bound $forwarded $plain; do stop_strays; done

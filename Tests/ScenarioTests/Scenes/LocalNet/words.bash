@@ -11,6 +11,7 @@ count() { on cafe nft -j list counter inet count n | jq '.nftables[].counter.pac
 forget() { on cafe nft reset counters table inet count >/dev/null; }
 seen() { (( $(count) > 0 )); }
 # The way of a network that has gone is closed again.
+# No event: packets that must not come.
 quiet() { forget; sleep 0.2; not seen; }
 perl -MSocket=:all -e 'socket(my $s, AF_INET, SOCK_DGRAM, 0); socket(my $t, AF_INET6, SOCK_DGRAM, 0);
   while (1) { send($s, "leak", 0, pack_sockaddr_in(7777, inet_aton("10.77.5.2")));

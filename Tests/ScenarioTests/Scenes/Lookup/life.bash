@@ -21,7 +21,7 @@ within 5 ready corp
 say "$(field corp state), $(on gateway nft list counter inet seen ours | grep -o 'packets [0-9]*')"
 roamward monitor --json >events &
 # A policy that is read again is an event.
-listens() { echo "#" >>"$policies"/corp.yaml; sleep 0.1; test -s events; }
+listens() { echo "#" >>"$policies"/corp.yaml; sleep 0.1; test -s events; } # no event: the monitor may not listen yet
 within 5 listens
 say "$(answer www.example) $(answer www.public.corp.example) $(answer box.lab.example) $(field corp state)"
 say "$(answer wiki.corp.example)"

@@ -11,8 +11,8 @@ babble & babbler=$!
 trap 'kill $babbler' EXIT
 within 5 eval 'nft list table inet roamward >/dev/null'
 # What was sent before may still be on its way.
-sleep 0.2; before=$(clear)
-sleep 0.5
+within 5 watch_rests; before=$(clear)
+babbles 2
 roamward up office >/dev/null
 within 20 field_is office state connected
 within 10 reached
@@ -26,7 +26,7 @@ except OSError: print("[a mark alone does not pass]")'
 kill_agent
 within 5 reached && say "reached without an agent"
 pkill -KILL --pidfile /run/roamward-openvpn-office.pid
-sleep 1
+babbles 3
 start_agent
 within 20 field_is office state connected
 within 10 reached

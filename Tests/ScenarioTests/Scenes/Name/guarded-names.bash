@@ -14,15 +14,21 @@ within 10 eval '[[ $(seen_of loose) != *cafe=0* ]] && ! [[ $(names_past) == *dns
 say seen
 # Until the firewall is there, nothing is promised.
 start_agent; tunnel_is corp connected
-stage up; within 10 all_answered; forget_leaks; sleep 1
+stage up; within 10 all_answered; forget_leaks; sleep 1 # no event: the questions of this time
+# No event: the questions of this time.
 stage down; within 10 all_answered; unanswerable; roamward down corp >/dev/null; within 5 field_is corp state disconnected; sleep 0.5
 stage resumed; roamward resume corp >/dev/null; tunnel_is corp connected; answerable
+# No event: the questions of this time.
 stage roaming; within 10 all_answered; for place in home mobile cafe; do go $place; sleep 0.7; tunnel_is corp connected; done
+# No event: the questions of this time.
 stage nowhere; within 10 all_answered; unanswerable; go nothing; sleep 0.5; go cafe; tunnel_is corp connected; answerable
+# No event: the questions of this time.
 stage agent; within 10 all_answered; kill_agent; sleep 0.5; start_agent; tunnel_is corp connected
 stage engine; within 10 all_answered
+# No event: the questions of this time.
 [[ -z $(engine_pid corp) ]] || kill -KILL "$(engine_pid corp)"; sleep 0.5; tunnel_is corp connected
 stage peer; within 10 all_answered; unanswerable
+# No event: the questions of this time.
 peer=$(on gateway wg show gw0 peers); on gateway wg set gw0 peer "$peer" remove; sleep 8
 on gateway wg set gw0 peer "$peer" allowed-ips 10.77.0.2/32
 stage back; within 30 eval 'grep -q "^back .*10.77.0.77$" $scene/lookups'; answerable; within 10 all_answered

@@ -10,7 +10,7 @@ nebula_server
 go cafe
 nebula_policy expired </dev/null
 start_agent
-sleep 1
+at_rest
 roamward up office >/dev/null
 within 20 field_is office code action-needed
 field office failure

@@ -17,7 +17,7 @@ trap 'kill $babbler' EXIT
 roamward up office >/dev/null
 within 5 eval 'nft list table inet roamward >/dev/null'
 # What was sent before may still be on its way.
-sleep 0.2; before=$(clear)
+within 5 watch_rests; before=$(clear)
 within 20 field_is office state connected
 within 5 office_answers
 say "$(way_to 203.0.113.80)"
@@ -29,7 +29,7 @@ for _ in 1 2; do
 done
 kill -TERM "$(cat "$scene/pki/server.pid")"
 within 30 eval '[[ $(field office state) != connected ]]'
-sleep 1
+babbles 3
 kill $babbler
 trap - EXIT
 say "$(($(clear) - before)) outside"

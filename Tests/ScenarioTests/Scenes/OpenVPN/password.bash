@@ -17,7 +17,7 @@ start_agent
 roamward up office >/dev/null
 within 20 field_is office code action-needed
 field office failure
-sleep 3
+sleep 3 # no event: another failure that must not come
 say "$(count_in_log ' warning failure ')"
 printf 'pass \ "word"
 ' >"$policies/office.password"

@@ -4,8 +4,8 @@ source "$tests/scene.bash"
 
 go cafe
 start_agent
-sleep 0.5
+at_rest
 say "$(field corp state)"
 roamward up corp --wait 60 && say "$(field corp state)"
-roamward resume corp && sleep 0.4 && say "$(field corp state)"
+roamward resume corp && at_rest && say "$(field corp state)"
 roamward down corp --wait 60 && say "$(field corp state)"

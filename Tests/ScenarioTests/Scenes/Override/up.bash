@@ -7,7 +7,7 @@ remember
 start_agent
 roamward up corp --wait 60 && within 3 intranet_loads
 say "$(field corp state) $(field corp override) $(field corp decision)"
-sleep 0.5
+at_rest
 say "$(field corp state)"
 go cafe
 within 3 field_is corp override null

@@ -11,6 +11,6 @@ within 1 field_is corp decision connect && say "moved in"
 cp -rp "$policies" removed
 rm -r "$policies" && within 1 field_is corp name '' && say "removed"
 mkdir "$policies"
-sleep 0.3
+sleep 0.3 # no event: a folder that is seen while it is empty
 cp -p removed/* "$policies"/
 within 1 field_is corp decision connect && say "made anew"

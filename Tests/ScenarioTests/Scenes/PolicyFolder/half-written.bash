@@ -9,7 +9,7 @@ index=$(link_index corp)
 lines=$(count_in_log 'policies are active')
 exec 3>"$policies"/corp.yaml
 { cat half.yaml; echo '        - action: disconnect'; } >&3
-sleep 2
+sleep 2 # no event: half a file that must not be read as a policy
 say "$(field corp state) $(field corp decision)"
 say "loaded $(($(count_in_log 'policies are active') - lines)) times"
 { echo '          match: { interface-name: "eth*" }'; echo '        - action: connect'; } >&3

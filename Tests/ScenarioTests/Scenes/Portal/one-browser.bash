@@ -19,7 +19,7 @@ for time in first second; do
   within 10 eval 'roamward status | sed -n 1p | grep ^blocked:' >/dev/null
   say "$time: $(browser_page)"
   roamward release --portal --only $browser --reason hotel >/dev/null
-  forget_leaks; start_strays; sleep 1; stop_strays
+  forget_leaks; start_strays; strays_try; stop_strays
   say "others: $(leaked)"
   say "others: $(page)"
   within 5 browser_shows_page; say "browser: $(<shown)"

@@ -26,7 +26,7 @@ asking=$!
 ip rule del priority 21750
 locked && say locked
 before=$(ticks)
-sleep 2
+sleep 2 # no event: the processor time of two seconds
 (($(ticks) - before < 60)) && say calm || say "busy: $(($(ticks) - before))"
 [[ $(link_index corp) == "$index" ]] && say 'still up'
 ip rule | grep -q '^21750:' || say 'not repaired yet'

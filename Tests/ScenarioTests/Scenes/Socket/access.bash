@@ -9,6 +9,6 @@ tunnel_is corp connected
 $SOMEBODY ./roamward status --json | jq -r '.tunnels[0].state'
 # shellcheck disable=SC2086 # several words
 for command in 'down corp' 'up corp' 'resume corp'; do $SOMEBODY ./roamward $command 2>&1 || say "$?"; done
-sleep 0.3
+at_rest
 say "$(field corp state) $(field corp override)"
 $SOMEBODY ./roamward wait corp --timeout 20s && say "waiting is looking"

@@ -5,7 +5,7 @@ source "$tests/scene.bash"
 go cafe
 SETTLE=$SETTLE start_agent
 tunnel_is corp connected
-sleep 2
+sleep 2 # no event: the agent's work after it has started, which the storm would count
 flap() {
   local i start=${EPOCHREALTIME/./}
   for i in {1..100}; do

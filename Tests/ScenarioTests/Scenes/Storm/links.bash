@@ -5,7 +5,7 @@ source "$tests/scene.bash"
 go cafe
 start_agent
 tunnel_is corp connected
-sleep 2
+sleep 2 # no event: the agent's work after it has started, which the storm would count
 steps=$(counter steps) index=$(link_index corp) events=$(counter events)
 churn() {
   local round i

@@ -5,7 +5,7 @@ source "$tests/scene.bash"
 go home
 start_agent
 within 3 field_is corp rule.index 1
-sleep 1
+sleep 1 # no event: the agent's work after it has started, which the storm would count
 lose() {
   kill -STOP "$(agent_pid)"
   local action

@@ -7,6 +7,7 @@ start_agent
 roamward monitor --json >events &
 roamward monitor >lines &
 # A policy that is read again is told of.
+# No event: the monitor may not listen yet.
 listen() { echo "#" >>"$policies"/corp.yaml; sleep 0.1; test -s events && test -s lines; }
 within 5 listen
 go cafe

@@ -8,10 +8,10 @@ roamward monitor --record walk.yaml >/dev/null &
 within 5 test -s walk.yaml
 go cafe
 tunnel_is corp connected
-sleep 1.2
+sleep 1.2 # no event: a timeline counts in seconds
 roamward down corp --for 30m --reason printer >/dev/null
 tunnel_is corp disconnected
-sleep 1.2
+sleep 1.2 # no event: a timeline counts in seconds
 roamward resume corp >/dev/null
 tunnel_is corp connected
 go home

@@ -10,7 +10,7 @@ start_agent
 tunnel_is corp connected
 primary_is wlan0 && say "a cable that leads nowhere"
 ip route add default via 192.0.2.1 dev eth0 metric 20100
-sleep 1; within 10 primary_is wlan0; field_is corp decision connect && say "a way that is worse"
+at_rest; within 10 primary_is wlan0; field_is corp decision connect && say "a way that is worse"
 roamward network --json | jq -c '.links | keys'
 # Now the cable's way is the best one there is.
 ip route replace default via 198.51.100.1 dev wlan0 metric 20200; ip route del default via 198.51.100.1 dev wlan0 metric 0
