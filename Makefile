@@ -52,7 +52,7 @@ strongswan = --package charon-systemd --package strongswan-swanctl --package lib
 virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot vm-bare
 
 .PHONY: help build engine size demo check test tests machines all-machines long longer lint sanitize coverage bench soak recipes interop install installed uninstall deb tarball rpm \
-  packages-quick docs clean $(virtual) vm-unit-long
+  packages-quick docs clean $(around) $(virtual) vm-unit-long
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -98,15 +98,27 @@ machines: ## the tests in virtual machines, but for those of make long
 long: ## what is too long for make machines: the long chapters of a virtual machine, and a release and its size
 	@scripts/bare $(MAKE) --no-print-directory longer
 
+# Two at a time, because they wait much: each is in namespaces and folders of its own. The longest first.
+around = test-places test-desktop test-packages test-site
+
+test-places:
+	scripts/part places Tests/Places/run
+
+test-desktop:
+	scripts/part desktop Tests/Desktop/run .build/desktop
+
+test-packages:
+	scripts/part packages Tests/Packages/run
+
+test-site:
+	scripts/part site scripts/site .build/debug .build/site
+
 tests:
 	scripts/setup --vm --package --desktop
-	swift build --build-tests
-	scripts/test
-	scripts/site .build/debug .build/site
-	$(MAKE) --no-print-directory packages-quick
-	Tests/Packages/run
-	Tests/Desktop/run .build/desktop
-	Tests/Places/run
+	scripts/part build swift build --build-tests
+	scripts/part 'tests of the code' scripts/test
+	scripts/part 'quick packages' $(MAKE) --no-print-directory packages-quick
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(around)
 
 all-machines:
 	scripts/setup --vm --package
@@ -123,15 +135,15 @@ longer:
 # Two virtual machines at a time: each fills a processor. Each installs pages and completions, which are made here before, because programs
 # start slowly there.
 vm-managers: packages-quick
-	scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
+	scripts/part vm-managers scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 2400 -- Tests/VM/managers
 
 vm-resolvers: packages-quick
-	scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module dummy --time-limit 2400 -- Tests/VM/resolvers
+	scripts/part vm-resolvers scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module dummy --time-limit 2400 -- Tests/VM/resolvers
 
 # The engine as it is shipped.
 vm-wifi: engine
-	scripts/vm --if-possible --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 1800 -- \
+	scripts/part vm-wifi scripts/vm --if-possible --module wireguard --module tun --module veth --module 'mac80211_hwsim radios=3' --time-limit 1800 -- \
 	  bash -c 'ROAMWARD_BIN=.build/release Tests/VM/engine && Tests/VM/roam'
 
 # Of the programs that the tests run, without what takes long.
@@ -143,21 +155,21 @@ packages-quick: .build/packages-quick/made
 
 # Without IPv6, control groups and user namespaces.
 vm-bare: packages-quick
-	scripts/vm --if-possible --kernel ipv6.disable=1 --module wireguard --module veth --module tun --module nf_tables --time-limit 900 -- Tests/VM/bare
+	scripts/part vm-bare scripts/vm --if-possible --kernel ipv6.disable=1 --module wireguard --module veth --module tun --module nf_tables --time-limit 900 -- Tests/VM/bare
 
 vm-boot: packages-quick
-	scripts/vm --if-possible --systemd --module veth --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/boot
+	scripts/part vm-boot scripts/vm --if-possible --systemd --module veth --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/boot
 
 unit = scripts/vm --if-possible --systemd --package resolvconf $(strongswan) --module veth --module tun --module wireguard --module nf_tables --module esp4 \
   --module xfrm_interface --module dummy --time-limit 2400 -- Tests/VM/unit
 vm-unit: packages-quick
-	$(unit)
+	scripts/part vm-unit $(unit)
 
 vm-unit-long: packages-quick
 	$(unit) services_long ipsec_long ipsec_logins_long gateway_unit gateway_kernel
 
 lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
-	scripts/lint
+	scripts/part lint scripts/lint
 
 sanitize: ## tests under the sanitizers for addresses and for threads, in .build-asan and .build-tsan
 	scripts/sanitize
