@@ -147,18 +147,18 @@ let house = """
     rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO Lives LoginProtocol NetworkTypes PeerDetection ProviderProtocol RoamwardProvider
         WireGuardControl
     tests GatewayAuthTests: CConfined GatewayAuth GatewayOpenID GatewayPAM GatewayPostgreSQL GatewayWeb ProcessConfinement
-    tests GatewayCoreTests: GatewayCore HostFindings KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestSupport
-    tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin Lives LoginProtocol NetworkTypes SeededRandom TestSupport
+    tests GatewayCoreTests: GatewayCore HostFindings KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestKit TestSupport
+    tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin Lives LoginProtocol NetworkTypes SeededRandom TestKit
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
-        SchemaCheck SeededRandom TestSupport
+        SchemaCheck SeededRandom TestKit TestSupport
     tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO LoginProtocol NetworkTypes
         ProviderGroups
         roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web
         roamward-wireguard SchemaCheck SeededRandom TestSupport +but=Scenes
     tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store
-        SeededRandom TestSupport
+        SeededRandom TestKit TestSupport
     tests OpenIDConnectTests: GatewayCore GatewayLogin GatewayOpenID JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
-        roamward-gateway-oidc SeededRandom TestSupport +but=issuer.py
+        roamward-gateway-oidc SeededRandom TestKit TestSupport +but=issuer.py
     tests ClientProviderTests: ClientProvider GatewayAuth GatewayCredentials JSON KeyMemory Lives LoginProtocol NetworkTypes
         ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
   Providers: tunnels of other programs

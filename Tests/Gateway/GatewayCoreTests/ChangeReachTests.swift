@@ -2,7 +2,7 @@ import GatewayCore
 import KernelModel
 import NetworkTypes
 import SeededRandom
-import TestSupport
+import TestKit
 import Testing
 
 /// A gateway changes a few devices by themselves. That has to lead to what a comparison of everything would lead to.

@@ -1,7 +1,7 @@
 import GatewayCore
 import KernelModel
 import NetworkTypes
-import TestSupport
+import TestKit
 import Testing
 
 @Suite struct DirectoryTests {

@@ -2,7 +2,7 @@ import GatewayCore
 import KernelModel
 import KeyMemory
 import NetworkTypes
-import TestSupport
+import TestKit
 import Testing
 
 /// A running gateway computes its desired state once, and then follows. That has to lead to what a computation from all devices would lead

@@ -1,7 +1,7 @@
 import GatewayCore
 import HostFindings
 import NetworkTypes
-import TestSupport
+import TestKit
 import Testing
 
 @Suite("The findings of the gateway's doctor") struct GatewayConditionTests {

@@ -1,5 +1,5 @@
 import GatewayCore
-import TestSupport
+import TestKit
 import Testing
 
 @Suite struct LoginRowTests {

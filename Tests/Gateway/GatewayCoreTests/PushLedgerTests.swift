@@ -2,7 +2,7 @@ import GatewayCore
 import KernelModel
 import NetworkTypes
 import SeededRandom
-import TestSupport
+import TestKit
 import Testing
 
 @Suite struct PushLedgerTests {

@@ -2,7 +2,7 @@ import GatewayCore
 import KernelModel
 import NetworkTypes
 import SeededRandom
-import TestSupport
+import TestKit
 
 /// A directory that random requests of few users, groups and devices change, while time passes.
 struct RandomRequests {

@@ -2,7 +2,7 @@ import GatewayCore
 import KernelModel
 import Metrics
 import NetworkTypes
-import TestSupport
+import TestKit
 import Testing
 
 @Suite("Sessions, and what a user is") struct SessionTests {

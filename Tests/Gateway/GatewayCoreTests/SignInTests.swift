@@ -1,7 +1,7 @@
 import GatewayCore
 import KernelModel
 import SeededRandom
-import TestSupport
+import TestKit
 import Testing
 
 @Suite("People who sign in at an OpenID provider")

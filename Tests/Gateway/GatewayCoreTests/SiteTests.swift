@@ -2,7 +2,7 @@ import GatewayCore
 import KernelModel
 import KeyMemory
 import NetworkTypes
-import TestSupport
+import TestKit
 import Testing
 
 @Suite("Several gateways with one store") struct SiteTests {

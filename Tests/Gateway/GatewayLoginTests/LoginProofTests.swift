@@ -4,7 +4,7 @@ import Lives
 import LoginProtocol
 import NetworkTypes
 import SeededRandom
-import TestSupport
+import TestKit
 import Testing
 
 /// The proofs of conversations, with a gateway around them in virtual time.

@@ -2,7 +2,7 @@ import GatewayCore
 import GatewayLogin
 import NetworkTypes
 import SeededRandom
-import TestSupport
+import TestKit
 import Testing
 
 @Suite("Refused logins in the audit log") struct RefusalNotesTests {

@@ -4,7 +4,7 @@ import JSON
 import KernelModel
 import NetworkTypes
 import PageProtocol
-import TestSupport
+import TestKit
 import Testing
 
 @Suite("Answers of the page") struct AnswerTests {

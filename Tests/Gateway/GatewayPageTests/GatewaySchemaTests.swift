@@ -6,7 +6,7 @@ import KernelModel
 import LinuxIO
 import NetworkTypes
 import SchemaCheck
-import TestSupport
+import TestKit
 import Testing
 
 /// The documents that administrators' programs read. Their schemas are files: what changes there breaks such a program.

@@ -3,7 +3,7 @@ import GatewayPage
 import KernelModel
 import NetworkTypes
 import PageProtocol
-import TestSupport
+import TestKit
 import Testing
 
 func name(_ text: String) throws -> GatewayName { try #require(GatewayName(text)) }

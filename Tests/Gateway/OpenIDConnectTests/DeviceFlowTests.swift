@@ -4,7 +4,7 @@ import LoginProtocol
 import NetworkTypes
 import OpenIDConnect
 import SeededRandom
-import TestSupport
+import TestKit
 import Testing
 
 @Suite("Sign-ins by a device code, in virtual time")

@@ -3,7 +3,7 @@ import GatewayOpenID
 import JSON
 import NetworkTypes
 import OpenIDConnect
-import TestSupport
+import TestKit
 import Testing
 
 /// The key of RFC 7515, A.2.
