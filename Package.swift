@@ -154,7 +154,7 @@ let house = """
     tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO LoginProtocol NetworkTypes
         ProviderGroups
         roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web
-        roamward-wireguard SchemaCheck SeededRandom TestSupport +but=Scenes
+        roamward-wireguard SchemaCheck SeededRandom TestKit TestSupport +but=Scenes
     tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store
         SeededRandom TestKit TestSupport
     tests OpenIDConnectTests: GatewayCore GatewayLogin GatewayOpenID JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect

@@ -277,7 +277,7 @@ private final class ReadyLife {
     var observed = ObservedState(resolvConf: .file(SimulatedState.hostResolvConf))
     observed.resolver.facts = choice
     func preview(_ inputs: PlanInputs = PlanInputs()) -> PlanPreview {
-      let tunnels = DesiredTunnels(life.machine.policies, on: DayOut.cafe, orders, in: observed, engine: .userspace)
+      let tunnels = DesiredTunnels(life.machine.policies, on: DayOut.cafe, inputs, in: observed, engine: .userspace)
       return PlanPreview(of: tunnels, from: observed, others: OtherVPNs())
     }
     let steps = preview().plan.steps

@@ -2,6 +2,7 @@ import GatewayCore
 import KernelModel
 import Metrics
 import NetworkTypes
+import TestKit
 import TestSupport
 import Testing
 

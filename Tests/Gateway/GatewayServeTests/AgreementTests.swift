@@ -5,6 +5,7 @@ import KernelNetwork
 import LinuxIO
 import NetworkTypes
 import SeededRandom
+import TestKit
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import Glibc
 import KernelModel
 import NetworkTypes
 import SeededRandom
+import TestKit
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import KernelModel
 import LinuxIO
 import LoginProtocol
 import NetworkTypes
+import TestKit
 import TestSupport
 import Testing
 

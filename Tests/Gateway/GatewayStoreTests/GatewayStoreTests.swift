@@ -5,6 +5,7 @@ import GatewayStore
 import KernelModel
 import NetworkTypes
 import SeededRandom
+import TestKit
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import GatewayCore
 import GatewayStore
 import NetworkTypes
+import TestKit
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import GatewayCore
 import GatewayStore
 import KernelModel
 import NetworkTypes
+import TestKit
 import TestSupport
 import Testing
 
