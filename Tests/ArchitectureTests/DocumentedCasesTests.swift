@@ -16,7 +16,7 @@ import Testing
       let body = lines[(start + 1)...].prefix { $0 != "\(indent)}" }
       for index in body.indices where body[index].hasPrefix("\(indent)  case ") {
         count += 1
-        if !body[index - 1].hasPrefix("\(indent)  /// ") { faults.append("no sentence: \(body[index])") }
+        if !lines[index - 1].hasPrefix("\(indent)  /// ") { faults.append("no sentence: \(body[index])") }
         if body[index].prefix(while: { $0 != "(" && $0 != "=" }).contains(",") { faults.append("one case a line: \(body[index])") }
       }
     }

@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  /// How many sleeps have no reason beside them. The number may only get smaller.
+  /// The number of sleeps that have no reason beside them; it may only get smaller.
   private static let unexplained = 25
 
   /// Whether a line of a scene sleeps for a moment, outside of a loop that looks again and again. A program that sleeps for minutes stands

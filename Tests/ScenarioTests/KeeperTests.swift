@@ -20,7 +20,7 @@ struct KeeperTests {
 
   static let possible = Keeper.allCases.filter(\.isPossible)
 
-  /// What happens to the agent (`keeper-events.bash`).
+  /// An event of the agent (`keeper-events.bash`).
   private static let events = [
     "crash", "kill", "killed and cleaned up", "killed elsewhere", "lease", "name server killed", "restart", "roam",
   ]

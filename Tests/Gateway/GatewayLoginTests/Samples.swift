@@ -39,13 +39,13 @@ struct Talk {
     isSlow: Bool = false
   ) throws {
     let interval = isSlow ? LoginConversation.slowAnswerInterval : LoginConversation.answerInterval
-    conversation = LoginConversation(from: try address(text), at: .seconds(1000), offers: offers, passwordAnswerInterval: interval)
+    conversation = LoginConversation(from: try address(text), at: .seconds(1000), offers: offers, passwordInterval: interval)
     self.limits = limits
   }
 
   /// At a gateway where a service checks passwords.
   init(_ limits: LoginLimits, at now: Moment) throws {
-    conversation = LoginConversation(from: try address("192.0.2.7"), at: now, passwordAnswerInterval: LoginConversation.slowAnswerInterval)
+    conversation = LoginConversation(from: try address("192.0.2.7"), at: now, passwordInterval: LoginConversation.slowAnswerInterval)
     self.limits = limits
     self.now = now
   }

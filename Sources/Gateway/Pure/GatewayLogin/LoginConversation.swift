@@ -151,14 +151,13 @@ package struct LoginConversation: Sendable {
   /// The methods to begin with.
   private let offers: [LoginMethod]
   /// Of refused passwords.
-  let passwordAnswerInterval: Duration
+  let passwordInterval: Duration
   package init(
-    from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token],
-    passwordAnswerInterval: Duration = Self.answerInterval
+    from address: IPAddress, at now: Moment, offers: [LoginMethod] = [.password, .token], passwordInterval: Duration = Self.answerInterval
   ) {
     self.address = address
     self.offers = offers
-    self.passwordAnswerInterval = passwordAnswerInterval
+    self.passwordInterval = passwordInterval
     began = now
     limit = now + Self.silence
   }

@@ -47,7 +47,7 @@ package struct LoginTable: Sendable {
   /// Takes a connection.
   package mutating func open(_ number: UInt32, from address: IPAddress, at now: Moment) {
     let interval = isSlow ? LoginConversation.slowAnswerInterval : LoginConversation.answerInterval
-    clients[number] = Client(conversation: LoginConversation(from: address, at: now, offers: offers, passwordAnswerInterval: interval))
+    clients[number] = Client(conversation: LoginConversation(from: address, at: now, offers: offers, passwordInterval: interval))
     let victim = strangers.add(number, from: address)
     turnAway(victim)
   }

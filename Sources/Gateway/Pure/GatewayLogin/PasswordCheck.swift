@@ -24,7 +24,7 @@ extension LoginConversation {
   static let questionAnswerInterval = Duration.seconds(1)
 
   /// Whether a service of the network checks passwords.
-  private var hasService: Bool { passwordAnswerInterval != Self.answerInterval }
+  private var hasService: Bool { passwordInterval != Self.answerInterval }
 
   mutating func receive(
     _ answer: LoginAnswer, of check: PasswordCheck, _ limits: inout LoginLimits, at now: Moment
@@ -78,6 +78,6 @@ extension LoginConversation {
 
   /// Ends the check with a message, at the next multiple of the interval for passwords.
   private mutating func end(_ message: GatewayMessage, _ check: PasswordCheck, _ now: Moment) -> [LoginEffect] {
-    hold(message, check.since, now, .close, interval: passwordAnswerInterval)
+    hold(message, check.since, now, .close, interval: passwordInterval)
   }
 }

@@ -4,11 +4,17 @@ package import LinuxIO
 ///
 /// By test, the manual page has each file with its command, and a scene runs the command.
 package enum SettingFile: String, CaseIterable, Sendable {
+  /// The OpenID provider at which people sign in.
   case openID = "openid"
+  /// The PAM service that checks passwords.
   case pam
+  /// The text that people see when they log in.
   case banner
+  /// The address of relays.
   case relay
+  /// The address of the page.
   case page
+  /// The time without its store after which the gateway takes no new connections.
   case staleAfter = "stale-after"
 
   /// The command that writes the file; `nil`: an administrator does.

@@ -77,10 +77,8 @@ extension GatewayStore {
       guard case .integer(let sequence) = row[0], case .integer(let time) = row[1], case .text(let actor) = row[2],
         case .text(let verb) = row[3], case .text(let object) = row[4], case .text(let detail) = row[5], case .bytes(let hash) = row[6]
       else { throw StoreError("table audit: unexpected values", help: "restore the store from a copy") }
-      entries.append(
-        AuditEntry(
-          sequence: sequence, time: Timestamp(seconds: time),
-          record: AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail), hash: hash))
+      let record = AuditEntry.Record(actor: actor, verb: verb, object: object, detail: detail)
+      entries.append(AuditEntry(sequence: sequence, time: Timestamp(seconds: time), record: record, hash: hash))
     }
     return entries
   }

@@ -102,7 +102,7 @@ extension AgentState {
   var underlayFit: UnderlayFit {
     UnderlayFit(
       seen.snapshot, isReversePathStrict: seen.state?.isReversePathStrict ?? false, others: seen.others, resolver: resolverChoice,
-      providers: seen.state?.providers ?? .unexamined, outerMTUs: tunnels.isNested ? seen.state?.kernel.outerMTUs(for: set.tunnels) ?? [:] : [:],
+      providers: seen.state?.providers ?? .unexamined, outerMTUs: seen.state?.kernel.outerMTUs(for: tunnels.inner) ?? [:],
       familiesOff: seen.state?.familiesOff ?? [])
   }
 
@@ -120,20 +120,18 @@ extension AgentState {
 
 extension AgentState {
   func observationRequest(adding extra: Set<FactKind>) -> ObservationRequest {
-    let (links, guarded) = (tunnels.links, killSwitch.machine.programs.compactMap(\.link))
-    return ObservationRequest(
+    ObservationRequest(
       facts: neededFacts.union(extra), tables: tables,
-      everywhere: seen.observation == nil || looksEverywhere, wireGuardLinks: links.wireGuard,
-      foreignLinks: guarded.isEmpty ? links.others : (links.others + guarded).sorted(), firewall: firewallDetail,
+      everywhere: seen.observation == nil || looksEverywhere, wireGuardLinks: tunnels.links.wireGuard,
+      foreignLinks: (tunnels.links.others + killSwitch.machine.programs.compactMap(\.link)).sorted(), firewall: firewallDetail,
       nameCapture: captureDetail, resolverLinks: resolverLinks)
   }
 
   /// The tables of the tunnels; with tunnels inside others, or what is left of them, also the tables for their packets.
   private var tables: [UInt32] {
-    let slots = tunnels.slots
-    let own = slots.map { Ownership.tables.lowerBound + $0 }
+    let own = tunnels.slots.map { Ownership.tables.lowerBound + $0 }
     let isNested = tunnels.isNested || seen.state?.kernel.ownRules.contains { $0.priority == Ownership.lostTable } ?? false
-    return isNested ? own + slots.map(Ownership.innerTable).sorted() + [Ownership.lostTable] : own
+    return isNested ? own + tunnels.slots.map(Ownership.innerTable).sorted() + [Ownership.lostTable] : own
   }
 
   /// The facts that policies and overrides need; an override that ends with the network identifies networks by their gateways.

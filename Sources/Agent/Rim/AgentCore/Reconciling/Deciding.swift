@@ -54,12 +54,10 @@ extension AgentState {
         stop.isStopping ? .down : guarding, isPending: !stop.isStopping && (outcome == .pending || isSettling),
         isOnline: stop.isStopping || !seen.network.isNone, of: verdict.policy.name)
       let isReady = ready.contains(verdict.policy.name)
-      // Of many tunnels most are down, and stay so.
       if !verdict.isNews, let tunnel = tunnels[verdict.policy.name], tunnel.isAtRest(under: intent, isReady: isReady) { return nil }
       return TunnelIntent(
         tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews,
-        isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name),
-        isReady: isReady)
+        isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name), isReady: isReady)
     }
   }
 

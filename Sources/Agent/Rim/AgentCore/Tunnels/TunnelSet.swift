@@ -78,7 +78,9 @@ final class TunnelSet {
   /// The slots of all tunnels, each once, sorted.
   var slots: [UInt32] { known.slots }
 
-  /// Whether a tunnel goes through another one.
+  /// The policies of the tunnels that go through another one.
+  var inner: [TunnelPolicy] { known.inner.map(\.policy) }
+
   var isNested: Bool { !known.inner.isEmpty }
 
   func owner(of step: Step) -> TunnelSupervisor? { ordered.first { $0.owns(step) } }
@@ -168,4 +170,9 @@ extension TunnelSupervisor {
     case .installed: noted.provider != nil
     }
   }
+}
+
+extension TunnelMachine {
+  /// Whether anything but a new intent may move it: it is not down, or is to be something else.
+  var isEngaged: Bool { isRunning || target != .down }
 }

@@ -9,7 +9,7 @@ extension DesiredTunnels {
   /// The names of those tunnels, up or down: the first ones in the order of the policies.
   package var ready: Set<String> {
     if isStopping || !canWatch { return [] }
-    return Set(policies.facts.startedByLookups.lazy.filter(isStartedByLookups).prefix(Self.mostReady).map(\.name))
+    return Set(policies.facts.concerns.startedByLookups.lazy.filter(isStartedByLookups).prefix(Self.mostReady).map(\.name))
   }
 
   /// Whether look-ups start it, by the last decision that waits for nothing. One that gives way to another

@@ -38,7 +38,7 @@ package struct KillSwitchMachine: Hashable, Sendable {
   /// Tunnels with a kill switch (`on`) that their rules may want. A manual override (down) excludes a tunnel, unless it ends with the
   /// network.
   private static func open(_ policies: PolicySet, _ overrides: [String: ManualOverride]) -> [TunnelPolicy] {
-    policies.facts.guarded.filter { tunnel in
+    policies.facts.concerns.guarded.filter { tunnel in
       switch overrides[tunnel.name].map({ ($0.wantsUp, $0.lifetime) }) {
       case (false, .time)?, (false, .resume)?: return false
       case (_, .network)?, (true, _)?, nil: return tunnel.onDemand.rules.contains { $0.action == .connect || tunnel.arms(by: $0) }

@@ -16,14 +16,7 @@ final class PolicyFacts: Sendable {
   /// Whether a policy concerns the firewall.
   let concernsFirewall: Bool
   let capturesNames: Bool
-  /// The tunnels that concern nothing while they are down: no names, and no firewall. One firewall of a tunnel concerns all others.
-  let passive: Set<String>
-  /// The tunnels that concern no other tunnel, no names and no firewall while they are down.
-  let alone: Set<String>
-  /// The tunnels whose kill switch is active while their rules may want them, and not by `always`.
-  let guarded: [TunnelPolicy]
-  /// The WireGuard tunnels that look-ups may start.
-  let startedByLookups: [TunnelPolicy]
+  let concerns: TunnelConcerns
 
   init(networks: [NamedNetwork], tunnels: [TunnelPolicy]) {
     places = Dictionary(zip(tunnels.map(\.name), tunnels.indices)) { first, _ in first }
@@ -50,16 +43,32 @@ final class PolicyFacts: Sendable {
     bringsNames = tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }
     concernsFirewall = tunnels.contains(where: \.concernsFirewall)
     capturesNames = tunnels.contains { $0.dnsInForce.names == .capture }
-    passive = concernsFirewall ? [] : Set(tunnels.lazy.filter { !$0.concernsNamesWhileDown }.map(\.name))
-    let outer = Set(tunnels.compactMap { $0.through?.name })
-    alone = Set(
-      tunnels.lazy.filter { !$0.concernsNamesWhileDown && !$0.concernsFirewall && $0.through == nil && !outer.contains($0.name) }.map(\.name))
-    guarded = tunnels.filter { $0.guarding == .on && $0.isEnabled && $0.onDemand.isEnabled }
-    startedByLookups = tunnels.filter { $0.provider.isWireGuard && $0.through == nil && $0.mayWatch }
+    concerns = TunnelConcerns(tunnels)
     asksTheNetwork = hasEvidence || !probesOfNames.isEmpty || tunnels.contains(where: \.provider.needsLookup)
     if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
     if bringsNames { needed.formUnion([.searchDomains, .dnsServers]) }
     self.needed = needed
+  }
+}
+
+/// What tunnels concern while they are down, by their policies.
+struct TunnelConcerns: Sendable {
+  /// The tunnels that concern nothing: no names, and no firewall. One firewall of a tunnel concerns all others.
+  let passive: Set<String>
+  /// The tunnels that concern no other tunnel, no names and no firewall.
+  let alone: Set<String>
+  /// The tunnels whose kill switch is active while their rules may want them, and not by `always`.
+  let guarded: [TunnelPolicy]
+  /// The WireGuard tunnels that look-ups may start.
+  let startedByLookups: [TunnelPolicy]
+
+  init(_ tunnels: [TunnelPolicy]) {
+    let outer = Set(tunnels.compactMap { $0.through?.name })
+    let quiet = tunnels.filter { !$0.concernsNamesWhileDown }
+    passive = tunnels.contains(where: \.concernsFirewall) ? [] : Set(quiet.map(\.name))
+    alone = Set(quiet.lazy.filter { !$0.concernsFirewall && $0.through == nil }.map(\.name)).subtracting(outer)
+    guarded = tunnels.filter { $0.guarding == .on && $0.isEnabled && $0.onDemand.isEnabled }
+    startedByLookups = tunnels.filter { $0.provider.isWireGuard && $0.through == nil && $0.mayWatch }
   }
 }
 
@@ -91,10 +100,10 @@ extension PolicySet {
   package var capturesNames: Bool { facts.capturesNames }
 
   /// Whether a tunnel concerns nothing while it is down.
-  package func isPassive(_ tunnel: String) -> Bool { facts.passive.contains(tunnel) }
+  package func isPassive(_ tunnel: String) -> Bool { facts.concerns.passive.contains(tunnel) }
 
   /// Whether a tunnel concerns no other tunnel, no names and no firewall while it is down.
-  func concernsItselfAlone(_ tunnel: String) -> Bool { facts.alone.contains(tunnel) }
+  func concernsItselfAlone(_ tunnel: String) -> Bool { facts.concerns.alone.contains(tunnel) }
 }
 
 extension TunnelPolicy {

@@ -5,9 +5,6 @@ extension TunnelMachine {
   /// Whether the tunnel is wanted up or armed.
   package var isWanted: Bool { target == .armed || target == .up }
 
-  /// Whether anything but a new wish may move it: it is not down, or is to be something else.
-  package var isEngaged: Bool { isRunning || target != .down }
-
   /// Whether the device must send nothing by itself.
   package var isSilent: Bool {
     switch state {
