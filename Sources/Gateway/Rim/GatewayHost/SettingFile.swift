@@ -14,7 +14,7 @@ package enum SettingFile: String, CaseIterable, Sendable {
   case relay
   /// The address of the page.
   case page
-  /// The time without its store after which the gateway takes no new connections.
+  /// The age of the last reading of the store at which all devices are disconnected.
   case staleAfter = "stale-after"
 
   /// The command that writes the file; `nil`: an administrator does.

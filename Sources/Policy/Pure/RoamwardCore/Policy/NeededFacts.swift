@@ -51,7 +51,7 @@ final class PolicyFacts: Sendable {
   }
 }
 
-/// What tunnels concern while they are down, by their policies.
+/// The tunnels that concern others, names or the firewall while they are down, and those that do not.
 struct TunnelConcerns: Sendable {
   /// The tunnels that concern nothing: no names, and no firewall. One firewall of a tunnel concerns all others.
   let passive: Set<String>

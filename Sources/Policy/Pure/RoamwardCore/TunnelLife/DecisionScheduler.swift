@@ -106,9 +106,9 @@ package struct DecisionScheduler: Sendable {
         delay(tunnel.name) { $0.cancel(isRunning: isRunning, at: now) }
       }
       let isAtRest =
-        !isHeld && !isRunning && override == nil && [.down, .unchanged].contains(intent) && intent == claim.intent && decision.carries == nil
-        && decision.inert?.isOfOthers != true && releases[tunnel.name] == nil && policies.concernsItselfAlone(tunnel.name)
-        && timing.settle == nil
+        !isHeld && !isRunning && override == nil && [.down, .unchanged].contains(intent) && intent == claim.intent
+        && decision.carries == nil && decision.inert?.isOfOthers != true && releases[tunnel.name] == nil && timing.settle == nil
+        && policies.concernsItselfAlone(tunnel.name)
       last.note(judgement.decision, acted: decision, at: judgement.place, isAtRest: isAtRest)
       return TunnelVerdict(
         policy: tunnel, decision: decision, intent: intent,
