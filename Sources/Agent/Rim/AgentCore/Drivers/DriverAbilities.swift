@@ -82,7 +82,8 @@ protocol CuttableDriver: TunnelDriver {
   func cutShort()
 }
 
-/// A driver, and each of its abilities, looked up once; `nil`: it does not have this one. One reference, because each use would copy them all.
+/// A driver, and each of its abilities, looked up once; `nil`: it does not have this one. It is one reference, because each use would copy
+/// them all.
 final class DriverAbilities {
   let driver: any TunnelDriver
   let roaming: (any RoamingDriver)?
