@@ -10,7 +10,7 @@ import Testing
 
 @testable import GatewayHost
 
-/// Each setting that the gateway pushes to clients reaches them, whoever adds one.
+/// Each setting that the gateway pushes to clients reaches them, also one that is added later.
 @Suite struct PushedSettingTests {
   /// A setting, by the name of its property, with a value and what carries it.
   struct Setting: CustomStringConvertible {

@@ -229,7 +229,7 @@ private let ca = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n
     #expect(failures.filter { $0.code == "provider-error" } == [])
   }
 
-  @Test("charon is told of the networks of the policy") func routes() throws {
+  @Test("charon gets the networks of the policy") func routes() throws {
     let (host, charon) = try start(["server": "198.51.100.1", "routes": ["10.20.0.0/16"]])
     charon.connect()
     charon.answerAll()

@@ -41,7 +41,7 @@ struct TransportSearch {
     return transports.begin(addresses, at: now)
   }
 
-  /// Performs an order about the gateway of this grant. `tells`: whether people are told of each transport that is tried.
+  /// Performs an order about the gateway of this grant. `tells`: whether people see each transport that is tried.
   mutating func perform(_ order: TransportMachine.Order, _ grant: LoginGrant, port: UInt16, tells: Bool, at now: Moment) -> [ClientEffect] {
     let key = grant.gatewayKey
     func remote(_ address: IPAddress) -> Endpoint { Endpoint(host: .address(address), port: port) }
