@@ -59,7 +59,8 @@ echo "hold: a login alone takes $alone ms"
 # Half of a /56, eight connections of each /64; then the same by relays.
 for what in nothing part drip shaken greeted relay; do
   port=$([[ $what == relay ]] && echo 4443 || echo 51820) strangers crowd 2001:db8:5::1 connections "$what" "${half[@]}"
-  until_so "strangers hold all connections ($what)" holds 1000
+  # Their handshakes give way to other programs: there is no limit but the test's.
+  until holds 1000; do sleep 0.1; done
   time=$(logs_in laptop 192.0.2.1 laptop) || fail "no login beside 1000 connections ($what): $(<login.out)"
   relays laptop 192.0.2.1 || fail "no relay beside 1000 connections ($what)"
   echo "hold: beside strangers of 125 /64s ($what), who have begun $(sed -n 's/^held //p' strangers.out | tail -n 1) connections: $time ms"
