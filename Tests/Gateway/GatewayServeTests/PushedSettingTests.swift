@@ -87,7 +87,8 @@ import Testing
     let (directory, device) = try directory(with: settings)
     let text = String(decoding: try TextFile.read("\(GatewayScene.root)/docs/wire-format.md"), as: UTF8.self)
     let start = try #require(text.firstRange(of: "\nDONE:\n"))
-    let table = text[start.upperBound...].prefix { $0 != "#" }
+    let end = text[start.upperBound...].firstRange(of: "\n#")?.lowerBound ?? text.endIndex
+    let table = text[start.upperBound..<end]
     let frame = GatewayMessage.done(try #require(LoginGrant(directory, device))).frame
     let tags = (3...UInt8.max).filter { frame[$0] != nil }
     #expect(tags.count > 8)

@@ -88,6 +88,20 @@ import Testing
     #expect(try store.problems() == [])
   }
 
+  /// The statement of SQL that takes back one of a migration; `nil`: it goes with the column that it fills.
+  private func inverse(of statement: String) throws -> String? {
+    let words = statement.split(separator: " ")
+    return switch words.prefix(2) {
+    case ["CREATE", "TABLE"]: "DROP TABLE \(words[2])"
+    case ["CREATE", "INDEX"]: "DROP INDEX \(words[2])"
+    case ["ALTER", "TABLE"]: "ALTER TABLE \(words[2]) DROP COLUMN \(words[5])"
+    case ["UPDATE", "pools"]: nil
+    default: throw UnknownStatement(text: statement)
+    }
+  }
+
+  private struct UnknownStatement: Error { let text: String }
+
   @Test("a store from before sign-ins by OpenID and several gateways is brought up to date, and keeps what it has", arguments: Kind.all)
   func migration(kind: Kind) throws {
     let database = try Database(kind)
@@ -100,14 +114,7 @@ import Testing
       let bob = try work.user(GatewayName("bob")!).id
       _ = try work.bind(.init(user: bob, device: GatewayName("laptop")!, publicKey: phone, factors: "password", source: "192.0.2.7"))
     }
-    try engine.run("ALTER TABLE logins DROP COLUMN ended", [])
-    try engine.run("ALTER TABLE credentials DROP COLUMN recovery", [])
-    try engine.run("ALTER TABLE settings DROP COLUMN devices", [])
-    for column in ["name", "pin", "relay_port"] { try engine.run("ALTER TABLE site DROP COLUMN \(column)", []) }
-    try engine.run("ALTER TABLE pools DROP COLUMN site_id", [])
-    try engine.run("ALTER TABLE users DROP COLUMN subject", [])
-    for index in ["leases_device", "tokens_user"] { try engine.run("DROP INDEX \(index)", []) }
-    for table in ["partners", "endpoints"] { try engine.run("DROP TABLE \(table)", []) }
+    for statement in try Migrations.all.dropFirst(2).joined().reversed().compactMap(inverse) { try engine.run(statement, []) }
     try engine.run("UPDATE meta SET value = 2 WHERE name = 'schema'", [])
     let store = try GatewayStore(try database.open())
     let person = SignedInPerson(subject: "https://login.example.com 1", name: try name("alice"))

@@ -1,8 +1,9 @@
 import GatewayCore
 
 /// The changes of the database's tables, in their order. One that was released never changes.
-enum Migrations {
-  static let all: [[String]] = [
+package enum Migrations {
+  /// The statements of SQL of each change.
+  package static let all: [[String]] = [
     [
       "CREATE TABLE site (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, endpoint TEXT NOT NULL, public_key BYTEA NOT NULL, link TEXT NOT NULL)",
       "CREATE TABLE users (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, name TEXT NOT NULL UNIQUE, locked BIGINT NOT NULL, until BIGINT)",
