@@ -36,6 +36,37 @@ import Testing
     #expect(excluded > 500, "the sieve excludes too little to be tested")
   }
 
+  @Test("a rule that the sieve of a set names decides", arguments: 0..<16) func decides(seed: UInt64) {
+    var random = RandomNetworks(generator: SplitMix64(seed: seed))
+    var (named, none) = (0, 0)
+    for _ in 0..<100 {
+      let networks = random.networks()
+      let evaluator = Evaluator(networks: networks)
+      let tunnels = (0..<5).map { _ in
+        Sample.tunnel(rules: random.rules() + (Bool.random(using: &random.generator) ? [Sample.rule(.always, .disconnect)] : []))
+      }
+      let sieve = SieveOfSet(tunnels)
+      for _ in 0..<4 {
+        let snapshot = random.snapshot()
+        let prepared = evaluator.prepare(snapshot)
+        for (place, tunnel) in tunnels.enumerated() {
+          let decision = evaluator.decide(tunnel, on: prepared, explaining: .ofDecidingRule)
+          let about: Comment = "\(tunnel.onDemand.rules) \(networks.map(\.condition)) \(snapshot)"
+          switch sieve.decider(at: place, on: prepared) {
+          case .rule(let rule):
+            #expect(decision.rule?.index == rule + 1 && decision.outcome != .pending && decision.unknown == [], about)
+            named += 1
+          case .none:
+            #expect(decision.rule == nil && decision.outcome == .ignore && decision.unknown == [], about)
+            none += 1
+          case .open: break
+          }
+        }
+      }
+    }
+    #expect(named > 100 && none > 50, "the sieve of a set decides too little to be tested: \(named), \(none)")
+  }
+
   private static let here = Sample.wifi("Cafe", domains: ["cafe.example"], servers: ["198.51.100.1"])
 
   private static let elsewhere: [Condition] = [

@@ -30,6 +30,18 @@ extension Evaluator {
   }
 }
 
+extension SieveOfSet {
+  /// The decider for the tunnel at this place of the set; without a network there is none.
+  package func decider(at place: Int, on snapshot: PreparedSnapshot) -> Decider {
+    snapshot.context.map { decider(at: place, on: $0) } ?? .open
+  }
+
+  /// Whether the tunnel at this place may be connected by a rule; without a network, none is.
+  func mayConnect(at place: Int, on snapshot: PreparedSnapshot) -> Bool {
+    snapshot.context.map { mayConnect(at: place, on: $0) } ?? false
+  }
+}
+
 extension RuleSieve {
   /// The rules that are not excluded, counted from 0. Empty without a network.
   package func candidates(on snapshot: PreparedSnapshot) -> [Int] {

@@ -17,6 +17,7 @@ final class PolicyFacts: Sendable {
   let concernsFirewall: Bool
   let capturesNames: Bool
   let concerns: TunnelConcerns
+  let sieve: SieveOfSet
 
   init(networks: [NamedNetwork], tunnels: [TunnelPolicy]) {
     places = Dictionary(zip(tunnels.map(\.name), tunnels.indices)) { first, _ in first }
@@ -44,6 +45,7 @@ final class PolicyFacts: Sendable {
     concernsFirewall = tunnels.contains(where: \.concernsFirewall)
     capturesNames = tunnels.contains { $0.dnsInForce.names == .capture }
     concerns = TunnelConcerns(tunnels)
+    sieve = SieveOfSet(tunnels)
     asksTheNetwork = hasEvidence || !probesOfNames.isEmpty || tunnels.contains(where: \.provider.needsLookup)
     if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
     if bringsNames { needed.formUnion([.searchDomains, .dnsServers]) }
@@ -101,6 +103,9 @@ extension PolicySet {
 
   /// Whether a tunnel concerns nothing while it is down.
   package func isPassive(_ tunnel: String) -> Bool { facts.concerns.passive.contains(tunnel) }
+
+  /// The rules of all tunnels.
+  var sieve: SieveOfSet { facts.sieve }
 
   /// Whether a tunnel concerns no other tunnel, no names and no firewall while it is down.
   func concernsItselfAlone(_ tunnel: String) -> Bool { facts.concerns.alone.contains(tunnel) }

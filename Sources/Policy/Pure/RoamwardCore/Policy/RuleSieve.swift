@@ -12,9 +12,9 @@ package struct RuleSieve: Hashable, Sendable {
     var marks: Marks
   }
 
-  private var tests: [Test] = []
+  fileprivate private(set) var tests: [Test] = []
   /// The end of each rule's tests.
-  private var ends: [Int] = []
+  fileprivate private(set) var ends: [Int] = []
 
   init(_ rules: [Rule]) {
     for rule in rules {
@@ -50,7 +50,69 @@ package struct RuleSieve: Hashable, Sendable {
   }
 }
 
+/// The rules of all tunnels of a set as one list of words, which a pass reads from its begin to its end. Of most tunnels it shows without an
+/// evaluation which rule decides: the first one that it does not exclude has no condition.
+package struct SieveOfSet: Sendable {
+  /// The rule that decides, as far as no evaluation is needed.
+  package enum Decider: Hashable, Sendable {
+    /// Counted from 0.
+    case rule(Int)
+    /// No rule matches.
+    case none
+    /// An evaluation has to find it.
+    case open
+  }
+
+  private var tests: [RuleSieve.Test] = []
+  /// For each rule the end of its tests, whether it has no condition, and whether it connects.
+  private var rules: [(end: Int, isAlways: Bool, connects: Bool)] = []
+  /// The end of each tunnel's rules.
+  private var ends: [Int] = []
+
+  package init(_ tunnels: [TunnelPolicy]) {
+    for tunnel in tunnels {
+      let sieve = tunnel.onDemand.sieve
+      rules += zip(tunnel.onDemand.rules, sieve.ends).map { ($1 + tests.count, $0.match.isAlways, $0.action == .connect) }
+      tests += sieve.tests
+      ends.append(rules.count)
+    }
+  }
+
+  /// The decider for the tunnel at this place of the set.
+  func decider(at place: Int, on context: EvaluationContext) -> Decider {
+    let marks = context.marks
+    if marks.isEmpty { return .open }
+    let first = place > 0 ? ends[place - 1] : 0
+    var next = first > 0 ? rules[first - 1].end : 0
+    for rule in first..<ends[place] {
+      let end = rules[rule].end
+      while next < end, tests[next].marks.mayMeet(marks[tests[next].place]) { next += 1 }
+      if next == end { return rules[rule].isAlways ? .rule(rule - first) : .open }
+      next = end
+    }
+    return .none
+  }
+
+  /// Whether the tunnel at this place may be connected by a rule.
+  func mayConnect(at place: Int, on context: EvaluationContext) -> Bool {
+    switch decider(at: place, on: context) {
+    case .rule(let rule): rules[(place > 0 ? ends[place - 1] : 0) + rule].connects
+    case .none: false
+    case .open: true
+    }
+  }
+}
+
 extension Condition {
+  /// Whether it holds without a look at any fact.
+  fileprivate var isAlways: Bool {
+    switch self {
+    case .all(let parts): parts.allSatisfy(\.isAlways)
+    case .any(let parts): parts.isEmpty
+    case .not, .network, .criterion: false
+    }
+  }
+
   /// Tests that all succeed wherever the condition is not false.
   fileprivate var tests: [RuleSieve.Test] {
     switch self {

@@ -61,13 +61,19 @@ package struct DecisionScheduler: Sendable {
     let evaluator = Evaluator(networks: policies.networks)
     let prepared = evaluator.prepare(snapshot)
     last.follow(policies)
-    var (claims, judgements): ([Exclusion.Claim], [(place: Int, decision: Decision)]) = ([], [])
-    for (place, tunnel) in policies.tunnels.enumerated() {
+    let sieve = policies.sieve
+    var (claims, judgements): ([Exclusion.Claim], [(place: Int, decider: SieveOfSet.Decider, decision: Decision)]) = ([], [])
+    for place in policies.tunnels.indices {
+      let decider = sieve.decider(at: place, on: prepared)
+      let name = policies.tunnels[place].name
+      let (override, isRunning) = (overrides[name], isRunning(name))
+      let mayRest = !isComplete && override == nil && !isRunning
+      if mayRest, last.isAtRest(place, by: decider) { continue }
+      let tunnel = policies.tunnels[place]
       let decision = decide(tunnel, evaluator, prepared, now)
-      let (override, isRunning) = (overrides[tunnel.name], isRunning(tunnel.name))
-      if !isComplete, override == nil, !isRunning, last.isAtRest(place, with: decision) { continue }
+      if mayRest, last.rests(place, with: decision, by: decider) { continue }
       claims.append(Exclusion.Claim(tunnel, decision, override: override, isRunning: isRunning))
-      judgements.append((place, decision))
+      judgements.append((place, decider, decision))
     }
     let all = Exclusion.settle(claims)
     return zip(all.claims, judgements).map { claim, judgement in
@@ -109,7 +115,7 @@ package struct DecisionScheduler: Sendable {
         !isHeld && !isRunning && override == nil && [.down, .unchanged].contains(intent) && intent == claim.intent
         && decision.carries == nil && decision.inert?.isOfOthers != true && releases[tunnel.name] == nil && timing.settle == nil
         && policies.concernsItselfAlone(tunnel.name)
-      last.note(judgement.decision, acted: decision, at: judgement.place, isAtRest: isAtRest)
+      last.note(judgement.decision, by: judgement.decider, acted: decision, at: judgement.place, isAtRest: isAtRest)
       return TunnelVerdict(
         policy: tunnel, decision: decision, intent: intent,
         guarding: all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
@@ -136,8 +142,13 @@ package struct DecisionScheduler: Sendable {
   package func startingAtOnce(on policies: PolicySet, _ snapshot: NetworkSnapshot, isRunning: (String) -> Bool) -> Set<String> {
     let evaluator = Evaluator(networks: policies.networks)
     let prepared = evaluator.prepare(snapshot.beforeLateSources)
+    let sieve = policies.sieve
+    let connects = policies.tunnels.indices.contains { place in
+      sieve.mayConnect(at: place, on: prepared)
+        && evaluator.decide(policies.tunnels[place], on: prepared, explaining: .none).outcome == .connect
+    }
+    if !connects { return [] }
     let decisions = policies.tunnels.map { evaluator.decide($0, on: prepared, explaining: .none) }
-    guard decisions.contains(where: { $0.outcome == .connect }) else { return [] }
     let claims = zip(policies.tunnels, decisions).map { tunnel, decision in
       Exclusion.Claim(tunnel, decision, override: overrides[tunnel.name], isRunning: isRunning(tunnel.name))
     }
