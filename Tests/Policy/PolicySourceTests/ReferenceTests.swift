@@ -54,6 +54,7 @@ private func table(_ mapping: KeyTable) -> String {
     let mapping = (KeyTable.policy + KeyTable.snapshot)[index]
     let files = MemoryFiles([
       "/etc/p/corp.conf": Samples.wireGuard, "/etc/p/trusted.ssids": "Home\n", "/etc/p/corp.password": "secret\n",
+      "/etc/p/office.prefixes": "10.20.0.0/16\n", "/etc/p/country.prefixes": "198.51.100.0/24\n",
     ])
     for key in mapping.keys {
       let surroundings = Surroundings(files: files.system, folder: "/etc/p", requireRootOwnership: true)

@@ -11,6 +11,8 @@ import Testing
   /// The keys that name a file or a program, each with a tunnel or a network in which @ stands for it.
   static let cases: [(key: String, text: String, isProgram: Bool)] = [
     ("ssid-file", "networks: { n: { ssid-file: @ } }", false),
+    ("include-file", "tunnels: { t: { provider: { command: { up: /bin/up, down: /bin/down } }, routes: { include-file: @ } } }", false),
+    ("exclude-file", "tunnels: { t: { provider: { command: { up: /bin/up, down: /bin/down } }, routes: { exclude-file: @ } } }", false),
     ("config", "tunnels: { t: { provider: { wireguard: { config: @ } } } }", false),
     ("up", "tunnels: { t: { provider: { command: { up: [@, x], down: [/bin/down] } } } }", true),
     ("down", "tunnels: { t: { provider: { command: { up: [/bin/up], down: @ x } } } }", true),
@@ -39,6 +41,10 @@ import Testing
 
   private static let manifest = "name: sample\nabout: x\nprogram: @\nuser: nobody\ninsecure: true\noptions: { type: object }\n"
 
+  private func contents(of text: String) -> String {
+    text.contains("wireguard") ? Samples.wireGuard : text.contains("routes") ? "10.20.0.0/16\n" : "Home\n"
+  }
+
   /// The policy of a case, with the file at `/srv/a/link`, which leads to `/opt/b/file`; `change` may spoil one of the way's status.
   private func load(
     _ text: String, _ change: @escaping @Sendable (inout PolicyFileSystem.Waypoint) -> Void = { _ in },
@@ -47,7 +53,7 @@ import Testing
     let isManifest = text.contains("name: @")
     var files = MemoryFiles([
       "/etc/p/1.yaml": "version: 1\n" + text.replacing("@", with: "/srv/a/link"),
-      "/srv/a/link": isManifest ? Self.manifest.replacing("@", with: "/bin/up") : text.contains("wireguard") ? Samples.wireGuard : "Home\n",
+      "/srv/a/link": isManifest ? Self.manifest.replacing("@", with: "/bin/up") : contents(of: text),
       "/usr/lib/roamward/providers/sample.yaml": Self.manifest.replacing("@", with: "/bin/up"),
       "/etc/by/manifest.yaml": Self.manifest.replacing("@", with: "/srv/a/link"), "/bin/up": "", "/bin/down": "",
     ])

@@ -7,9 +7,9 @@ enum HarmlessKeys {
     // Policies, networks and timelines.
     "action", "age", "answer-by-arrival", "any", "bssid", "captive-portal-api", "class", "config", "days",
     "decide-within", "dns-domain",
-    "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude", "exit-node", "from", "gateway", "gateway-mac",
+    "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude", "exclude-file", "exit-node", "from", "gateway", "gateway-mac",
     "gateways",
-    "hosts", "idle", "include", "include-all-networks", "insecure", "installed", "interface-name", "kill-switch",
+    "hosts", "idle", "include", "include-file", "include-all-networks", "insecure", "installed", "interface-name", "kill-switch",
     "lan", "lan-networks", "match-domains", "minimum-dwell", "mtu", "name", "names", "network", "on-overlap", "on-unknown",
     "overhead", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
     "ssid-file", "ssid-glob", "subnet", "through", "time", "timeout", "to", "type", "unit", "unknown", "unavailable", "version",

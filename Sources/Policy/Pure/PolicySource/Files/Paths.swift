@@ -24,9 +24,12 @@ extension PolicyFileSystem {
     return (directory.hasSuffix("/") ? directory : directory + "/") + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
   }
 
-  /// Reads a regular file of at most 1 MiB and one byte. If required, only root may be able to write it, or to put another in its place.
-  func readTrusted(_ path: String, requireRootOwnership: Bool) throws(FileFailure) -> (bytes: [UInt8], status: Status) {
-    let (bytes, status) = try read(path, fileSizeLimit + 1)
+  /// Reads a regular file, at most one byte more than `limit`. If required, only root may be able to write it, or to put another in its
+  /// place.
+  func readTrusted(
+    _ path: String, requireRootOwnership: Bool, limit: Int = fileSizeLimit
+  ) throws(FileFailure) -> (bytes: [UInt8], status: Status) {
+    let (bytes, status) = try read(path, limit + 1)
     if status.kind != .null, status.kind != .regular { throw FileFailure("it is not a regular file") }
     guard requireRootOwnership else { return (bytes, status) }
     if let refusal = status.refusal(of: path, called: "it") { throw refusal }

@@ -18,6 +18,7 @@ struct Surroundings: Sendable {
   /// The files that this user may not look at, of a load that leaves them unread.
   private(set) var unread: [UnreadFile] = []
   private var ssidFiles: [String: SSIDFile] = [:]
+  private var prefixFiles: [String: PrefixFile] = [:]
 
   init(files: PolicyFileSystem, folder: String, requireRootOwnership: Bool) {
     self.files = files
@@ -37,7 +38,7 @@ struct Surroundings: Sendable {
     if let known = ssidFiles[path] { return known }
     let file: SSIDFile
     do throws(FileFailure) {
-      let list = readSSIDList(try readNamed(path, limit: fileSizeLimit).bytes, file: path)
+      let list = readSSIDList(try readNamed(path).bytes, file: path)
       diagnostics += list.diagnostics
       file = SSIDFile(path: path, contents: .entries(list.entries))
     } catch {
@@ -63,14 +64,33 @@ struct Surroundings: Sendable {
     return configuration.map { WireGuardProviderConfiguration(path: path, configuration: $0) }
   }
 
-  /// Reads a file that a policy names, and notes the access, successful or not.
+  /// A list of prefixes; `nil` if it has errors, which are then among the diagnostics, or is left unread.
+  mutating func prefixFile(named name: String) throws(FileFailure) -> PrefixFile? {
+    let path = absolutePath(of: name)
+    if let known = prefixFiles[path] { return known }
+    let bytes: [UInt8]
+    do throws(FileFailure) {
+      bytes = try readNamed(path, limit: prefixFileSizeLimit).bytes
+    } catch {
+      if leaveUnread(path, error) { return nil }
+      throw error
+    }
+    let (prefixes, problems) = readPrefixList(bytes, file: path)
+    diagnostics += problems
+    guard let prefixes else { return nil }
+    let file = PrefixFile(path: path, prefixes: prefixes)
+    prefixFiles[path] = file
+    return file
+  }
+
+  /// Reads a file of at most `limit` bytes that a policy names, and notes the access, successful or not.
   mutating func readNamed(
-    _ path: String, limit: Int = .max
+    _ path: String, limit: Int = fileSizeLimit
   ) throws(FileFailure) -> (bytes: [UInt8], status: PolicyFileSystem.Status) {
     if !dependencies.contains(path) { dependencies.append(path) }
     do throws(FileFailure) {
-      let (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership)
-      if bytes.count > limit { throw FileFailure("it is larger than 1 MiB") }
+      let (bytes, status) = try files.readTrusted(path, requireRootOwnership: requireRootOwnership, limit: limit)
+      if bytes.count > limit { throw FileFailure("it is larger than \(limit >> 20) MiB") }
       inputs.append(FileInput(path: path, version: status.version))
       read.append(ReadFile(path: path, bytes: bytes))
       return (bytes, status)

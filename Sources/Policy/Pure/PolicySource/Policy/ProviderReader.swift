@@ -113,12 +113,19 @@ private func readWireGuard(_ node: Node, _ reading: inout Reading) -> WireGuardP
   do throws(FileFailure) {
     return try reading.surroundings?.wireGuardFile(named: name)
   } catch {
-    let path = reading.surroundings?.absolutePath(of: name) ?? name
-    reading.error(
-      "\(path) cannot be used: \(error.reason)",
-      help: error.cure ?? (error.cause == .denied ? "run the command with sudo" : "a relative path begins at the policy file's folder"),
-      at: config.location)
+    reading.cannotUse(name, error, at: config.location)
     return nil
+  }
+}
+
+extension Reading {
+  /// The error of a file that a policy names and cannot be without.
+  mutating func cannotUse(_ name: String, _ failure: FileFailure, at place: SourceLocation) {
+    let path = surroundings?.absolutePath(of: name) ?? name
+    error(
+      "\(path) cannot be used: \(failure.reason)",
+      help: failure.cure ?? (failure.cause == .denied ? "run the command with sudo" : "a relative path begins at the policy file's folder"),
+      at: place)
   }
 }
 

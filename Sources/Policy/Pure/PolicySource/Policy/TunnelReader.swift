@@ -1,5 +1,6 @@
 internal import JSON
 import NetworkTypes
+internal import PolicyFiles
 import RoamwardCore
 
 /// Reads one entry of `tunnels`. `nil`, and reported, if its provider could not be read.
@@ -136,6 +137,14 @@ let routeKeys = Mapping(
       $0.exclude = $1.flatMap { $0 }
     },
     Key(
+      "include-file", expects: "a file", schema: ValueReader.line.schema,
+      "A file with one more such destination per line, relative to the policy; reloaded when it changes.", example: "office.prefixes"
+    ) { $1.includeFile = prefixFile($0, &$2) },
+    Key(
+      "exclude-file", expects: "a file", schema: ValueReader.line.schema,
+      "A file with one more such destination per line, relative to the policy; reloaded when it changes.", example: "country.prefixes"
+    ) { $1.excludeFile = prefixFile($0, &$2) },
+    Key(
       "lan", ValueReader<LANPolicy>.word(),
       "Access to attached prefixes under a tunnel that includes everything; with `include-all-networks` the default is `block`.",
       standard: "allow", example: "block"
@@ -162,7 +171,27 @@ let routeKeys = Mapping(
   ])
 
 extension ValueReader where Value == RoutePolicy {
-  fileprivate static let routes = routeKeys.reader("destinations to include and exclude") { routes, _, _ in routes }
+  fileprivate static let routes = routeKeys.reader("destinations to include and exclude") { routes, _, _ in routes.withFiles }
+}
+
+extension RoutePolicy {
+  /// With the prefixes of its files.
+  fileprivate var withFiles: RoutePolicy {
+    var routes = self
+    routes.include += includeFile?.prefixes ?? []
+    routes.exclude += excludeFile?.prefixes ?? []
+    return routes
+  }
+}
+
+private func prefixFile(_ entry: Node.Entry, _ reading: inout Reading) -> PrefixFile? {
+  guard let name = ValueReader.line.read(entry.value, &reading) else { return nil }
+  do throws(FileFailure) {
+    return try reading.surroundings?.prefixFile(named: name)
+  } catch {
+    reading.cannotUse(name, error, at: entry.value.location)
+    return nil
+  }
 }
 
 extension ProviderConfiguration {

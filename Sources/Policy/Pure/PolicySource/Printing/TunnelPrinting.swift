@@ -106,8 +106,13 @@ extension PolicyPrinter {
 
   private static func yaml(of routes: RoutePolicy) -> YAMLMapping {
     var mapping = YAMLMapping()
-    if !routes.include.isEmpty { mapping.add("include", destinations(routes.include)) }
-    if !routes.exclude.isEmpty { mapping.add("exclude", destinations(routes.exclude)) }
+    func add(_ key: String, _ prefixes: [IPPrefix], _ file: PrefixFile?) {
+      let own = prefixes.dropLast(file?.prefixes.count ?? 0)
+      if !own.isEmpty { mapping.add(key, destinations(Array(own))) }
+      mapping.add("\(key)-file", file.map { .text($0.path) })
+    }
+    add("include", routes.include, routes.includeFile)
+    add("exclude", routes.exclude, routes.excludeFile)
     mapping.add("lan", routes.lan.map { .word($0.rawValue) })
     if !routes.lanNetworks.isEmpty { mapping.add("lan-networks", texts(routes.lanNetworks)) }
     if routes.onOverlap != .preferTunnel { mapping.add("on-overlap", .word(routes.onOverlap.rawValue)) }

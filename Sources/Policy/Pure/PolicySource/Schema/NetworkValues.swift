@@ -8,8 +8,8 @@ extension ValueReader where Value == IPPrefix {
 
 extension ValueReader where Value == [IPPrefix] {
   /// A prefix; `default` is everything of both families.
-  static let destination = ValueReader("a prefix such as 10.0.0.0/8, or `default`", schema: .definition("destination")) { text in
-    text == "default" ? IPAddress.Family.allCases.map { .everything($0) } : IPPrefix(text).map { [$0] }
+  static let destination = ValueReader("a prefix such as 10.0.0.0/8, or `default`", schema: .definition("destination")) {
+    parseDestination($0)
   }.warningOfHostBits
 }
 
@@ -148,13 +148,7 @@ extension ValueReader {
 
   /// Warns if a prefix has host bits, which are cut off. The user may have meant a single address or another length.
   fileprivate var warningOfHostBits: ValueReader {
-    warning { text, _ in
-      guard text.contains("/"), let written = InterfaceAddress(text), written.onLinkPrefix.address != written.address else { return nil }
-      return (
-        "\(text) is read as \(written.onLinkPrefix): the address has bits beyond the length",
-        "write \(written.onLinkPrefix), or \(IPPrefix.host(written.address)) for this address alone"
-      )
-    }
+    warning { text, _ in hostBitsWarning(text) }
   }
 }
 

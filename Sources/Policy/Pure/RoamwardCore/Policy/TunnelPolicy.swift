@@ -193,6 +193,10 @@ package struct Timing: Hashable, Sendable {
 package struct RoutePolicy: Hashable, Sendable {
   package var include: [IPPrefix]
   package var exclude: [IPPrefix]
+  /// The file that the last prefixes of `include` come from.
+  package var includeFile: PrefixFile?
+  /// The file that the last prefixes of `exclude` come from.
+  package var excludeFile: PrefixFile?
   /// The LAN policy; `nil`: allow, or block with `include-all-networks`.
   package var lan: LANPolicy?
   /// The named networks on which `lan: allow` applies; empty: all networks.
@@ -213,6 +217,17 @@ package struct RoutePolicy: Hashable, Sendable {
     self.lanNetworks = lanNetworks
     self.onOverlap = onOverlap
     self.isEnforced = isEnforced
+  }
+}
+
+/// A list of prefixes in a file of its own.
+package struct PrefixFile: Hashable, Sendable {
+  package let path: String
+  package let prefixes: [IPPrefix]
+
+  package init(path: String, prefixes: [IPPrefix]) {
+    self.path = path
+    self.prefixes = prefixes
   }
 }
 
