@@ -56,7 +56,7 @@ import Testing
         "swift", "run", "--package-path", "\(here)/example", "--scratch-path", "\(here)/build", "--cache-path", "\(here)/cache",
         "--security-path", "\(here)/security", "--quiet",
       ],
-      environment: ["HOME": here, "TMPDIR": "\(here)/tmp", "ROAMWARD_REPOSITORY": "file://\(here)/roamward"], limit: .seconds(540))
+      environment: ["HOME": here, "TMPDIR": "\(here)/tmp", "ROAMWARD_REPOSITORY": "file://\(here)/roamward"])
     #expect(outcome.code == 0, "\(outcome.output)")
     #expect(outcome.output.hasSuffix(output), "\(outcome.output)")
   }

@@ -85,7 +85,7 @@ private struct Table: CustomStringConvertible {
     let atOnce = Client.present.filter { $0 != .chromium }.map(\.rawValue).joined(separator: " ")
     let scene = try Scene(["corp.yaml": corpByLookups], words: ["names.bash", "clients.bash"])
     let seen = try scene.play(
-      "Client/table", with: ["AT_ONCE": atOnce, "WITH_CHROMIUM": Client.chromium.isPresent ? "yes" : ""], limit: 180)
+      "Client/table", with: ["AT_ONCE": atOnce, "WITH_CHROMIUM": Client.chromium.isPresent ? "yes" : ""])
     description = seen
     for line in seen.lines {
       let parts = line.split(separator: " ", maxSplits: 3).map(String.init)

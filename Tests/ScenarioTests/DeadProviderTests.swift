@@ -8,7 +8,7 @@ struct DeadProviderTests {
   /// The whole event of a provider, with the server and the policy of this scene.
   private func dies(_ scene: String, with values: KeyValuePairs<String, any CustomStringConvertible> = [:]) throws {
     let lab = try Scene([:])
-    let seen = try lab.play(scene, with: values, limit: 300)
+    let seen = try lab.play(scene, with: values)
     print(scene, lab.read("dead.log"))
     #expect(seen.lines == ["[reasserting]", "[back, failure null]", "[asks 0]", "0"], "\(seen)\n\(lab.read("dead.log"))")
   }

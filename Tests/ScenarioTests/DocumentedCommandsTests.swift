@@ -124,10 +124,10 @@ struct DocumentedCommandsTests {
       """
     for (i, command) in commands.enumerated() {
       try TextFile.replace("\(folder)/command-\(i)", with: Array("\(command)\n".utf8), mode: 0o644)
-      script += "timeout 120 \"${user[@]}\" bash command-\(i) >output-\(i) 2>&1 </dev/null\n"
+      script += "timeout 1800 \"${user[@]}\" bash command-\(i) >output-\(i) 2>&1 </dev/null\n"
     }
     try TextFile.replace("\(folder)/script", with: Array(script.utf8), mode: 0o644)
-    guard let stream = popen("cd '\(folder)' && exec timeout 300 bash script", "re") else { throw SystemError.last("popen") }
+    guard let stream = popen("cd '\(folder)' && exec timeout 1800 bash script", "re") else { throw SystemError.last("popen") }
     pclose(stream)
     return try commands.indices.map { String(decoding: try TextFile.read("\(folder)/output-\($0)"), as: UTF8.self) }
   }

@@ -28,7 +28,7 @@ struct FaultWalkTests {
 
   /// The number of places that a walk without a death comes to: home, café, another network, home, the end.
   private func count(_ scene: Scene, _ walk: Walk) throws -> Int {
-    try scene.play("FaultWalk/count", with: ["WALK": walk.name], limit: 120)
+    try scene.play("FaultWalk/count", with: ["WALK": walk.name])
     return scene.read("places").lines.count
   }
 
@@ -45,7 +45,7 @@ struct FaultWalkTests {
     let places = Array(stride(from: 1, through: count, by: step))
     for (number, place) in places.enumerated() {
       try scene.play(
-        "FaultWalk/killed", with: ["WALK": walk.name, "PLACE": place, "RECOVERY": number % 2 == 0 ? "cleanup" : "restart"], limit: 90)
+        "FaultWalk/killed", with: ["WALK": walk.name, "PLACE": place, "RECOVERY": number % 2 == 0 ? "cleanup" : "restart"])
     }
   }
 
@@ -55,7 +55,7 @@ struct FaultWalkTests {
     // Three seconds from when it is not to be slow any more: so it is under way when the agent is killed, however late that is.
     let slow = "[[ ! -e slow ]] || { while [[ -e slow ]]; do sleep 0.05; done; sleep 3; }"
     try CommandTunnel(up: "echo $$ >up.pid; \(slow); \(CommandTunnel.makesLink)").write(in: scene)
-    let seen = try scene.play("FaultWalk/command-under-way", with: ["RECOVERY": recovery], limit: 90)
+    let seen = try scene.play("FaultWalk/command-under-way", with: ["RECOVERY": recovery])
     #expect(seen.lines.first == "[still under way]" && seen.lines.last == "[clean]", "\(seen)")
     if recovery == "restart" { #expect(seen.contains("connected\n[routed]\n0"), "\(seen)") }
   }
@@ -63,7 +63,7 @@ struct FaultWalkTests {
   @Test("ten deaths in a row open nothing; an agent that is replaced leaves no gap; a second one is refused and harms nobody")
   func lockedThroughout() throws {
     let scene = try Scene(["corp.yaml": corpForEverything(killSwitch: "always")])
-    let seen = try scene.play("FaultWalk/locked-throughout", limit: 150)
+    let seen = try scene.play("FaultWalk/locked-throughout")
     #expect(
       seen.lines == [
         "[watched]", "[1 1]", "connected", "0", "[nothing in clear]", "connected", "[still locked]", "[nothing in clear]",
@@ -72,7 +72,7 @@ struct FaultWalkTests {
 
   @Test("what runs a tunnel is killed: told within a second, made anew") func backend() throws {
     let scene = try Scene()
-    let seen = try scene.play("FaultWalk/backend", limit: 90)
+    let seen = try scene.play("FaultWalk/backend")
     #expect(["[told]\n[back]", "[kernel]"].contains(seen), "\(seen)")
   }
 }

@@ -13,7 +13,7 @@ struct FiveKindsTests {
     "all answer soon after each move, while a person's packets are sent and while nothing is", arguments: [true, false])
   func roam(isBusy: Bool) throws {
     let scene = try Scene(words: ["providers.bash", "nebula.bash", "kinds.bash"])
-    let seen = try scene.play("FiveKinds/roam", with: ["BUSY": isBusy ? "yes" : "", "EACH_WITHIN": Self.seconds], limit: 400)
+    let seen = try scene.play("FiveKinds/roam", with: ["BUSY": isBusy ? "yes" : "", "EACH_WITHIN": Self.seconds])
     print(scene.read("kinds.log"))
     #expect(seen.lines.suffix(2) == ["[all five]", "0"], "\(seen)\n\(scene.read("kinds.log"))")
   }

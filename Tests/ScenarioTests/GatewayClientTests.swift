@@ -108,7 +108,7 @@ struct GatewayClientScenes {
 
   @Test("under a kill switch, a browser alone reaches the page of the sign-in and nothing else, until the person has signed in")
   func signInPage() throws {
-    let seen = try scene(words: ["browser.bash"]).play("GatewayClient/sign-in-page", limit: 120)
+    let seen = try scene(words: ["browser.bash"]).play("GatewayClient/sign-in-page")
     #expect(
       seen.lines.map { $0.replacing(/alice.laptop .* by/, with: "alice/laptop by") } == [
         "[detected]", "roamward: office shows no page at which a person signs in; `roamward status` says what it waits for",

@@ -100,7 +100,7 @@ struct GuardTests {
   @Test("holds wherever the agent is killed: the program is protected as long as it runs, and nothing is left after the next start")
   func killedAnywhere() throws {
     let scene = try scene()
-    let seen = try scene.play("Guard/killed-anywhere", limit: 400)
+    let seen = try scene.play("Guard/killed-anywhere")
     #expect(seen.lines.filter { !$0.contains("Killed") } == ["0", "[successors killed: 0 of many outside]", "0", "[killed everywhere]"])
     print("a guard's agent killed: \(scene.read("told"))")
   }

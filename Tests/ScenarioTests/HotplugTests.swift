@@ -45,7 +45,7 @@ struct HotplugTests {
   @Test("a tunnel's own link that is renamed, deleted or moved away comes back under its name")
   func own() throws {
     let scene = try Scene()
-    let seen = try scene.play("Hotplug/own", limit: 400)
+    let seen = try scene.play("Hotplug/own")
     #expect(seen.lines == ["[deleted]", "[moved]", "[renamed]"])
   }
 
@@ -55,7 +55,7 @@ struct HotplugTests {
     arguments: ["1 2", "3 4", "5 6"])
   func ownAtOnce(delays: String) throws {
     let scene = try Scene()
-    let seen = try scene.play("Hotplug/own-at-once", with: ["DELAYS": delays], limit: 400)
+    let seen = try scene.play("Hotplug/own-at-once", with: ["DELAYS": delays])
     #expect(seen == "connected")
   }
 }

@@ -35,7 +35,7 @@ struct ImportedLookupScenes {
       with: [
         "CLIENTS": clients.map(\.rawValue).joined(separator: " "),
         "OTHERS": clients.filter { ![.glibc, .curl].contains($0) }.map(\.rawValue).joined(separator: " "),
-      ], limit: 180)
+      ])
     let answers = seen.lines.filter { $0.hasPrefix("[") }
     let names = ["intranet.corp.example", "wiki.servers.example", "wiki.probed.example"]
     let byName = names.flatMap { name in [Client.glibc, .curl].map { "[\($0.rawValue) \(name) \($0.success) connected]" } }
@@ -47,7 +47,7 @@ struct ImportedLookupScenes {
     let clients = Client.present.contains(.chromium) ? "glibc curl once" : "glibc curl"
     let scene = try Scene([:], words: ["names.bash", "clients.bash"])
     try scene.write("rules.json", alwaysRules)
-    let seen = try scene.play("ImportedLookup/armed", with: ["CLIENTS": clients], limit: 120)
+    let seen = try scene.play("ImportedLookup/armed", with: ["CLIENTS": clients])
     let browser = clients.hasSuffix("once") ? ["[once Welcome to the intranet. connected]"] : []
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == ["[glibc 10.77.0.1 connected]", "[curl Welcome to the intranet. connected]"] + browser
@@ -58,7 +58,7 @@ struct ImportedLookupScenes {
   func requiredServers() throws {
     let scene = try Scene([:], words: ["names.bash", "clients.bash"])
     try scene.write("rules.json", rules)
-    let seen = try scene.play("ImportedLookup/required-servers", limit: 120)
+    let seen = try scene.play("ImportedLookup/required-servers")
     #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[10.77.0.1 connected]", "[10.77.0.1 connected]"], "\(seen)")
   }
 }

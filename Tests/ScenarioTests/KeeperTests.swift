@@ -31,7 +31,7 @@ struct KeeperTests {
     let events = Self.events.shuffled(using: &random)
     let scene = try splitNamesScene(corp: "deep.lab.example", lab: "deep.corp.example", words: ["names.bash", "keepers.bash"])
     let seen = try scene.play(
-      "Keeper/life", with: ["KEEPER": keeper.rawValue, "UNPACKED": Lab.unpacked, "EVENTS": events.joined(separator: "\n")], limit: 230)
+      "Keeper/life", with: ["KEEPER": keeper.rawValue, "UNPACKED": Lab.unpacked, "EVENTS": events.joined(separator: "\n")])
     let backend = keeper == .resolvconf || keeper == .openresolv ? keeper.rawValue : "file"
     #expect(
       seen.lines == ["[start]"] + events.map { "[\($0)]" } + [
@@ -42,7 +42,7 @@ struct KeeperTests {
   @Test("whose port is taken are told by whom, in status, journal and doctor; names are answered by one list until it is free")
   func taken() throws {
     let scene = try splitNamesScene(words: ["names.bash", "keepers.bash"])
-    let seen = try scene.play("Keeper/taken", limit: 200)
+    let seen = try scene.play("Keeper/taken")
     #expect(
       seen.lines == [
         "(dnsmasq (process N) has taken port 53, at 0.0.0.0), so its", "[journal 1]", "[plan]",

@@ -13,21 +13,21 @@ struct KillSwitchTests {
   @Test("holds back everything while the tunnel is not up, also from programs that bind to the link, and after the agent is killed")
   func holds() throws {
     let scene = try scene("on")
-    let seen = try scene.play("KillSwitch/holds", limit: 400)
+    let seen = try scene.play("KillSwitch/holds")
     #expect(seen == "[watched]\n[held]\nblocked:\n[told at login]\n[held without an agent]\n[nothing in clear]\n0\n[open]")
   }
 
   @Test("is released by hand and for a portal, and outlives the agent where it is for always")
   func releases() throws {
     let scene = try scene("always")
-    let seen = try scene.play("KillSwitch/releases", limit: 400)
+    let seen = try scene.play("KillSwitch/releases")
     #expect(seen == "[held]\n[released]\n[portal]\n0\n[held for always]\n[open]\n[locked]")
   }
 
   @Test("that the early lock has put up is told by status, and opened by release, without an agent; motd is right")
   func lockedWithoutAgent() throws {
     let scene = try scene("always")
-    let seen = try scene.play("KillSwitch/locked-without-agent", limit: 400)
+    let seen = try scene.play("KillSwitch/locked-without-agent")
     let blocked = "[1,null,\"guarded\",[\"corp\"]]"
     #expect(
       seen.lines == [

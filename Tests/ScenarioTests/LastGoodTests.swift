@@ -7,7 +7,7 @@ struct LastGoodTests {
 
   @Test("a broken edit, and the agent killed: the same tunnel, the same routes, and no packet in clear") func killed() throws {
     let scene = try Scene(["corp.yaml": guarded])
-    let seen = try scene.play("LastGood/killed", limit: 120)
+    let seen = try scene.play("LastGood/killed")
     #expect(
       seen.lines.prefix(11) == [
         "[watched]", "corp.yaml: broken at line 16; its last known good version of 20", "1", "[as it was]", "[1,1]", "2", "0",
@@ -18,14 +18,14 @@ struct LastGoodTests {
 
   @Test("nothing leaves in clear from the broken edit to the next agent's first look") func noGap() throws {
     let scene = try Scene(["corp.yaml": guarded])
-    let seen = try scene.play("LastGood/no-gap", limit: 120)
+    let seen = try scene.play("LastGood/no-gap")
     #expect(seen.lines == ["[watched]", "[nothing in clear]"], "\(seen)")
   }
 
   @Test("what was removed or edited well while no agent ran counts; a torn copy is refused, told, and harms nothing") func copies() throws {
     let scene = try Scene(["corp.yaml": guarded])
     try scene.write("policies/other.yaml", corp.with("corp:", "other:").with("[10.77.0.0/16]", "[10.99.0.0/16]"))
-    let seen = try scene.play("LastGood/copies", limit: 120)
+    let seen = try scene.play("LastGood/copies")
     #expect(
       seen.lines == [
         "[corp]", "policy: 1 error; no policy is active", "state/policies is damaged and is ignored", "[still locked]",

@@ -9,7 +9,7 @@ struct LeakTests {
   @Test("none under a kill switch while the tunnel goes up, down and roams, is reconfigured, and while agent and engine are killed")
   func lives() throws {
     let scene = try leakScene(guarded)
-    let seen = try scene.play("Leak/lives", limit: 120)
+    let seen = try scene.play("Leak/lives")
     let stages = ["up", "down and up", "roamed", "agent killed", "engine killed", "reconfigured", "stopped"]
     #expect(seen.lines == ["[seen]"] + stages.map { "[\($0) \(none)]" })
   }
@@ -39,7 +39,7 @@ struct LeakTests {
     "none from programs that bind to the link, raw sockets and forwarded machines, and whatever rules and tables others put beside ours")
   func waysAround() throws {
     let scene = try leakScene(guarded)
-    let seen = try scene.play("Leak/ways-around", limit: 90)
+    let seen = try scene.play("Leak/ways-around")
     #expect(
       seen.lines == [
         "dns4=0 dns6=0 flow4=5 flow6=5 gateway=0", "[bound seen]", "[forwarded seen]", "[up \(none)]", "[down \(none)]",

@@ -24,7 +24,7 @@ struct LocalNetTests {
     ]
     let scene = try Scene(["corp.yaml": policy.with("@\n    ", "")])
     for (name, text) in guardings { try scene.write("\(name).yaml", text) }
-    let seen = try scene.play("LocalNet/table", limit: 300)
+    let seen = try scene.play("LocalNet/table")
     #expect(seen.lines == ["[all seen without the agent]"] + ["off", "on", "always", "enforce"].map { expected(include, $0) })
   }
 }

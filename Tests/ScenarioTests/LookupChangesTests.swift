@@ -31,7 +31,7 @@ extension LookupScenes {
         "50-corp.yaml": watchedCorp.with("idle: 20s", "idle: 10m").with("lab.example] }\n", "lab.example]\(keys)\n"),
         "10-site.yaml": site, "90-vault.yaml": vault,
       ], words: ["names.bash", "capture.bash", "lookups.bash"])
-    let seen = try scene.play("Lookup/changes", with: ["CHANGES": count, "WAY": way.rawValue], limit: 30 + 5 * count)
+    let seen = try scene.play("Lookup/changes", with: ["CHANGES": count, "WAY": way.rawValue])
     let lines = seen.lines.filter { !$0.contains("by programs themselves") }
     #expect(Array(lines.prefix(7)) == ["[seen]"] + planned, "\(seen.lines)")
     #expect(lines.last == "[at home, of other stages: 0]", "\(seen.lines)")

@@ -27,7 +27,7 @@ struct LookupScenes {
   @Test("the first look-up of its name waits and is answered inside, no server outside sees it, and idleness ends what it started")
   func life() throws {
     let scene = try Scene(["corp.yaml": watchedCorp], words: ["names.bash"])
-    let seen = try scene.play("Lookup/life", limit: 180)
+    let seen = try scene.play("Lookup/life")
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == [
         "[disconnected, packets 0]", "[198.51.100.77 198.51.100.77 198.51.100.77 disconnected]", "[10.77.0.77]",
@@ -42,7 +42,7 @@ struct LookupScenes {
   @Test("where the network gives every name the same address, a name that is asked there first starts the tunnel all the same")
   func redirected() throws {
     let scene = try Scene(["corp.yaml": watchedCorp], words: ["names.bash"])
-    let seen = try scene.play("Lookup/redirected", limit: 120)
+    let seen = try scene.play("Lookup/redirected")
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == [
         "[198.51.100.77 disconnected]", "[10.77.0.77]", "[asked there, with a random name]",
@@ -52,14 +52,14 @@ struct LookupScenes {
   @Test("with a gateway that is dead the question fails within five seconds, and the next look-up after it is back is answered")
   func dead() throws {
     let scene = try Scene(["corp.yaml": watchedCorp], words: ["names.bash"])
-    let seen = try scene.play("Lookup/dead", limit: 120)
+    let seen = try scene.play("Lookup/dead")
     #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[SERVFAIL 1]", "[SERVFAIL]", "[answered]", "[outside: 0]"], "\(seen.lines)")
   }
 
   @Test("`roamward dns --ask` waits for a tunnel as programs do, is answered from the cache, and says what is captured") func asked() throws
   {
     let policy = watchedCorp.with("lab.example] }\n", "lab.example], names: capture }\n")
-    let seen = try Scene(["corp.yaml": policy], words: ["names.bash", "clients.bash", "capture.bash"]).play("Lookup/asked", limit: 120)
+    let seen = try Scene(["corp.yaml": policy], words: ["names.bash", "clients.bash", "capture.bash"]).play("Lookup/asked")
     let by = "answered by roamward-names (127.82.0.53), which asks"
     #expect(
       seen.lines.filter { $0.hasPrefix("[") } == [

@@ -12,7 +12,7 @@ struct NameCaptureTests {
   @Test(
     "a hard-coded server: without capture the question leaves, with it the tunnel's servers answer, and the rest goes where it was sent")
   func hardCoded() throws {
-    let seen = try scene(capturing.with(", names: capture", "")).play("NameCapture/hard-coded", limit: 120)
+    let seen = try scene(capturing.with(", names: capture", "")).play("NameCapture/hard-coded")
     #expect(
       seen.lines == [
         "[without: 203.0.113.199 203.0.113.199 203.0.113.199 203.0.113.199; outside 1]", "corp: programs that ask",
@@ -26,7 +26,7 @@ struct NameCaptureTests {
 
   @Test("containers behind a bridge, also under a kill switch, and name servers in containers")
   func containers() throws {
-    let seen = try scene(capturing.with(", names: capture", "")).play("NameCapture/containers", limit: 120)
+    let seen = try scene(capturing.with(", names: capture", "")).play("NameCapture/containers")
     #expect(
       seen.lines == [
         "[without: 203.0.113.199; outside 1]", "[guest: 10.77.0.77 203.0.113.199 198.51.100.77]",
@@ -43,7 +43,7 @@ struct NameCaptureTests {
     .enabled(if: geteuid() == 0 && access(nspawn, X_OK) == 0, "no root, or systemd-nspawn is not unpacked (scripts/setup --vm)"))
   func nspawnContainer() throws {
     let seen = try scene(capturing.with(", names: capture", "")).play(
-      "NameCapture/nspawn-container", with: ["UNPACKED": Lab.unpacked], limit: 120)
+      "NameCapture/nspawn-container", with: ["UNPACKED": Lab.unpacked])
     #expect(
       seen.lines == [
         "[without: 203.0.113.199; outside 1]", "[container: 10.77.0.77 203.0.113.199]", "[down: SERVFAIL 203.0.113.199]", "[outside: 0]",
@@ -52,7 +52,7 @@ struct NameCaptureTests {
 
   @Test("the table is repaired, follows the name server and the agent that are killed, and leaves nothing")
   func repairs() throws {
-    let seen = try scene().play("NameCapture/repairs", limit: 150)
+    let seen = try scene().play("NameCapture/repairs")
     #expect(
       seen.lines == [
         "[repaired]", "[with another process]", "[outside: 0]", "[killed: no answer no answer no answer no answer; outside: 0]", "[again]",

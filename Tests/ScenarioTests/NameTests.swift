@@ -26,7 +26,7 @@ struct NameTests {
     let scene = try leakScene(
       guarded.with("include: [default] }", "include: [default] }\n    dns: { servers: [10.77.0.1], search-domains: [corp.example] }"),
       "names.bash")
-    let seen = try scene.play("Name/guarded-names", limit: 150)
+    let seen = try scene.play("Name/guarded-names")
     let stages = ["up", "down", "resumed", "agent", "engine", "peer", "back"]
     #expect(
       Array(seen.lines.prefix(stages.count + 2)) == ["[seen]"] + stages.map { "[\($0) asked home=0 cafe=0 mobile=0 gateway]" } + [
@@ -39,7 +39,7 @@ struct NameTests {
   @Test("`roamward dns` says whom a name is asked of and why, and who answers; without an answer its status is 1")
   func inquiry() throws {
     let scene = try leakScene(corp, "names.bash")
-    let seen = try scene.play("Name/inquiry", limit: 120)
+    let seen = try scene.play("Name/inquiry")
     #expect(
       seen.lines == [
         "  sent to 192.0.2.1 of the network on eth0, because no tunnel that is up brings servers",
@@ -55,7 +55,7 @@ struct NameTests {
   )
   func followingNames() throws {
     let scene = try leakScene(corp, "names.bash")
-    let seen = try scene.play("Name/following-names", limit: 120)
+    let seen = try scene.play("Name/following-names")
     #expect(
       Array(seen.lines.prefix(5)) == [
         "[home asked home cafe=0 mobile=0 gateway=0]", "[cafe asked home=0 cafe=0 mobile=0 gateway]",

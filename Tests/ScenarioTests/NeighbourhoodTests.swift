@@ -13,7 +13,7 @@ struct NeighbourhoodTests {
       policy.with("version: 1", "version: 1\nnetworks: { home: { gateway: 192.0.2.1, gateway-mac: '02:00:5e:10:00:01' } }")
       .with("include: [default]", "include: [default], lan: allow, lan-networks: [home]")
     let scene = try leakScene(policy)
-    let seen = try scene.play("Neighbourhood/attached", limit: 200)
+    let seen = try scene.play("Neighbourhood/attached")
     #expect(
       seen.lines == [
         "[seen]", "[the printer at home]", "[and no other private network]", "[the new one]", "[until it goes]", "[nobody in the café]",
@@ -27,7 +27,7 @@ struct NeighbourhoodTests {
     let scene = try Scene([
       "corp.yaml": unguarded.with("include: [default]", "include: [10.77.0.0/16, 192.168.7.0/24], on-overlap: \(choice)")
     ])
-    let seen = try scene.play("Neighbourhood/overlap", with: ["CHOICE": choice], limit: 200)
+    let seen = try scene.play("Neighbourhood/overlap", with: ["CHOICE": choice])
     let told =
       switch choice {
       case "prefer-local": ["[at home home]", "192.168.7.0/24 stays outside, because this machine is attached to it"]
@@ -50,7 +50,7 @@ struct NeighbourhoodTests {
       .with("version: 1", "version: 1\nnetworks: { home: { subnet: 192.168.7.0/24, gateway-mac: '02:00:5e:10:00:01' } }")
       .with("- { match: { ssid: Cafe }, action: connect }", "- { action: connect }")
     ])
-    let seen = try scene.play("Neighbourhood/twins", limit: 200)
+    let seen = try scene.play("Neighbourhood/twins")
     #expect(seen.lines == ["[at home disconnected]", "[in the café connected]", "[at home disconnected]"])
   }
 

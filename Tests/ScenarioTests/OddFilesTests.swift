@@ -23,7 +23,7 @@ struct OddFilesTests {
       try scene.write("odd-\(number)", [file.interface, file.allowed, file.other, file.text].joined(separator: "\n") + "\n")
       try scene.write("odd-\(number).yaml", Self.always + file.policy)
     }
-    let seen = try scene.play("OddFiles/settles", with: ["COUNT": files.count], limit: 900)
+    let seen = try scene.play("OddFiles/settles", with: ["COUNT": files.count])
     #expect(seen.lines.filter { $0.hasPrefix("[") } == ["[done]"], "\(seen)")
   }
 

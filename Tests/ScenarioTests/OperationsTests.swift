@@ -4,7 +4,7 @@ import Testing
 struct OperationsTests {
   @Test("diff is empty once the agent has converged, and names what somebody has changed since") func diff() throws {
     let scene = try Scene(["corp.yaml": corp.with("class: enterprise", "kill-switch: \"on\"")])
-    let seen = try scene.play("Operations/diff", limit: 90)
+    let seen = try scene.play("Operations/diff")
     let lines = seen.lines
     #expect(lines.first == "[same]", "\(seen)")
     #expect(seen.contains("-route 10.77.0.0/16 dev corp table 21") && seen.contains("[1]"), "\(seen)")
@@ -19,7 +19,7 @@ struct OperationsTests {
 
   @Test("plan and diff find nothing to do at rest, also after `down` by hand and after `release`") func planUnderOverrides() throws {
     let scene = try Scene(["corp.yaml": corp.with("class: enterprise", "kill-switch: \"on\"")])
-    let seen = try scene.play("Operations/plan-under-overrides", limit: 90)
+    let seen = try scene.play("Operations/plan-under-overrides")
     #expect(seen.contains("note: kill switch suspended by hand; `roamward resume` ends it"), "\(seen)")
     let override = "note: corp: manual override: down; `roamward resume corp` ends it"
     #expect(seen.contains("nothing to do") && seen.lines.last == override, "\(seen)")
@@ -42,7 +42,7 @@ struct OperationsTests {
 
       """
     let scene = try Scene(["corp.yaml": corp, "lab.yaml": lab])
-    let seen = try scene.play("Operations/trouble-first", limit: 90)
+    let seen = try scene.play("Operations/trouble-first")
     #expect(seen.contains("because: rule 1 \"everywhere\": always"), "\(seen)")
     #expect(seen.contains("[doctor 1]") && seen.contains("problem lab is connecting; the last attempt failed:"), "\(seen)")
     #expect(seen.contains("[corp 10]") && seen.contains("[off 15]") && seen.contains("[lab 10]"), "\(seen)")
@@ -53,7 +53,7 @@ struct OperationsTests {
   @Test("state says what is ours and why, with the agent and after it; a dry clean-up changes nothing and says what the real one does")
   func stateAndCleanup() throws {
     let scene = try Scene()
-    let seen = try scene.play("Operations/state-and-cleanup", limit: 90)
+    let seen = try scene.play("Operations/state-and-cleanup")
     let lines = seen.lines
     #expect(
       lines.first?.hasPrefix("address") == true && lines.first?.contains("link") == true && lines.first?.contains("route rule") == true,
@@ -75,7 +75,7 @@ struct OperationsTests {
 
   @Test("policies on trial come back by themselves, also after a crash, and stay when they are confirmed") func trial() throws {
     let scene = try Scene()
-    let seen = try scene.play("Operations/trial", limit: 120)
+    let seen = try scene.play("Operations/trial")
     #expect(
       seen.lines.filter { !$0.contains("active on trial") } == [
         "trial", "already on trial", "[back in time]", "[nothing kept]", "[still on trial]", "[back after a crash]",
@@ -86,7 +86,7 @@ struct OperationsTests {
 
   @Test("a reboot in the middle of a trial brings the set before back, from the early lock on") func rebootInTrial() throws {
     let scene = try Scene(["corp.yaml": corp.with("class: enterprise", "kill-switch: always")])
-    let seen = try scene.play("Operations/reboot-in-trial", limit: 120)
+    let seen = try scene.play("Operations/reboot-in-trial")
     #expect(
       seen.lines == [
         "10.78.0.0/16", "10.77.0.0/16", "[the set before]", "0", "its last known good version", "0", "0", "[resolv.conf is the host's own]",
@@ -99,7 +99,7 @@ struct OperationsTests {
       "corp.yaml": corp.with("[10.77.0.0/16]", "[default]").with("action: connect", "action: ignore")
         .with("{ match: { interface-name: \"eth*\" }, action: disconnect }", "{ match: { interface-name: \"eth*\" }, action: ignore }")
     ])
-    let seen = try scene.play("Operations/session", limit: 120)
+    let seen = try scene.play("Operations/session")
     #expect(
       seen.lines.filter { $0 != "" }.map { $0.hasPrefix("would cut") ? "would cut" : $0 } == [
         "[refused 1]", "would cut", "--even-ssh", "[refused 1]", "[refused 1]", "disconnected", "[neighbour]", "[refused 1]",

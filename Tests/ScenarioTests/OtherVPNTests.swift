@@ -25,7 +25,7 @@ struct OtherVPNTests {
   func wgQuickFull() throws {
     let scene = try leakScene(full)
     try theirGateway(scene, allowed: "0.0.0.0/0")
-    let seen = try scene.play("OtherVPN/wg-quick-full", limit: 60)
+    let seen = try scene.play("OtherVPN/wg-quick-full")
     #expect(
       seen.lines == [
         "dev corp", "dev wlan0", "20900:\tfrom all fwmark 0xca6c lookup main proto 82",

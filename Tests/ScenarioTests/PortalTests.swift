@@ -6,7 +6,7 @@ struct PortalTests {
   @Test("is reached by one browser alone; nothing else leaves, the tunnel comes up by itself, and nothing remains, time after time")
   func oneBrowser() throws {
     let scene = try leakScene(guarded, "browser.bash")
-    let seen = try scene.play("Portal/one-browser", limit: 200)
+    let seen = try scene.play("Portal/one-browser")
     let none = "dns4=0 dns6=0 flow4=0 flow6=0 gateway=0"
     let group = "/" + (scene.folder.split(separator: "/").last.map(String.init) ?? "")
     func round(_ time: String) -> [String] {
@@ -23,7 +23,7 @@ struct PortalTests {
   @Test("the window closes when its browser does; none opens to the whole machine, or to nobody")
   func closes() throws {
     let scene = try leakScene(guarded, "browser.bash")
-    let seen = try scene.play("Portal/closes", limit: 120)
+    let seen = try scene.play("Portal/closes")
     #expect(
       seen.lines == [
         "roamward: process N is in the control group of the whole machine",

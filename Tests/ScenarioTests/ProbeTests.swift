@@ -49,7 +49,7 @@ struct ProbeTests {
   func officeBeacon() throws {
     let scene = try Scene([:])
     try scene.write("policies/corp.yaml", Self.office)
-    let seen = try scene.play("Probe/office-beacon", limit: 400)
+    let seen = try scene.play("Probe/office-beacon")
     let lines = seen.lines
     #expect(
       lines.filter { $0.hasPrefix("[") && !$0.hasPrefix("[asked") }.map { $0.prefix { $0 != "]" } } == ["[disconnected", "[fail", "[fail"])

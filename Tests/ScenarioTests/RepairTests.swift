@@ -52,21 +52,21 @@ struct RepairTests {
     "when everything is gone at once, the firewall is put back before any way is", .enabled(if: isDebugBuild, "a release tells no order"))
   func order() throws {
     let scene = try leakScene(guarded)
-    let seen = try scene.play("Repair/order", limit: 90)
+    let seen = try scene.play("Repair/order")
     #expect(seen.lines == ["nft table", "1", "ip -6", "connected"])
   }
 
   @Test("also where somebody keeps taking the firewall away: that never waits longer than a second, and is told of")
   func firewallFights() throws {
     let scene = try leakScene(guarded)
-    let seen = try scene.play("Repair/firewall-fights", limit: 90)
+    let seen = try scene.play("Repair/firewall-fights")
     #expect(seen.lines == ["[told]", "[again and again]", "connected"])
   }
 
   @Test("is left to itself for ever longer when somebody keeps breaking it, and status and journal say so; then it is put right again")
   func fights() throws {
     let scene = try Scene()
-    let seen = try scene.play("Repair/fights", limit: 90)
+    let seen = try scene.play("Repair/fights")
     #expect(seen.lines == ["[slowly]", "connected", "[in the journal]"])
   }
 }

@@ -7,13 +7,13 @@ struct ScarcityTests {
   private let guarded = corpForEverything(killSwitch: "on")
   @Test("of a TUN device: said with its cure, held back, and the tunnel comes up when there is one") func tun() throws {
     let scene = try Scene(["corp.yaml": guarded])
-    let seen = try scene.play("Scarcity/tun", limit: 120)
+    let seen = try scene.play("Scarcity/tun")
     #expect(["[locked]\n[back]\n0", "[kernel]"].contains(seen), "\(seen)")
   }
 
   @Test("of a place to write in: a read-only /run costs the sockets there, is told, and nothing is open") func readOnlyRun() throws {
     let scene = try Scene(["corp.yaml": corpForEverything(killSwitch: "always")])
-    let seen = try scene.play("Scarcity/read-only-run", limit: 120)
+    let seen = try scene.play("Scarcity/read-only-run")
     #expect(seen.lines == ["[1 1]", "[locked]", "[back]"], "\(seen)")
   }
 
@@ -22,7 +22,7 @@ struct ScarcityTests {
     let scene = try Scene([:])
     let deaf = "trap '' TERM; \(CommandTunnel.makesLink); sleep 300 & sleep 300; sleep 300"
     try CommandTunnel(up: deaf, timeout: "5m").write(in: scene)
-    let seen = try scene.play("Scarcity/deaf-command", limit: 90)
+    let seen = try scene.play("Scarcity/deaf-command")
     #expect(seen.lines == ["0", "[soon]", "up", "down"], "\(seen)")
   }
 
@@ -40,14 +40,14 @@ struct ScarcityTests {
       sleep 302 & sleep 303; sleep 304
       """
     try CommandTunnel(down: hung, timeout: "5m").write(in: scene)
-    let seen = try scene.play("Scarcity/hung-down", limit: 90)
+    let seen = try scene.play("Scarcity/hung-down")
     #expect(seen.lines == ["0", "[cut short]", "[ended]", "[ended]", "[no child]", "[told]"], "\(seen)")
   }
 
   @Test("of descriptors: said with the cure; what works goes on working, and what was missed is made up for when there are enough")
   func descriptors() throws {
     let scene = try Scene(["corp.yaml": guarded])
-    let seen = try scene.play("Scarcity/descriptors", limit: 120)
+    let seen = try scene.play("Scarcity/descriptors")
     #expect(
       seen.lines == [
         "[1]", "[1]", "[locked]", "[calm]", "[still up]", "[not repaired yet]", "[answered]", "[the same]", "0",
@@ -56,13 +56,13 @@ struct ScarcityTests {
 
   @Test("of watches: what is not noticed any more is told, with the cure, and `SIGHUP` reads it all the same") func watches() throws {
     let scene = try Scene([:])
-    let seen = try scene.play("Scarcity/watches", limit: 90)
+    let seen = try scene.play("Scarcity/watches")
     #expect(["[told]\n[read]", "[no user namespaces]"].contains(seen), "\(seen)")
   }
 
   @Test("of room for notes: told with the cure, held back all the same, and noted as soon as there is room") func fullDisk() throws {
     let scene = try Scene(["corp.yaml": guarded])
-    let seen = try scene.play("Scarcity/full-disk", limit: 90)
+    let seen = try scene.play("Scarcity/full-disk")
     #expect(seen.lines == ["[locked]", "[told]", "[not noted]", "[noted]", "0"], "\(seen)")
   }
 }

@@ -28,7 +28,7 @@ final class Scene {
     let command = "cd '\(folder)'; echo $$ >process; exec \(Lab.command) run sh -c \"\(hold)\" >lab.log 2>&1"
     guard let box = start(command, "we") else { throw SystemError.last("popen") }
     self.box = box
-    let end = Moment.now + .seconds(120)
+    let end = Moment.now + .seconds(600)
     while access("\(folder)/ready", F_OK) != 0 {
       guard Moment.now < end else { throw SceneFailure("the lab is not built: \(read("lab.log"))") }
       usleep(5_000)
@@ -54,16 +54,16 @@ final class Scene {
   /// Plays a scene as the laptop: `Suite/name` is the file `Scenes/Suite/name.bash`, which reads `scene.bash` first. Gives what it wrote.
   /// A status other than 0 throws, with that. `values`: variables of its environment, for what differs between cases.
   @discardableResult
-  func play(_ name: String, with values: KeyValuePairs<String, any CustomStringConvertible> = [:], limit: Int = 240) throws -> String {
-    try output(of: name, finish(name, with: values, limit: limit))
+  func play(_ name: String, with values: KeyValuePairs<String, any CustomStringConvertible> = [:]) throws -> String {
+    try output(of: name, finish(name, with: values))
   }
 
   /// As `play`, whatever the status.
   func finish(
-    _ name: String, with values: KeyValuePairs<String, any CustomStringConvertible>, limit: Int = 240
+    _ name: String, with values: KeyValuePairs<String, any CustomStringConvertible>
   ) throws -> (status: Int32, output: String) {
     let exports = values.map { "export \($0)=\(quoted("\($1)"))\n" }.joined()
-    return try bash(exports + "source '\(Lab.folder)/\(name).bash'\n", limit: limit)
+    return try bash(exports + "source '\(Lab.folder)/\(name).bash'\n")
   }
 
   private func output(of scene: String, _ end: (status: Int32, output: String)) throws -> String {
@@ -78,16 +78,16 @@ final class Scene {
 
   /// Runs a script of bash as the laptop, with the words of `scene.bash`; gives what it wrote. A status other than 0 throws, with that.
   @discardableResult
-  func run(_ script: String, limit: Int = 240) throws -> String {
-    try output(of: script, finish(script, limit: limit))
+  func run(_ script: String) throws -> String {
+    try output(of: script, finish(script))
   }
 
   /// As `run`, whatever the status.
-  func finish(_ script: String, limit: Int = 240) throws -> (status: Int32, output: String) {
-    try bash(self.words.map { "source '\($0)'\n" }.joined() + script + "\n", limit: limit)
+  func finish(_ script: String) throws -> (status: Int32, output: String) {
+    try bash(self.words.map { "source '\($0)'\n" }.joined() + script + "\n")
   }
 
-  private func bash(_ script: String, limit: Int) throws -> (status: Int32, output: String) {
+  private func bash(_ script: String) throws -> (status: Int32, output: String) {
     scripts += 1
     let file = "script-\(scripts).bash"
     let test = Test.current?.name ?? ""
@@ -96,8 +96,8 @@ final class Scene {
     try write(file, words + script)
     // Into a file: a pipe would stay open as long as anything that the script has left running.
     let output = "output-\(scripts)"
-    // It ends what hangs. A single wait may take minutes on a busy machine, so none is shorter than the usual one.
-    let bash = "timeout --kill-after=2 \(max(limit, 240)) '\(Lab.script)' enter \(process) bash \(file)"
+    // It ends what hangs, and nothing else: a busy machine takes many times as long.
+    let bash = "timeout --kill-after=2 1800 '\(Lab.script)' enter \(process) bash \(file)"
     let command = "cd '\(folder)'; exec \(bash) >\(output) 2>&1 </dev/null"
     guard let stream = start(command, "re") else { throw SystemError.last("popen") }
     let status = pclose(stream)

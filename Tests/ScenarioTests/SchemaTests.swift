@@ -40,7 +40,7 @@ struct SchemaTests {
 
   @Test("what each command with --json prints is as its schema says") func output() throws {
     let scene = try Scene()
-    try scene.play("Schema/output", with: ["ROOT": Self.root], limit: 240)
+    try scene.play("Schema/output", with: ["ROOT": Self.root])
     let files = Folder.names(in: "\(scene.folder)/out").sorted()
     let commands = Set(files.map { String($0.prefix { $0 != "-" }) })
     #expect(commands == (try Self.commandsWithJSON()), "a command prints nothing here")

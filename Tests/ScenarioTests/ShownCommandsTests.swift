@@ -104,7 +104,7 @@ struct ShownCommandsTests {
       script += "{ \(command.text)\n} >\"$scratch/output-\(i)\" 2>&1 </dev/null\necho $? >\"$scratch/status-\(i)\"\n"
     }
     try TextFile.replace("\(folder)/script", with: Array(script.utf8), mode: 0o600)
-    guard let stream = popen("cd '\(folder)' && exec timeout 300 bash script", "re") else { throw SystemError.last("popen") }
+    guard let stream = popen("cd '\(folder)' && exec timeout 1800 bash script", "re") else { throw SystemError.last("popen") }
     #expect(pclose(stream) >> 8 & 0xff == 0)
     for (i, command) in commands.enumerated() {
       let output = String(decoding: try TextFile.read("\(folder)/output-\(i)"), as: UTF8.self)
@@ -138,7 +138,7 @@ struct ShownCommandsTests {
       tunnel_is corp connected
       \(lines.joined())
       for command in status 'status --json' doctor 'network --json' monitor; do
-        status=0; timeout 60 roamward $command >/dev/full 2>said & writing=$!
+        status=0; timeout 1800 roamward $command >/dev/full 2>said & writing=$!
         # `monitor` writes when something happens, once it listens.
         while kill -0 $writing 2>/dev/null; do roamward down corp >/dev/null; roamward resume corp >/dev/null; done
         wait $writing || status=$?
@@ -181,7 +181,7 @@ struct ShownCommandsTests {
     let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     defer { unlink(path) }
     try TextFile.replace(path, with: Array((names + script).utf8), mode: 0o600)
-    guard let stream = popen("exec timeout 120 bash '\(path)' 2>&1 </dev/null", "re") else { throw SystemError.last("popen") }
+    guard let stream = popen("exec timeout 1800 bash '\(path)' 2>&1 </dev/null", "re") else { throw SystemError.last("popen") }
     var said: [UInt8] = []
     while case let byte = fgetc(stream), byte != EOF { said.append(UInt8(truncatingIfNeeded: byte)) }
     return (pclose(stream) >> 8 & 0xff, String(decoding: said, as: UTF8.self))

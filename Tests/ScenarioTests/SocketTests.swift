@@ -56,7 +56,7 @@ struct SocketTests {
     let seen = try scene.play("Socket/slow-reader-2")
     #expect(try #require(Int(seen)) * count > 400_000, "bytes that wait")
     var lines = 0
-    let end = Moment.now + .seconds(60)
+    let end = Moment.now + .seconds(600)
     while lines < count, Moment.now < end {
       guard let bytes = try connection.read() else {
         usleep(10_000)

@@ -7,7 +7,7 @@ struct SplitNamesTests {
   private func connected(
     _ scene: String, with values: KeyValuePairs<String, any CustomStringConvertible> = [:]
   ) throws -> [String] {
-    try splitNamesScene(words: ["names.bash", "keepers.bash"]).play(scene, with: values, limit: 120).lines
+    try splitNamesScene(words: ["names.bash", "keepers.bash"]).play(scene, with: values).lines
   }
 
   @Test("each of two tunnels answers its own names, the network all others; one that is down has its names refused")

@@ -4,19 +4,19 @@ import Testing
 struct StepFailureTests {
   @Test("a route in the way: no rule leads to half a table, what was made goes, and it comes up once it can") func foreignRoute() throws {
     let scene = try Scene()
-    let seen = try scene.play("StepFailure/foreign-route", limit: 90)
+    let seen = try scene.play("StepFailure/foreign-route")
     #expect(seen.lines == ["[no rule]", "[no name servers]", "[theirs is untouched]", "0"], "\(seen)")
   }
 
   @Test("a resolv.conf that cannot be written never takes a tunnel down, and status says so") func readOnlyResolvConf() throws {
     let scene = try Scene()
-    let seen = try scene.play("StepFailure/read-only-resolv-conf", limit: 90)
+    let seen = try scene.play("StepFailure/read-only-resolv-conf")
     #expect(seen.lines == ["1", "[works]", "0"], "\(seen)")
   }
 
   @Test("an agent without CAP_NET_ADMIN makes nothing, leaves nothing, and says why") func noCapability() throws {
     let scene = try Scene()
-    let seen = try scene.play("StepFailure/no-capability", limit: 90)
+    let seen = try scene.play("StepFailure/no-capability")
     #expect(seen.contains("[status 77]") && seen.contains("[untouched]"), "\(seen)")
     #expect(seen.contains("CAP_NET_ADMIN"), "\(seen)")
   }

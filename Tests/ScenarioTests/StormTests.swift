@@ -27,7 +27,7 @@ struct StormTests {
   @Test("ten thousand links that come and go do not move it, with a tunnel up")
   func links() throws {
     let scene = try Scene()
-    let seen = try scene.play("Storm/links", limit: 400)
+    let seen = try scene.play("Storm/links")
     let toll = try Toll(seen.lines[0])
     #expect(toll.evaluations <= 3 && toll.overflows == 0 && toll.isBounded && toll.isQuiet, "\(toll)")
     let events = try #require(Int(seen.lines[1].filter(\.isNumber)))
@@ -38,7 +38,7 @@ struct StormTests {
   @Test("a hundred thousand routes in another table do not even reach it")
   func routes() throws {
     let scene = try Scene()
-    let seen = try scene.play("Storm/routes", limit: 400)
+    let seen = try scene.play("Storm/routes")
     let toll = try Toll(seen.lines[0])
     #expect(toll.evaluations <= 3 && toll.overflows == 0 && toll.isBounded && toll.isQuiet && toll.milliseconds <= 100, "\(toll)")
     let events = try #require(Int(seen.lines[1].filter(\.isNumber)))
@@ -49,7 +49,7 @@ struct StormTests {
   @Test("a carrier that flaps a hundred times is judged a few times, and rightly at the end", arguments: ["500ms", "0ms"])
   func carrier(settle: String) throws {
     let scene = try Scene()
-    let seen = try scene.play("Storm/carrier", with: ["SETTLE": settle], limit: 240)
+    let seen = try scene.play("Storm/carrier", with: ["SETTLE": settle])
     let took = try #require(Int(seen.lines[0].filter(\.isNumber)))
     let toll = try Toll(seen.lines[1])
     // Ten looks a second at most; each may be followed by one at what came of it.
@@ -61,7 +61,7 @@ struct StormTests {
     "a carrier that flaps for seconds as fast as the kernel can, thousands of times a second: few judgements, and the last state is right")
   func fastCarrier() throws {
     let scene = try Scene()
-    let seen = try scene.play("Storm/fast-carrier", limit: 240)
+    let seen = try scene.play("Storm/fast-carrier")
     let rate = seen.lines[0].split { !$0.isNumber }.compactMap { Int($0) }
     let toll = try Toll(seen.lines[1])
     try #require(rate.count == 2)
@@ -73,7 +73,7 @@ struct StormTests {
   @Test("announcements that are lost while it is stopped cost one fresh look, and the network it wakes up on is the right one")
   func overflow() throws {
     let scene = try Scene()
-    let seen = try scene.play("Storm/overflow", limit: 240)
+    let seen = try scene.play("Storm/overflow")
     let toll = try Toll(seen.lines[0])
     #expect(seen.lines[1] == "[as the kernel]")
     #expect(toll.overflows >= 1 && toll.evaluations <= 20 && toll.isBounded && toll.isQuiet, "\(toll)")

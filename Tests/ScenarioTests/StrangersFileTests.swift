@@ -52,7 +52,7 @@ struct StrangersFileTests {
     let scene = try Scene([:])
     mkdir("\(scene.folder)/evil", 0o755)
     let count = try write(to: scene)
-    let seen = try scene.play("StrangersFile/imported", with: ["COUNT": count], limit: 900)
+    let seen = try scene.play("StrangersFile/imported", with: ["COUNT": count])
     #expect(seen == "[seen]", "\(seen)")
   }
 
@@ -66,7 +66,7 @@ struct StrangersFileTests {
       let text = position.replacing("@", with: Self.lines[number]).replacing("$S", with: "\(scene.folder)/strangers")
       try scene.write("evil/\(number).head", text + "\n")
     }
-    let seen = try scene.play("StrangersFile/provider", with: ["CHOSEN": chosen.map(String.init).joined(separator: " ")], limit: 300)
+    let seen = try scene.play("StrangersFile/provider", with: ["CHOSEN": chosen.map(String.init).joined(separator: " ")])
     #expect(seen.lines == ["1 file, 1 tunnel, 0 errors, 0 warnings", "[done]"], "\(seen)")
   }
 }

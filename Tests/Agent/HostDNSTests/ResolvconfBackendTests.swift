@@ -64,7 +64,7 @@ import Testing
 
   /// Has an agent carry out a step, and gives what went wrong.
   static func change(_ state: String, _ step: Step) throws -> String? {
-    try onLoop(limit: .seconds(60)) { loop, done in
+    try onLoop { loop, done in
       let resolver = HostResolver(path: "/etc/resolv.conf", stateDirectory: state, on: loop)
       // Also where it ends at once, before the loop runs.
       var timer: EventSource?
@@ -136,7 +136,7 @@ import Testing
       #expect(try Self.change(state, .setRecord(record)) == nil)
       try shell("touch /run/hang")
       // The agent does not wait for ever; what it has started ends with it.
-      let ended: Bool = try onLoop(limit: .seconds(60)) { loop, done in
+      let ended: Bool = try onLoop { loop, done in
         let resolver = HostResolver(path: "/etc/resolv.conf", stateDirectory: state, on: loop)
         resolver.change(.removeRecord(record.name)) { _ in done(false) }
         let timer = Repeating(on: loop) { if access("/run/resolvconf/interface/\(record.name)", F_OK) != 0 { done(true) } }

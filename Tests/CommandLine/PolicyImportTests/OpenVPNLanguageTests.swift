@@ -22,7 +22,7 @@ private struct OpenVPNProgram {
   func complaint(about text: String) throws -> (line: Int, isInConnection: Bool, text: String)? {
     let file = "\(folder.path)/x.ovpn"
     try TextFile.replace(file, with: Array(text.utf8), mode: 0o644)
-    let said = try run([Self.path, "--config", file, "--show-digests"], limit: .seconds(60))
+    let said = try run([Self.path, "--config", file, "--show-digests"])
     if said.code == 0 { return nil }
     func line(after mark: String) -> Int? {
       said.output.split(separator: mark).dropFirst().first.flatMap { Int($0.prefix(while: \.isNumber)) }

@@ -29,16 +29,14 @@ enum GatewayScene {
 
   /// Plays a scene; what it measures is printed.
   static func play(
-    _ scene: String, _ arguments: String..., with environments: [String: String]..., limit: Duration = .seconds(240),
-    at place: SourceLocation = #_sourceLocation
+    _ scene: String, _ arguments: String..., with environments: [String: String]..., at place: SourceLocation = #_sourceLocation
   ) throws {
     let own = ["ROAMWARD_BIN": programs, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
     let box = ["/usr/bin/unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/bash"]
     let group = SceneGroup()
     let outcome = try withExtendedLifetime(group) {
       try run(
-        group.entrance + box + ["\(folder)/\(scene).bash"] + arguments, environment: environments.reduce(own) { $0.merging($1) { $1 } },
-        limit: limit)
+        group.entrance + box + ["\(folder)/\(scene).bash"] + arguments, environment: environments.reduce(own) { $0.merging($1) { $1 } })
     }
     print(outcome.output)
     #expect(outcome.code == 0, "\(outcome.output)", sourceLocation: place)

@@ -42,7 +42,7 @@ final class PostgreSQLServer: Sendable {
       count += 1
       return "test\(count)"
     }
-    let deadline = Moment.now + .seconds(120)
+    let deadline = Moment.now + .seconds(600)
     while true {
       do {
         let engine = try PostgreSQLEngine("host=\(folder) user=gateway dbname=postgres")

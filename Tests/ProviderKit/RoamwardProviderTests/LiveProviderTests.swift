@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test("a program without a channel says that it is a provider, and ends") func alone() throws {
-    let outcome = try run(["\(Self.folder)/plain-udp"], limit: .seconds(30))
+    let outcome = try run(["\(Self.folder)/plain-udp"])
     #expect(outcome.code == 1 && outcome.output.contains("this is a provider: the agent starts it"), "\(outcome)")
   }
 }

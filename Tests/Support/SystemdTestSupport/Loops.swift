@@ -6,7 +6,7 @@ internal import TestSupport
 /// Runs an event loop until the body's second argument is called, and gives what it was called with. What the body returns is kept alive
 /// until then. `TookTooLong` after `limit`.
 package func onLoop<Result>(
-  limit: Duration = .seconds(60), _ body: (EventLoop, @escaping (Result) -> Void) throws -> Any?
+  limit: Duration = .seconds(600), _ body: (EventLoop, @escaping (Result) -> Void) throws -> Any?
 ) throws -> Result {
   let loop = try EventLoop()
   var result: Result?

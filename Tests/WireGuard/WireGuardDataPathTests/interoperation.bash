@@ -159,10 +159,10 @@ both_ways() {
 carries() {
   local from=$1 to=$2 address=$3
   [[ -f $work/data ]] || head -c "$bytes" /dev/urandom >"$work/data"
-  at "$to" timeout 90 busybox nc -l -p 9000 -e sh -c "cat >$work/arrived" &
+  at "$to" timeout 900 busybox nc -l -p 9000 -e sh -c "cat >$work/arrived" &
   local server=$!
   within $patience listens "$to" || fail 'no listener'
-  at "$from" timeout 90 busybox nc "$address" 9000 <"$work/data" >/dev/null || fail "TCP from $from to $address does not end well"
+  at "$from" timeout 900 busybox nc "$address" 9000 <"$work/data" >/dev/null || fail "TCP from $from to $address does not end well"
   wait "$server" || fail "TCP at $to does not end well"
   cmp -s "$work/data" "$work/arrived" || fail "what went from $from to $address arrived changed"
 }
@@ -493,11 +493,11 @@ flows=()
 flow() {
   local from=$1 to=$2 address=$3 port=$4
   [[ -f $work/data ]] || head -c "$bytes" /dev/urandom >"$work/data"
-  at "$to" timeout 300 busybox nc -l -p "$port" -e sh -c "cksum >$work/got.$port" &
+  at "$to" timeout 900 busybox nc -l -p "$port" -e sh -c "cksum >$work/got.$port" &
   flows+=($!)
   within $patience listens "$to" "$port" || fail 'no listener'
   # shellcheck disable=SC2016
-  at "$from" timeout 300 bash -c 'set -o pipefail
+  at "$from" timeout 900 bash -c 'set -o pipefail
     mkfifo "$0/fifo.$2"
     cksum <"$0/fifo.$2" >"$0/sent.$2" &
     while [[ -e $0/flowing ]]; do cat "$0/data" || break; done | tee "$0/fifo.$2" | busybox nc "$1" "$2" >/dev/null

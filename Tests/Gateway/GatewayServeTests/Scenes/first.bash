@@ -69,7 +69,7 @@ while read -r -u 9 line; do
   *) fail "another line: $line" ;;
   esac
 done 9<lines
-roamward wait corp --for connected --timeout 60s >/dev/null || fail 'the tunnel is not connected'
+roamward wait corp --for connected --timeout 600s >/dev/null || fail 'the tunnel is not connected'
 is_engine gateway
 echo "$typed lines, and a policy of $(wc -l <policy); connected and pinging after $(($(date +%s) - begin)) s"
 ((typed > 0 && typed <= 8)) || fail "$typed lines were typed"

@@ -25,7 +25,7 @@ def send(port, end):
 
 def receive(host, port, note):
     connection = socket.create_connection((host, port), 10)
-    connection.settimeout(60)
+    connection.settimeout(900)
     number, silence, last, rest = 0, 0.0, time.monotonic(), b""
     while True:
         data = connection.recv(65536)

@@ -33,11 +33,11 @@ auth=$(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work') || fail 'no pro
 logs_in() { # NAMESPACE ADDRESS DEVICE
   local begin
   begin=$(date +%s%N)
-  at "$1" timeout 30 python3 "$LOGIN" "$2" 51820 "$pin" "$(key)" "$3" alice 'correct horse' >login.out 2>&1 &&
+  at "$1" timeout 300 python3 "$LOGIN" "$2" 51820 "$pin" "$(key)" "$3" alice 'correct horse' >login.out 2>&1 &&
     grep -q '^83 ' login.out || return 1
   echo $((($(date +%s%N) - begin) / 1000000))
 }
-relays() { [[ $(at "$1" timeout 30 python3 "$RELAY" "$2" 4443 ask 2>&1) == '85 01' ]]; } # NAMESPACE ADDRESS
+relays() { [[ $(at "$1" timeout 300 python3 "$RELAY" "$2" 4443 ask 2>&1) == '85 01' ]]; } # NAMESPACE ADDRESS
 strangers() { # NAMESPACE ADDRESS WHAT... SOURCE...
   (exec ip netns exec "$1" python3 "$HOLD" "$2" "${port:-51820}" "${@:3}") >strangers.out 2>&1 &
   holding=$!

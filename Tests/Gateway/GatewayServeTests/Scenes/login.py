@@ -27,7 +27,7 @@ class Gateway:
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         # Attempts are counted by the client's address.
         source = (os.environ["SOURCE"], 0) if "SOURCE" in os.environ else None
-        self.stream = context.wrap_socket(socket.create_connection((host, port), timeout=120, source_address=source))
+        self.stream = context.wrap_socket(socket.create_connection((host, port), timeout=900, source_address=source))
         certificate = self.stream.getpeercert(binary_form=True)
         # An Ed25519 SubjectPublicKeyInfo: 12 fixed bytes and the key (RFC 8410).
         start = certificate.rindex(bytes.fromhex("302a300506032b6570032100"))

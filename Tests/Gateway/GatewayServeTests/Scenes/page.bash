@@ -160,7 +160,7 @@ gateway audit tail | found 'page alice/laptop  session end bob/tablet' || fail "
 
 # Garbage, and many at once: the page and everybody else go on.
 web=$(pgrep -f 'roamward-gateway-web --at-work') || fail 'no process for the page with other settings'
-at bob timeout 20 python3 - <<'PYTHON' || fail 'the page is lost with garbage'
+at bob timeout 900 python3 - <<'PYTHON' || fail 'the page is lost with garbage'
 import os, socket
 held = []
 for i in range(200):

@@ -186,7 +186,7 @@ POLICY
   (exec ip netns exec client "$ROAMWARD_BIN/roamwardd" --policies /run/work/policies --state-dir /run/work/agent \
     --socket /run/work/agent.socket --resolv-conf /run/work/resolv.conf --log-level debug) >client.log 2>&1 &
   until_so 'the agent answers' roamward status
-  roamward wait office --for connected --timeout 60s >/dev/null || fail 'the tunnel is not connected'
+  roamward wait office --for connected --timeout 600s >/dev/null || fail 'the tunnel is not connected'
 }
 # Since when our client's tunnel has been connected.
 since() { [[ $kind != agent* ]] || roamward status --json | jq -c '.tunnels[0] | [.state, .since]'; }

@@ -18,7 +18,7 @@ def connect(host, port):
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    return context.wrap_socket(socket.create_connection((host, port), timeout=10))
+    return context.wrap_socket(socket.create_connection((host, port), timeout=900))
 
 
 def read(stream, count):

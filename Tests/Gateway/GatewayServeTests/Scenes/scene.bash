@@ -22,10 +22,10 @@ fail() {
 
 # Waits until a command succeeds.
 until_so() {
-  local what=$1 end=$((SECONDS + 60))
+  local what=$1 end=$((SECONDS + 600))
   shift
   until "$@" >/dev/null 2>&1; do
-    ((SECONDS < end)) || fail "not within 60 s: $what"
+    ((SECONDS < end)) || fail "not within ten minutes: $what"
     sleep 0.05 # no event: between two looks
   done
 }

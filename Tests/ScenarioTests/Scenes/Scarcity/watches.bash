@@ -5,7 +5,7 @@ source "$tests/scene.bash"
 # As much of the lab as has limits of its own. There is no network in it, and none is needed.
 limited() { unshare --user --map-root-user --net bash -c 'echo 0 >/proc/sys/user/max_inotify_instances; exec "$@"' limited "$@"; }
 limited true 2>/dev/null || { say 'no user namespaces'; exit 0; }
-limited timeout 60 "$bin/roamwardd" --policies "$policies" --state-dir "$scene/state" --socket "$ROAMWARD_SOCKET" "${inputs[@]}" \
+limited timeout 900 "$bin/roamwardd" --policies "$policies" --state-dir "$scene/state" --socket "$ROAMWARD_SOCKET" "${inputs[@]}" \
   2>>"$scene/agent.log" &
 within 5 eval 'roamward status | found "changes of policies, .*resolv.conf are not detected: .*max_user_instances"'
 say told

@@ -11,4 +11,4 @@ $SOMEBODY ./roamward status --json | jq -r '.tunnels[0].state'
 for command in 'down corp' 'up corp' 'resume corp'; do $SOMEBODY ./roamward $command 2>&1 || say "$?"; done
 at_rest
 say "$(field corp state) $(field corp override)"
-$SOMEBODY ./roamward wait corp --timeout 20s && say "waiting is looking"
+$SOMEBODY ./roamward wait corp --timeout 600s && say "waiting is looking"

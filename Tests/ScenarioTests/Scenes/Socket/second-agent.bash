@@ -7,7 +7,7 @@ start_agent
 tunnel_is corp connected
 for options in "--state-dir state --socket other.socket" "--state-dir other --socket agent.socket" "--state-dir state --cleanup"     "--state-dir third --socket third.socket" "--state-dir third --socket third.socket --cleanup"; do
   # shellcheck disable=SC2086 # several words
-  timeout 60 "$bin"/roamwardd --policies "$policies" "${inputs[@]}" $options 2>&1 || say "$?"
+  timeout 900 "$bin"/roamwardd --policies "$policies" "${inputs[@]}" $options 2>&1 || say "$?"
 done
 roamward cleanup --state-dir fourth --resolv-conf "$laptop"/resolv.conf --socket fourth.socket 2>&1 || say "$?"
 say "$(field corp state)"
