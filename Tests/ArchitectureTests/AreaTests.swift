@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Areas use those before them alone. docs/architecture.md has what each may use, its README says what its targets are, and a picture
-/// shows all of them.
+/// shows all of them. Folders of targets have rows too.
 @Suite struct AreaTests {
   private let house = House.ours
 
@@ -72,7 +72,8 @@ import Testing
 
   @Test("each area's README says what its targets are, and what it may use", arguments: House.ours.areas) func readme(area: String) throws {
     let text = try text("Sources/\(area)/README.md")
-    let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap { Self.names(in: String($0)).first }
+    let targets = text.split(separator: "\n").prefix { !$0.hasPrefix("## ") }
+    let rows = targets.filter { $0.hasPrefix("| `") }.compactMap { Self.names(in: String($0)).first }
     #expect(rows.sorted() == house.inside.filter { $0.area == area && $0.kind != "tests" }.map(\.name).sorted())
     let words = text.split { $0 == "\n" || $0 == " " }.joined(separator: " ")
     let start = try #require(words.firstRange(of: "It may use: ")).upperBound
@@ -80,6 +81,46 @@ import Testing
     if area != "Programs" { #expect(Set(Self.names(in: sentence)) == house.uses(of: area), "\(sentence)") }
     let prose = text.split(separator: "\n").filter { !$0.hasPrefix("|") && !$0.hasPrefix("#") }
     #expect(prose.count <= 6, "\(prose.count) lines")
+  }
+
+  /// The rows of the tables of folders: a folder, and the target that a line above its table names last.
+  static func folderRows(in text: String, of targets: Set<String>) -> [(target: String, folder: String)] {
+    var (found, target, isInTable): ([(target: String, folder: String)], String, Bool) = ([], "", false)
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+      if !line.hasPrefix("|") {
+        isInTable = false
+        target = names(in: line).last { targets.contains($0) } ?? target
+      } else if line.hasPrefix("| folder |") {
+        isInTable = true
+      } else if isInTable, line.hasPrefix("| `"), let folder = names(in: line).first {
+        found.append((target, folder))
+      }
+    }
+    return found
+  }
+
+  /// The folders below a folder, by their paths in it.
+  static func folders(below path: String) -> [String] {
+    Folder.names(in: path).filter { access("\(path)/\($0)/.", F_OK) == 0 }.flatMap { name in
+      [name] + folders(below: "\(path)/\(name)").map { "\(name)/\($0)" }
+    }
+  }
+
+  @Test("each folder of a target has a row, in its area's README or in docs/architecture.md", arguments: House.ours.areas)
+  func folders(area: String) throws {
+    let rooms = house.inside.filter { $0.area == area && ["pure", "rim", "program"].contains($0.kind) }
+    let present = rooms.flatMap { room in Self.folders(below: "\(PureRingsTests.root)/\(room.path)").map { "\(room.name)/\($0)" } }
+    let targets = Set(house.inside.map(\.name))
+    let own = Self.folderRows(in: try text("Sources/\(area)/README.md"), of: targets)
+    let shared = Self.folderRows(in: try text("docs/architecture.md"), of: targets).filter { house.area(of: $0.target) == area }
+    #expect((own + shared).map { "\($0.target)/\($0.folder)" }.sorted() == present.sorted())
+  }
+
+  @Test("rows of folders are read") func folderTables() {
+    let text =
+      "| target |\n|---|\n| `B` |\n\n## Folders of `A`, in `Low`\n\n| folder | x |\n|---|---|\n| `Low` | `B` |\n| `Low/Inner` | y |\n"
+    let rows = Self.folderRows(in: text, of: ["A", "B"])
+    #expect(rows.map(\.target) == ["A", "A"] && rows.map(\.folder) == ["Low", "Low/Inner"])
   }
 
   /// The arrows of the picture: from an area to each one that it uses, unless other arrows imply that.
