@@ -55,7 +55,7 @@ let house = """
     rim KernelNetwork: CNetlink CNftables KernelModel LinuxIO NetworkTypes Wire
     rim ProviderGroups: CControlGroup KernelModel LinuxIO
     tests KernelNetworkTests: KernelModel KernelNetwork KeyMemory LinuxIO NetworkTypes RoamwardCore TestSupport Wire
-    tests WireTests: KernelModel KeyMemory NetworkTypes RoamwardCore SeededRandom Wire WireGuardControl
+    tests WireTests: KernelModel KeyMemory NetworkTypes RoamwardCore SeededRandom TestKit Wire WireGuardControl
     tests ProviderGroupsTests: KernelModel LinuxIO NetworkTypes ProviderGroups SeededRandom TestSupport
   WireGuard: the engine: the protocol, its packets, its control
     pure WireGuardEngine: CBlake2 CSodium CTransportCipher KeyMemory NetworkTypes +fast +link=:libb2.a +unsafe

@@ -198,7 +198,7 @@ extension Plan {
 
 extension ObservedState {
   /// Takes in the removals and replacements of a step. Additions of a plan are in what follows from it, too.
-  fileprivate mutating func take(_ step: Step) {
+  package mutating func take(_ step: Step) {
     switch step {
     case .removeRoute(let route): kernel.routes.removeAll { $0 == route }
     case .removeRule(let rule): kernel.rules.removeAll { $0 == rule }
