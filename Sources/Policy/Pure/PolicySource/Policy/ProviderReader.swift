@@ -71,7 +71,7 @@ extension ValueReader where Value == ProviderConfiguration {
     }
     if named.count > 1 {
       reading.error(
-        "a tunnel has exactly one provider, but there are \(["two", "three", "four", "five", "six"][min(named.count - 2, 4)])",
+        "a tunnel has exactly one provider, but there are \(named.count == 2 ? "two" : "more")",
         help: "keep one of them",
         at: named[1].keyLocation)
       return nil
