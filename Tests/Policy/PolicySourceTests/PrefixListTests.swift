@@ -48,7 +48,8 @@ import Testing
     ])
   func refuses(text: String, place: String) {
     let (_, loaded) = routes(text)
-    #expect(loaded.hasErrors && loaded.report.hasPrefix("/etc/p/in.prefixes:\(place): error: expected a prefix such as 10.0.0.0/8, or `default`"))
+    #expect(loaded.hasErrors)
+    #expect(loaded.report.hasPrefix("/etc/p/in.prefixes:\(place): error: expected a prefix such as 10.0.0.0/8, or `default`"))
   }
 
   @Test("a prefix with bits beyond its length is read, with a warning") func hostBits() {

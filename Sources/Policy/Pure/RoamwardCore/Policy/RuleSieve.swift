@@ -50,8 +50,8 @@ package struct RuleSieve: Hashable, Sendable {
   }
 }
 
-/// The rules of all tunnels of a set as one list of words, which a pass reads from its begin to its end. Of most tunnels it shows without an
-/// evaluation which rule decides: the first one that it does not exclude has no condition.
+/// The rules of all tunnels of a set as one list of words, which a pass reads from its begin to its end. Of most tunnels it shows without
+/// an evaluation which rule decides: the first one that it does not exclude has no condition.
 package struct SieveOfSet: Sendable {
   /// The rule that decides, as far as no evaluation is needed.
   package enum Decider: Hashable, Sendable {
