@@ -15,7 +15,8 @@ import Testing
   }
 
   @Test(
-    "a newcomer's lines of docs/how-to/gateway-client.md, at most eight, and a policy of six: a laptop with our agent is connected and pings")
+    "a newcomer's lines of docs/how-to/gateway-client.md, at most eight, and a policy of six: a laptop with our agent is connected and pings"
+  )
   func first() throws {
     try GatewayScene.play(
       "first", with: ["DOCUMENT": GatewayScene.root + "/docs/how-to/gateway-client.md", "EXAMPLES": GatewayScene.root + "/examples"])

@@ -95,7 +95,8 @@ import Testing
   }
 
   @Test(
-    "nebula itself reads the written file as it reads the other", .enabled(if: access("/usr/bin/nebula-cert", X_OK) == 0)) func program() throws
+    "nebula itself reads the written file as it reads the other", .enabled(if: access("/usr/bin/nebula-cert", X_OK) == 0)) func program()
+    throws
   {
     let folder = try TemporaryFolder()
     func made(_ arguments: String...) throws {
