@@ -4,7 +4,6 @@ import PackageDescription
 /// The targets by area, lowest first: kind, name, what the target uses, settings. Its folder follows from area and kind. A line that is
 /// indented further goes on. docs/architecture.md says what each area may use.
 let house = """
-
   C: module maps of C libraries, and shims for what Swift cannot import
     c CControlGroup CDatagrams CLinux CNftables CTextPages CWipingHeap CXFRM CTransportCipher CWireGuardIO CProviderIO CHashMemory
     system CAres +pkg=libcares +apt=libc-ares-dev
@@ -28,10 +27,8 @@ let house = """
     system CTLS +pkg=libssl +apt=libssl-dev
   Base: values that everything speaks of: addresses, JSON, keys, metrics
     pure NetworkTypes +fast
-    pure HostFindings
+    pure HostFindings Lives Metrics
     pure JSON: CJansson NetworkTypes +tested
-    pure Lives
-    pure Metrics
     pure PeerDetection: NetworkTypes
     rim KeyMemory: CSodium +fast
     tests LivesTests: Lives
@@ -106,8 +103,7 @@ let house = """
         PolicySource ProviderGroups RoamwardCore SystemdIO TunnelProviders
     rim LinuxPlatform: AgentCore CLinux ControlProtocol Doctor FlightRecord HostDNS HostProbes HostServices JSON KernelModel KernelNetwork
         KeyMemory LinuxIO NetworkTypes PolicyFiles PolicySource ProviderGroups ProviderProtocol RoamwardCore SystemdIO TunnelProviders
-    rim HostDNS: CLinux ConfinedProcess KernelModel LinuxIO NameProtocol NameServer NetworkTypes RoamwardCore SystemdIO Wire
-        WorkerLife
+    rim HostDNS: CLinux ConfinedProcess KernelModel LinuxIO NameProtocol NameServer NetworkTypes RoamwardCore SystemdIO Wire WorkerLife
     rim HostProbes: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes ProbeProtocol RoamwardCore SystemdIO WorkerLife
     rim HostServices: JSON KernelModel LinuxIO NetworkTypes RoamwardCore SystemdIO
     rim TunnelProviders: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes PolicyFiles ProviderGroups ProviderProtocol RoamwardCore
@@ -152,9 +148,8 @@ let house = """
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
         SchemaCheck SeededRandom TestKit TestSupport
     tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO LoginProtocol NetworkTypes
-        ProviderGroups
-        roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web
-        roamward-wireguard SchemaCheck SeededRandom TestKit TestSupport +but=Scenes
+        ProviderGroups roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store
+        roamward-gateway-web roamward-wireguard SchemaCheck SeededRandom TestKit TestSupport +but=Scenes
     tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store
         SeededRandom TestKit TestSupport
     tests OpenIDConnectTests: GatewayCore GatewayLogin GatewayOpenID JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
@@ -162,9 +157,8 @@ let house = """
     tests ClientProviderTests: ClientProvider GatewayAuth GatewayCredentials JSON KeyMemory Lives LoginProtocol NetworkTypes
         ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
   Providers: tunnels of other programs
-    pure OpenVPNLanguage
+    pure OpenVPNLanguage VICI
     pure ProviderLife: Lives ProviderProtocol
-    pure VICI
     rim NebulaProvider: CLinux JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderLife ProviderProtocol RoamwardProvider YAMLEvents
     rim OpenConnectProvider: CLinux JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderCertificates ProviderLife ProviderProtocol
         RoamwardProvider
@@ -251,23 +245,20 @@ let house = """
 
 /// Every target of ours: Swift 6 mode (from the tools version), explicit imports, explicit existentials, no warnings.
 let strict: [SwiftSetting] =
-  ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"].map { .enableUpcomingFeature($0) } + [
-    .treatAllWarnings(as: .error)
-  ]
+  ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"].map { .enableUpcomingFeature($0) }
+  + [.treatAllWarnings(as: .error)]
 
 /// C of ours: every warning of the usual sets, and each is an error. `Makefile` adds the hardening of the release.
 let strictC: [CSetting] =
-  ["all", "extra"].map { .enableWarning($0) } + [
-    .treatAllWarnings(as: .error), .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release)),
-  ]
+  ["all", "extra"].map { .enableWarning($0) }
+  + [.treatAllWarnings(as: .error), .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release))]
 
 /// A target of a kind. pure: values and functions, without an import of the machine, all of it memory-safe (Tests/ArchitectureTests). rim:
 /// may touch the machine. c, system: C of ours, and of libraries. Settings are `+name` or `+name=value,value` in the table:
 ///
-/// tested: debug builds optimize it too, because the tests run it most: they are three times as fast. fast: on the way of packets, routes
-/// and look-ups: releases optimize it for speed, and everything else for size (docs/decisions/0016). unsafe: pure, over C that computes.
-/// link, pkg, apt: a library, its name for pkg-config, its package. embed, but: files that are built in, or are no sources. in: the folder
-/// of an example.
+/// tested: debug builds optimize it too, because the tests run it most. fast: on the way of packets, routes and look-ups: releases optimize
+/// it for speed, and all else for size (docs/decisions/0016). unsafe: pure, over C that computes. link, pkg, apt: a library, its name for
+/// pkg-config, its package. embed, but: files that are built in, or are no sources. in: the folder of an example.
 func target(_ name: String, _ kind: String, in area: String, uses: [Target.Dependency], settings: [String: [String]]) -> Target {
   let path =
     switch (area, kind) {
@@ -316,8 +307,7 @@ for text in house.split(separator: "\n").map(String.init) + ["End:"] {
 
 let package = Package(
   name: "roamward",
-  // For other packages: docs/engine.md and docs/provider-kit.md.
-  products: [
+  products: [  // for other packages: docs/engine.md and docs/provider-kit.md
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
     .library(name: "RoamwardProvider", targets: ["RoamwardProvider", "ProviderProtocol", "NetworkTypes", "JSON"]),
     .library(name: "RoamwardProviderTesting", targets: ["RoamwardProviderTesting"]),

@@ -20,6 +20,10 @@ import Testing
     #expect(house.rooms.count > 150 && house.areas.count > 10)
   }
 
+  @Test("the manifest is read at a glance") func length() throws {
+    #expect(try text("Package.swift").split(separator: "\n", omittingEmptySubsequences: false).dropLast().count <= 320)
+  }
+
   @Test("each target is where its area and kind say, and there is no other folder") func places() {
     for room in house.inside + house.rooms.filter({ ["Support", "Benchmarks"].contains($0.area) }) {
       #expect(access("\(PureRingsTests.root)/\(room.path)", F_OK) == 0, "\(room.path)")
