@@ -70,9 +70,13 @@ is_same() { [[ $(auth) == "$before" ]] || fail "the process for logins is anothe
 is_same 'many passwords at once'
 reached() { grep -qE '"(judged|pauses)": [1-9]' "$1.out"; }
 reached wave || fail 'no password of the wave has an answer'
-# Then two seconds without an end, and again where a busy machine answers nobody in these: all checks of logins give way to other programs,
-# so there is no limit but the test's.
-flooded() { at crowd ./flood flood 192.0.2.1 51820 2 100000 2000 >flood.out && reached flood; }
+# Then two seconds without an end. All checks of logins give way to other programs: where a busy machine answers nobody in these, the flood
+# lasts twice as long each time, because each begins behind the connections that the one before has left.
+lasting=1
+flooded() {
+  lasting=$((lasting * 2))
+  at crowd ./flood flood 192.0.2.1 51820 "$lasting" 100000 2000 >flood.out && reached flood
+}
 until flooded; do sleep 0.1; done
 echo "replies: laptop $(($(replies laptop) - laptop)), phone $(($(replies phone) - phone)); memory: logins $(peak "$before" || true) MiB," \
   "gateway $(peak "$serving") MiB; $(cut -d , -f 1-6 flood.out)"
