@@ -33,11 +33,11 @@ auth=$(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work') || fail 'no pro
 logs_in() { # NAMESPACE ADDRESS DEVICE
   local begin
   begin=$(date +%s%N)
-  at "$1" timeout 300 python3 "$LOGIN" "$2" 51820 "$pin" "$(key)" "$3" alice 'correct horse' >login.out 2>&1 &&
+  at "$1" timeout 30 python3 "$LOGIN" "$2" 51820 "$pin" "$(key)" "$3" alice 'correct horse' >login.out 2>&1 &&
     grep -q '^83 ' login.out || return 1
   echo $((($(date +%s%N) - begin) / 1000000))
 }
-relays() { [[ $(at "$1" timeout 300 python3 "$RELAY" "$2" 4443 ask 2>&1) == '85 01' ]]; } # NAMESPACE ADDRESS
+relays() { [[ $(at "$1" timeout 30 python3 "$RELAY" "$2" 4443 ask 2>&1) == '85 01' ]]; } # NAMESPACE ADDRESS
 strangers() { # NAMESPACE ADDRESS WHAT... SOURCE...
   (exec ip netns exec "$1" python3 "$HOLD" "$2" "${port:-51820}" "${@:3}") >strangers.out 2>&1 &
   holding=$!
@@ -60,7 +60,7 @@ echo "hold: a login alone takes $alone ms"
 for what in nothing part drip shaken greeted relay; do
   port=$([[ $what == relay ]] && echo 4443 || echo 51820) strangers crowd 2001:db8:5::1 connections "$what" "${half[@]}"
   # Their handshakes give way to other programs: there is no limit but the test's.
-  until holds 1000; do sleep 0.1; done
+  until holds 1000; do sleep 0.1; done # no event: another program counts its connections
   time=$(logs_in laptop 192.0.2.1 laptop) || fail "no login beside 1000 connections ($what): $(<login.out)"
   relays laptop 192.0.2.1 || fail "no relay beside 1000 connections ($what)"
   echo "hold: beside strangers of 125 /64s ($what), who have begun $(sed -n 's/^held //p' strangers.out | tail -n 1) connections: $time ms"
