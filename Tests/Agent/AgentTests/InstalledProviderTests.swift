@@ -84,6 +84,47 @@ import Testing
     #expect(notes.contains("the provider asks for included-routes 0.0.0.0/0, which the policy does not allow"))
   }
 
+  private func withCredential(rules: [Rule] = [Sample.rule(.always, .connect)]) -> TunnelPolicy {
+    var policy = Self.policy(rules: rules)
+    guard case .installed(var installed) = policy.provider else { return policy }
+    installed.credentials = [ProviderCredential(name: "password", path: "/etc/secret")]
+    policy.provider = .installed(installed)
+    return policy
+  }
+
+  /// Another network comes while the provider has not connected yet, and its program takes long to stop.
+  private func restartInProgram(_ life: WatchedAgent, _ agent: Agent) {
+    life.machine.providers.lingering = ["plain"]
+    life.machine.network = life.machine.network == cafe ? home : cafe
+    agent.networkChanged()
+    life.machine.run(for: .seconds(2))
+    life.machine.peersAnswer = true
+    life.machine.say("plain") { _ in .stopped }
+    life.machine.run(for: .seconds(2))
+  }
+
+  @Test("a run that begins in a program that is still there has its credentials, and what was kept meanwhile") func again() throws {
+    let life = life(withCredential())
+    life.machine.peersAnswer = false
+    life.start()
+    #expect(life.states.last == "plain connecting" && life.machine.providers.credentials == ["plain password"])
+    life.machine.providers.keeping = ["plain"]
+    restartInProgram(life, life.agent)
+    #expect(life.machine.providers.starts == 1 && life.states.last == "plain connected", "\(life.machine.providers.orders)")
+    #expect(life.machine.providers.credentials == ["plain password", "plain password", "plain kept"])
+  }
+
+  @Test("a run whose credential cannot be opened fails with that cause, its program ends, and the next one is tried") func unreadable() throws {
+    let life = life(withCredential())
+    life.machine.providers.unreadable = ["/etc/secret"]
+    life.start()
+    #expect(Set(life.failures) == ["plain: the credential /etc/secret cannot be opened: Permission denied"])
+    #expect(life.machine.providers.tunnels.isEmpty && life.machine.providers.credentials.isEmpty)
+    life.machine.providers.unreadable = []
+    life.machine.run(for: .seconds(60))
+    #expect(life.states.last == "plain connected" && life.machine.providers.credentials == ["plain password"])
+  }
+
   @Test("the policy's own routes and name servers come first") func own() {
     let policy = Self.policy(
       routes: RoutePolicy(include: [Sample.prefix("192.0.2.0/24")]), dns: DNSPolicy(servers: [Sample.address("192.0.2.53")]))

@@ -46,8 +46,12 @@ import Testing
         case .startRun:
           if life.session?.state != .idle || !life.run.isDue { trouble.append("a run beside another") }
           if life.program?.mark != mark { trouble.append("a run past its outer tunnel") }
+          if isBroken {
+            take(life.cannotBeginRun("no credential", hasMessages: messages > 0))
+            continue
+          }
           runs += 1
-          _ = life.beginRun(on: nil)
+          life.beginRun(on: nil)
           guard var session = life.session else { continue }
           let actions = (try? session.start(StartRequest(), at: now)) ?? []
           life.session = session

@@ -47,9 +47,7 @@ struct LeftProgramTests {
       rmdir(folder)
     }
 
-    var configuration: InstalledProviderConfiguration {
-      InstalledProviderConfiguration(program: ProviderProgram(name: "echo", path: folder + "/program", user: "nobody"))
-    }
+    var program: ProviderProgram { ProviderProgram(name: "echo", path: folder + "/program", user: "nobody") }
   }
 
   @Test("the next agent speaks to the same process by the channel that the manager kept, and ends it") func adopted() throws {
@@ -79,7 +77,7 @@ struct LeftProgramTests {
         second.send("work", Array("are you there".utf8), nil)
       }
       do {
-        try first.start("work", scene.configuration, mark: 0) { event in
+        try first.start("work", scene.program, mark: 0) { event in
           guard case .message(let bytes, _) = event else { return }
           scene.heard.append(String(decoding: bytes.prefix(5), as: UTF8.self))
           goOn()
@@ -96,7 +94,7 @@ struct LeftProgramTests {
     let result: [String] = try onLoop { loop, done in
       let providers = InstalledProviders(on: loop, store: DescriptorStore(room: 0))
       do {
-        try providers.start("work", scene.configuration, mark: 0) { event in
+        try providers.start("work", scene.program, mark: 0) { event in
           switch event {
           case .message(let bytes, _):
             scene.heard.append(String(decoding: bytes.prefix(5), as: UTF8.self))

@@ -14,8 +14,18 @@ package struct SimulatedProviders {
   package var failures: [String: ProviderProtocol.TunnelFailure] = [:]
   /// The questions of tunnels' providers to a person, asked before they connect.
   package var questions: [String: Question] = [:]
+  /// The tunnels whose provider keeps something for its next run.
+  package var keeping: Set<String> = []
+  /// The files of credentials that cannot be opened.
+  package var unreadable: Set<String> = []
+  /// The credentials that reached programs: tunnel and name.
+  package internal(set) var credentials: [String] = []
+  /// Those that are open, by tunnel.
+  var opened: [String: Set<Word>] = [:]
   /// The transports of packets, in the words of tunnels' providers.
   package var transports: [String: String] = [:]
+  /// The tunnels whose programs take long to stop: they never say that they have.
+  package var lingering: Set<String> = []
   /// Tunnels whose programs end at once with this code; `nil`: they run, and say nothing.
   package var speechless: [String: Int32?] = [:]
   /// The packets that links have carried, as the kernel counts them.
@@ -52,6 +62,24 @@ package struct SimulatedProviders {
 
   /// The tunnels with a program.
   package var tunnels: [String] { running.keys.sorted() }
+
+  /// The same as that of a real platform: each credential is sent once for a run.
+  mutating func openCredentials(_ tunnel: String, _ provider: InstalledProviderConfiguration) throws(PlatformError) -> Bool {
+    if let credential = provider.credentials.first(where: { unreadable.contains($0.path) }) {
+      throw PlatformError("the credential \(credential.path) cannot be opened: Permission denied")
+    }
+    let kept = keeping.contains(tunnel)
+    opened[tunnel] = Set(provider.credentials.compactMap { Word($0.name) } + (kept ? [ProtocolLimits.keptCredential] : []))
+    return kept
+  }
+
+  /// Whether a message takes a descriptor with it.
+  mutating func take(_ attachment: ProviderSession.Attachment?, of tunnel: String) -> Bool {
+    guard case .credential(let name) = attachment else { return attachment != nil }
+    guard opened[tunnel]?.remove(name) != nil else { return false }
+    credentials.append("\(tunnel) \(name)")
+    return true
+  }
 }
 
 /// One program: what the agent sends, and what it answers.
@@ -66,26 +94,24 @@ extension SimulatedMachine {
     // The channels of an agent that is gone are closed.
     providers.running = [:]
     return InstalledPlatform(
-      start: { [unowned self] tunnel, provider, _, events throws(PlatformError) in
+      start: { [unowned self] tunnel, program, _, events throws(PlatformError) in
         providers.starts += 1
-        providers.orders.append("\(tunnel) start: \(provider.program.path) as \(provider.program.user)")
+        providers.orders.append("\(tunnel) start: \(program.path) as \(program.user)")
         providers.running[tunnel] = SimulatedProvider(events: { if !life.isDead { events($0) } }, number: Int64(providers.starts))
         if let code = providers.speechless[tunnel] {
           if code != nil { soon(life) { [unowned self] in providers.running.removeValue(forKey: tunnel)?.events(.ended(code: code)) } }
-          return false
+          return
         }
         if let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") { tell(tunnel, hello, life) }
-        return false
       },
-      send: { [unowned self] tunnel, bytes, attachment in receive(bytes, attachment != nil, tunnel, life) },
+      openCredentials: { [unowned self] tunnel, provider throws(PlatformError) in try providers.openCredentials(tunnel, provider) },
+      send: { [unowned self] tunnel, bytes, attachment in receive(bytes, providers.take(attachment, of: tunnel), tunnel, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
       openSocket: { [unowned self] tunnel, _, _, _, done in done(.success(providers.ownAddresses[tunnel])) }, keepSecret: { _, _, _ in },
       // An agent may be released after its machine.
       end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
       cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
-      endLeftovers: { [unowned self] kept in
-        if !life.isDead { providers.left = providers.left.filter { kept.contains($0.key) } }
-      },
+      endLeftovers: { [unowned self] kept in if !life.isDead { providers.left = providers.left.filter { kept.contains($0.key) } } },
       handOver: { [unowned self] tunnel in leave(tunnel, life) },
       adopt: { [unowned self] tunnel, left, _, events in
         guard !life.isDead, var program = providers.left.removeValue(forKey: tunnel), program.number == left.process else { return false }
@@ -174,7 +200,7 @@ extension SimulatedMachine {
     case .stop(let reason):
       providers.stops.append("\(tunnel) \(reason.rawValue)")
       providers.orders.append("\(tunnel) stop")
-      say(tunnel, .stopped, life)
+      if !providers.lingering.contains(tunnel) { say(tunnel, .stopped, life) }
     case .network(let path): providers.networks.append("\(tunnel) \(path?.interface ?? "none")")
     case .sleep: say(tunnel, .asleep, life)
     case .message(let id, _):

@@ -42,25 +42,28 @@ package final class InstalledProviders {
   }
 
   /// Starts a tunnel's program, whose sockets have this firewall mark. `events` is called later only; `ended` comes last, and once.
-  /// Returns whether there is something kept for it.
-  @discardableResult
   package func start(
-    _ tunnel: String, _ configuration: InstalledProviderConfiguration, mark: UInt32 = Ownership.mark, events: @escaping (Event) -> Void
-  ) throws(ProviderError) -> Bool {
+    _ tunnel: String, _ program: ProviderProgram, mark: UInt32 = Ownership.mark, events: @escaping (Event) -> Void
+  ) throws(ProviderError) {
     guard programs[tunnel] == nil else { throw ProviderError("the provider's last program is still ending") }
-    var secrets: [ProviderSession.Attachment: FileDescriptor] = [:]
+    let process = try ProviderProcess(
+      program, link: TunnelSetup.linkName(forTunnel: tunnel), mark: mark, group: try? groups?.group(of: tunnel, mark: mark).folder,
+      on: loop)
+    add(process, of: tunnel, events)
+  }
+
+  /// Opens the credentials for a run of a tunnel's program that begins: each is sent once. Returns whether there is something kept for it.
+  package func openCredentials(_ tunnel: String, _ configuration: InstalledProviderConfiguration) throws(ProviderError) -> Bool {
+    guard let process = programs[tunnel] else { throw ProviderError("the provider has ended") }
+    var opened: [ProviderSession.Attachment: FileDescriptor] = [:]
     for credential in configuration.credentials {
       guard let name = Word(credential.name) else { continue }
-      secrets[.credential(name)] = try open(credential)
+      opened[.credential(name)] = try open(credential)
     }
     let kept = ProviderSession.Attachment.credential(ProtocolLimits.keptCredential)
-    secrets[kept] = self.kept?.read(tunnel, configuration.program).flatMap { try? filledPipe($0) }
-    let process = try ProviderProcess(
-      configuration.program, link: TunnelSetup.linkName(forTunnel: tunnel), mark: mark,
-      group: try? groups?.group(of: tunnel, mark: mark).folder, on: loop)
-    process.attachments = secrets
-    add(process, of: tunnel, events)
-    return secrets[kept] != nil
+    opened[kept] = self.kept?.read(tunnel, configuration.program).flatMap { try? filledPipe($0) }
+    process.attachments.merge(opened) { $1 }
+    return opened[kept] != nil
   }
 
   private func add(_ process: ProviderProcess, of tunnel: String, _ events: @escaping (Event) -> Void) {
@@ -75,11 +78,9 @@ package final class InstalledProviders {
     programs[tunnel] = process
   }
 
-  /// Keeps these bytes for the next starts, in place of those before; none: forgets those.
+  /// Keeps these bytes for the next runs, in place of those before; none: forgets those.
   package func keep(_ tunnel: String, _ program: ProviderProgram, _ bytes: [UInt8]) throws(ProviderError) {
     do throws(SystemError) { try kept?.write(bytes, tunnel, program) } catch { throw ProviderError(error.description) }
-    // For another run of the same process.
-    programs[tunnel]?.attachments[.credential(ProtocolLimits.keptCredential)] = bytes.isEmpty ? nil : try? filledPipe(bytes)
   }
 
   /// Leaves a tunnel's program to the next agent, and its channel to the service manager meanwhile. `nil`: that keeps no more

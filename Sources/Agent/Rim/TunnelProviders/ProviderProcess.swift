@@ -84,9 +84,7 @@ final class ProviderProcess {
 
   /// Leaves the program and its channel to the next agent; `nil`: that cannot be, now or at all.
   func leave(_ store: DescriptorStore) -> ProgramIdentity? {
-    // The next agent reads bytes that are kept for a later run from their file, so this one does not send them.
-    let kept = ProviderSession.Attachment.credential(ProtocolLimits.keptCredential)
-    guard let exchange, exchange.isSent, !sockets.areConnecting, attachments.keys.allSatisfy({ $0 == kept }), ending.phase == .running,
+    guard let exchange, exchange.isSent, !sockets.areConnecting, attachments.isEmpty, ending.phase == .running,
       let identity = ProgramIdentity(process), store.keep(exchange.channel.descriptor, as: identity.channelName)
     else { return nil }
     (exit, exitFile) = (nil, nil)

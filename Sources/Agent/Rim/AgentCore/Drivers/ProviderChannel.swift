@@ -124,8 +124,8 @@ final class ProviderChannel {
   private func startProgram() {
     do throws(PlatformError) {
       let mark = outlets.outerWay().mark
-      let hasKept = try platform.installed.start(tunnel, configuration, mark) { [weak self] in self?.hear($0) }
-      life.programStarted(.init(session: ProviderSession(tunnel: shortName, at: now), mark: mark, hasKept: hasKept))
+      try platform.installed.start(tunnel, configuration.program, mark) { [weak self] in self?.hear($0) }
+      life.programStarted(.init(session: ProviderSession(tunnel: shortName, at: now), mark: mark))
     } catch {
       startFailed(error.description)
     }
@@ -155,8 +155,15 @@ final class ProviderChannel {
   }
 
   private func startRun() {
+    let hasKept: Bool
+    do throws(PlatformError) {
+      hasKept = try platform.installed.openCredentials(tunnel, configuration)
+    } catch {
+      carryOut(life.cannotBeginRun(error.description, hasMessages: messages.isOpen))
+      return outlets.changed()
+    }
     let path = path()
-    let hasKept = life.beginRun(on: path)
+    life.beginRun(on: path)
     let request = StartRequest(options: configuration.options, network: path, mayAsk: configuration.program.needs.contains(.ask))
     let names = configuration.credentials.compactMap { Word($0.name) } + (hasKept ? [ProtocolLimits.keptCredential] : [])
     attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.start(request, credentials: names, at: now) }
@@ -165,7 +172,6 @@ final class ProviderChannel {
   private func keep(_ bytes: [UInt8]) {
     do throws(PlatformError) {
       try platform.installed.keep(tunnel, configuration, bytes)
-      life.keeps(!bytes.isEmpty)
     } catch {
       outlets.publish(.log(level: "error", origin: "agent", text: "what the provider wants to keep cannot be written: \(error)"))
     }

@@ -12,8 +12,6 @@ struct ProviderLife {
     var session: ProviderSession
     /// The firewall mark of its sockets.
     let mark: UInt32
-    /// Whether there is something kept for the provider, which its next run brings.
-    var hasKept = false
   }
 
   enum Phase {
@@ -46,7 +44,7 @@ struct ProviderLife {
     case startRun
     /// Ask the program to stop its run.
     case stopRun
-    /// The program of a run that was wanted cannot be started.
+    /// The program of a run that was wanted cannot be started, or the run cannot begin.
     case report(String)
     /// The same of one that messages alone needed.
     case log(String)
@@ -157,24 +155,18 @@ struct ProviderLife {
     return (failed, failed == nil && (run.isDue || hasWaitingMessages) ? [.startProgram] : [])
   }
 
-  /// The provider keeps something for its next run, or nothing any more.
-  mutating func keeps(_ hasKept: Bool) {
-    guard var program = usable else { return }
-    program.hasKept = hasKept
-    phase = .running(program)
-  }
-
   // MARK: The run
 
   /// The program can begin a run.
   func becameIdle() -> [Effect] { usable?.session.state == .idle && run.isDue ? [.startRun] : [] }
 
-  /// The program is asked for the run that is due, on this network. Returns whether there is something kept for it.
-  mutating func beginRun(on path: NetworkPath?) -> Bool {
-    let hasKept = program?.hasKept ?? false
-    keeps(false)
-    run.begin(.init(path: path))
-    return hasKept
+  /// The program is asked for the run that is due, on this network.
+  mutating func beginRun(on path: NetworkPath?) { run.begin(.init(path: path)) }
+
+  /// The run that is due lacks something. `hasMessages`: some have no reply yet.
+  mutating func cannotBeginRun(_ reason: String, hasMessages: Bool) -> [Effect] {
+    run.end()
+    return [.report(reason)] + (hasMessages ? [] : end())
   }
 
   /// A run has ended. Returns whether its failure is one of the tunnel.

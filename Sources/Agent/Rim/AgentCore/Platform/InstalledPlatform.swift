@@ -26,9 +26,11 @@ package struct LeftProgram: Hashable, Sendable, Codable {
 /// Programs of installed providers: one for a tunnel at a time. docs/provider-protocol.md
 package struct InstalledPlatform {
   /// Starts a tunnel's program, whose sockets have this firewall mark. Its events come later, on the agent's thread; `ended` is the last
-  /// one, and comes once. Returns whether there is something kept for it, as the credential `kept`.
-  package var start:
-    (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Bool
+  /// one, and comes once.
+  package var start: (String, ProviderProgram, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void
+  /// Opens the credentials for a run of the tunnel's program that begins, each of which is sent once. Returns whether there is something
+  /// kept for it, as the credential `kept`.
+  package var openCredentials: (String, InstalledProviderConfiguration) throws(PlatformError) -> Bool
   /// Sends a message to the tunnel's program, with the descriptor of this name.
   package var send: (String, [UInt8], ProviderSession.Attachment?) -> Void
   /// Attaches to this TUN device of the tunnel; the descriptor is `granted(id)`. Returns the MTU.
@@ -37,7 +39,7 @@ package struct InstalledPlatform {
   package var openSocket: (String, UInt32, Transport, Endpoint, @escaping (Result<IPAddress?, PlatformError>) -> Void) -> Void
   /// Keeps a secret as a readable descriptor of this name, until it is sent.
   package var keepSecret: (String, ProviderSession.Attachment, [UInt8]) throws(PlatformError) -> Void
-  /// Keeps these bytes on disk for the next starts of the tunnel with this provider; none: forgets them.
+  /// Keeps these bytes on disk for the next runs of the tunnel with this provider; none: forgets them.
   package var keep: (String, InstalledProviderConfiguration, [UInt8]) throws(PlatformError) -> Void
   /// Closes the channel, and ends the tunnel's program with all that it has started: first by SIGTERM, two seconds later by SIGKILL.
   package var end: (String) -> Void
@@ -55,8 +57,8 @@ package struct InstalledPlatform {
   package var endUnclaimed: (Set<String>) -> Void
 
   package init(
-    start:
-      @escaping (String, InstalledProviderConfiguration, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Bool,
+    start: @escaping (String, ProviderProgram, UInt32, @escaping (ProviderChannelEvent) -> Void) throws(PlatformError) -> Void,
+    openCredentials: @escaping (String, InstalledProviderConfiguration) throws(PlatformError) -> Bool,
     send: @escaping (String, [UInt8], ProviderSession.Attachment?) -> Void,
     openDevice: @escaping (String, UInt32, String) throws(PlatformError) -> Int,
     openSocket: @escaping (String, UInt32, Transport, Endpoint, @escaping (Result<IPAddress?, PlatformError>) -> Void) -> Void,
@@ -71,6 +73,7 @@ package struct InstalledPlatform {
     self.adopt = adopt
     self.endUnclaimed = endUnclaimed
     self.start = start
+    self.openCredentials = openCredentials
     self.send = send
     self.openDevice = openDevice
     self.openSocket = openSocket
@@ -84,7 +87,8 @@ package struct InstalledPlatform {
   /// No program starts.
   package static var unsupported: InstalledPlatform {
     InstalledPlatform(
-      start: { _, _, _, _ throws(PlatformError) in throw PlatformError("this platform runs no providers") }, send: { _, _, _ in },
+      start: { _, _, _, _ throws(PlatformError) in throw PlatformError("this platform runs no providers") },
+      openCredentials: { _, _ throws(PlatformError) in throw PlatformError("this platform runs no providers") }, send: { _, _, _ in },
       openDevice: { _, _, _ throws(PlatformError) in throw PlatformError("this platform has no TUN devices") },
       openSocket: { _, _, _, _, done in done(.failure(PlatformError("this platform has no sockets"))) },
       keepSecret: { _, _, _ throws(PlatformError) in throw PlatformError("this platform keeps no secrets") }, end: { _ in }, cut: { _ in })

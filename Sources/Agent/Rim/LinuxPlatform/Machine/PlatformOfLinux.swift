@@ -115,10 +115,15 @@ extension InstalledPlatform {
     let providers = InstalledProviders(
       on: loop, groups: groups, kept: kept, store: machine.descriptorStore, channels: DescriptorStore.take())
     return InstalledPlatform(
-      start: { tunnel, configuration, mark, events throws(PlatformError) in
+      start: { tunnel, program, mark, events throws(PlatformError) in
         do throws(ProviderError) {
-          return try providers.start(tunnel, configuration, mark: mark) { events(ProviderChannelEvent($0)) }
+          try providers.start(tunnel, program, mark: mark) { events(ProviderChannelEvent($0)) }
         } catch {
+          throw PlatformError(error.description)
+        }
+      },
+      openCredentials: { tunnel, configuration throws(PlatformError) in
+        do throws(ProviderError) { return try providers.openCredentials(tunnel, configuration) } catch {
           throw PlatformError(error.description)
         }
       },
