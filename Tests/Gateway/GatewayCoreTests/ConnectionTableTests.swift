@@ -103,7 +103,7 @@ private func someAddress(_ random: inout SplitMix64) throws -> IPAddress {
   @Test("each is begun once or told; nothing is lost; bounds hold", arguments: 1...100) func lives(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let atWork = 1 + Int(random.next() % 3), waiting = 1 + Int(random.next() % 12)
-    var queue = WorkQueue(atWork: atWork, waiting: waiting)
+    var queue = WorkQueue(atWork: atWork, waiting: waiting, newcomer: random.chance(0.5) ? .first : .last)
     var (waits, begun): (Set<UInt32>, Set<UInt32>) = ([], [])
     for number in 0..<UInt32(400) {
       switch random.next() % 4 {
@@ -124,6 +124,46 @@ private func someAddress(_ random: inout SplitMix64) throws -> IPAddress {
       }
       #expect(queue.waiting == waits.count && waits.count <= waiting && begun.count <= atWork, "seed \(seed)")
     }
+  }
+
+  @Test("of more handshakes than can be served, those that are begun are finished, and a guest's is within a few turns", arguments: 1...20)
+  func overload(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var table = ConnectionTable(limit: 200, limitOfPlace: 64)
+    var (first, second) = (WorkQueue(atWork: 1, newcomer: .first), WorkQueue(atWork: 1, newcomer: .first))
+    var addresses: [UInt32: IPAddress] = [:]
+    var (number, begun, finished): (UInt32, Int, Int) = (0, 0, 0)
+    var guests: [UInt32: Int] = [:]
+    func connect(_ address: IPAddress) {
+      number += 1
+      addresses[number] = address
+      if let victim = table.add(number, from: address) {
+        first.end(victim)
+        second.end(victim)
+        addresses[victim] = nil
+      }
+      _ = first.add(number, from: address)
+    }
+    for turn in 0..<2000 {
+      for _ in 0..<16 { connect(try #require(IPAddress("198.18.\(random.next() % 120).\(random.next() % 250)"))) }
+      if turn % 50 == 25 {
+        connect(try #require(IPAddress("192.0.2.\(turn / 50)")))
+        guests[number] = turn
+      }
+      for _ in 0..<2 {
+        if let next = second.begin() {
+          second.end(next)
+          table.remove(next)
+          finished += 1
+          if let came = guests.removeValue(forKey: next) { #expect(turn - came < 8) }
+        } else if let next = first.begin(), let address = addresses[next] {
+          first.end(next)
+          begun += 1
+          _ = second.add(next, from: address)
+        }
+      }
+    }
+    #expect(guests.isEmpty && begun - finished <= 1 && finished > 1500, "\(finished) of \(begun)")
   }
 
   @Test("one piece of work waits for one of each other network, and is not told, however much others have") func turns() throws {

@@ -29,6 +29,8 @@ final class AuthClients {
     let address: IPAddress
     let connection: TLSConnection
     var state = State.waiting
+    /// The times that it was heard before its first message was whole.
+    var says = 0
 
     init(_ file: FileDescriptor, _ address: IPAddress, _ connection: TLSConnection) {
       self.file = file
@@ -51,7 +53,10 @@ final class AuthClients {
   private var clients: [UInt32: Client] = [:]
   private var lastNumber: UInt32 = 0
   /// Connections that say something before their first message is whole: handshakes of TLS, which cost more than all that follows.
-  private var handshakes = WorkQueue(atWork: 1)
+  private var handshakes = WorkQueue(atWork: 1, newcomer: .first)
+  /// Of them, those that go on with a handshake that was begun, for what they say second alone: they are first. Where more begin than can
+  /// be served, none would be finished else.
+  private var begunHandshakes = WorkQueue(atWork: 1, newcomer: .first)
   private var turn: DescriptorLoop.Source?
 
   /// `relays`: `nil`: nothing is relayed.
@@ -91,21 +96,27 @@ final class AuthClients {
     guard let client = clients[number], receiver?.hasGreeted(number) == false else { return receive(number) }
     // Not read until its turn.
     client.state = .waiting
-    _ = handshakes.add(number, from: client.address)
+    if client.says == 1 {
+      _ = begunHandshakes.add(number, from: client.address)
+    } else {
+      _ = handshakes.add(number, from: client.address)
+    }
     setTurn()
   }
 
   private func setTurn() {
-    guard turn == nil, handshakes.waiting > 0 else { return }
+    guard turn == nil, handshakes.waiting + begunHandshakes.waiting > 0 else { return }
     turn = try? loop.at(.now) { [weak self] in self?.takeTurn() }
   }
 
   private func takeTurn() {
     turn = nil
     for _ in 0..<Self.handshakesAtOnce {
-      guard let number = handshakes.begin() else { break }
+      guard let number = begunHandshakes.begin() ?? handshakes.begin() else { break }
+      begunHandshakes.end(number)
       handshakes.end(number)
       guard let client = clients[number] else { continue }
+      client.says += 1
       watch(client, number)
       receive(number)
     }
@@ -115,7 +126,9 @@ final class AuthClients {
   private func receive(_ number: UInt32) {
     guard let client = clients[number] else { return }
     do throws(SystemError) {
-      guard let bytes = try client.file.read(atMost: 4096) else { return }
+      guard var bytes = try client.file.read(atMost: 4096) else { return }
+      // One that has gone while it waited costs no handshake.
+      if receiver?.hasGreeted(number) == false, let more = try client.file.read(atMost: 4096) { bytes = more.isEmpty ? [] : bytes + more }
       if bytes.isEmpty { return remove(number) }
       guard let plain = client.connection.receive(bytes) else {
         // The alert of TLS is sent.
@@ -177,6 +190,7 @@ final class AuthClients {
     guard let client = clients.removeValue(forKey: number) else { return }
     client.state = .ending
     handshakes.end(number)
+    begunHandshakes.end(number)
     receiver?.closed(number)
   }
 }

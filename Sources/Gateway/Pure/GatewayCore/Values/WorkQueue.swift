@@ -3,6 +3,15 @@ package import NetworkTypes
 /// Work for strangers that waits, each by the number of its connection. Networks take turns, as do the smaller ones in each of them and
 /// their addresses: one with much work waits for its own alone.
 package struct WorkQueue: Sendable {
+  /// The place of a network, or of a connection of an address, that had no work before.
+  package enum Newcomer: Sendable {
+    /// Behind all others.
+    case last
+    /// Before all others; a network goes behind them when its turn is over. Where more work comes than can be done, the oldest would be
+    /// begun when whom it is for has just given up.
+    case first
+  }
+
   /// A network with what waits for its addresses.
   fileprivate struct Node {
     var count = 0
@@ -15,12 +24,14 @@ package struct WorkQueue: Sendable {
 
   private let mostAtWork: Int
   private let mostWaiting: Int
+  private let newcomer: Newcomer
   private var root = Node()
   private var places: [UInt32: ArraySlice<IPPrefix>] = [:]
   private var atWork: Set<UInt32> = []
 
   /// `atWork`: so many are begun at once.
-  package init(atWork: Int, waiting: Int = .max) {
+  package init(atWork: Int, waiting: Int = .max, newcomer: Newcomer = .last) {
+    self.newcomer = newcomer
     mostAtWork = atWork
     mostWaiting = waiting
   }
@@ -34,7 +45,7 @@ package struct WorkQueue: Sendable {
     guard !contains(number) else { return nil }
     let path = address.networks[...]
     places[number] = path
-    root.add(number, path)
+    root.add(number, path, newcomer)
     guard root.count > mostWaiting, let last = root.removeLast() else { return nil }
     places[last] = nil
     return last
@@ -56,11 +67,11 @@ package struct WorkQueue: Sendable {
 }
 
 extension WorkQueue.Node {
-  fileprivate mutating func add(_ number: UInt32, _ path: ArraySlice<IPPrefix>) {
+  fileprivate mutating func add(_ number: UInt32, _ path: ArraySlice<IPPrefix>, _ newcomer: WorkQueue.Newcomer) {
     count += 1
-    guard let part = path.first else { return numbers.append(number) }
-    if parts[part] == nil { order.append(part) }
-    parts[part, default: Self()].add(number, path.dropFirst())
+    guard let part = path.first else { return numbers.insert(number, at: newcomer == .first ? 0 : numbers.count) }
+    if parts[part] == nil { order.insert(part, at: newcomer == .first ? 0 : order.count) }
+    parts[part, default: Self()].add(number, path.dropFirst(), newcomer)
   }
 
   fileprivate mutating func removeFirst() -> UInt32? {
