@@ -2,8 +2,8 @@
 // the processors that both sides share is the clients'.
 //
 // gateway-logins logins ADDRESS PORT COUNT USERS          COUNT logins as u0, u1 … with the password `correct horse`, 16 at a time
-// gateway-logins flood ADDRESS PORT SECONDS USERS RATE    wrong passwords, so many a second whatever becomes of them, each second one with
-//                                                         a name that exists
+// gateway-logins flood ADDRESS PORT SECONDS USERS RATE [PATIENCE]    wrong passwords, so many a second whatever becomes of them, each second
+//                                                         one with a name that exists; a client waits PATIENCE seconds (5)
 // gateway-logins timing ADDRESS PORT COUNT USERS          wrong passwords for COUNT names that exist and as many others, 8 at a time
 // gateway-logins wave ADDRESS PORT COUNT USERS            wrong passwords all at once: COUNT clients come up to the password, which prints
 //                                                         `ready`; at a line of standard input they say it, which prints `said`; it ends
@@ -207,16 +207,17 @@ static void one_after_another(long count, int width) {
   }
 }
 
-static void at_a_rate(double seconds, double rate) {
+static void at_a_rate(double seconds, double rate, double patience) {
   double first = now(), look = first;
   while (true) {
     double time = now() - first;
     if (time >= seconds) return;
-    while (begun < (long)(time * rate) && open_clients < capacity) begin((uint32_t)begun + 1);
+    // Those that have begun are served meanwhile, also where this program is too slow for the rate.
+    for (int i = 0; i < 32 && begun < (long)(time * rate) && open_clients < capacity; i++) begin((uint32_t)begun + 1);
     serve(1);
     if (now() < look + 0.25) continue;
     look = now();
-    expire(5);
+    expire(patience);
   }
 }
 
@@ -301,7 +302,7 @@ int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "hashes") == 0) return hash_alone(atol(argv[2]));
   if (argc < 6) {
     fprintf(stderr, "usage: gateway-logins logins|timing|wave ADDRESS PORT COUNT USERS\n"
-                    "       gateway-logins flood ADDRESS PORT SECONDS USERS RATE\n       gateway-logins hashes COUNT\n");
+                    "       gateway-logins flood ADDRESS PORT SECONDS USERS RATE [PATIENCE]\n       gateway-logins hashes COUNT\n");
     return 2;
   }
   isRight = strcmp(argv[1], "logins") == 0;
@@ -325,7 +326,7 @@ int main(int argc, char **argv) {
   SSL_CTX_set1_groups_list(context, "X25519");
   double first = now();
   if (isFlood)
-    at_a_rate(atof(argv[4]), argc > 6 ? atof(argv[6]) : 1000);
+    at_a_rate(atof(argv[4]), argc > 6 ? atof(argv[6]) : 1000, argc > 7 ? atof(argv[7]) : 5);
   else if (isWave)
     all_at_once(atol(argv[4]) < capacity ? atol(argv[4]) : capacity);
   else

@@ -71,11 +71,11 @@ is_same 'many passwords at once'
 reached() { grep -qE '"(judged|pauses)": [1-9]' "$1.out"; }
 reached wave || fail 'no password of the wave has an answer'
 # Then two seconds without an end. All checks of logins give way to other programs: where a busy machine answers nobody in these, the flood
-# lasts twice as long each time, because each begins behind the connections that the one before has left.
+# lasts twice as long each time, and its clients wait as long, because each begins behind the connections that the one before has left.
 lasting=1
 flooded() {
   lasting=$((lasting * 2))
-  at crowd ./flood flood 192.0.2.1 51820 "$lasting" 100000 2000 >flood.out && reached flood
+  at crowd ./flood flood 192.0.2.1 51820 "$lasting" 100000 2000 $((lasting + 4)) >flood.out && reached flood
 }
 until flooded; do :; done
 echo "replies: laptop $(($(replies laptop) - laptop)), phone $(($(replies phone) - phone)); memory: logins $(peak "$before" || true) MiB," \
