@@ -57,11 +57,15 @@ struct PolicyFolderTests {
     #expect(seen.lines == ["[another port]", "[trusted]", "[not any more]"])
   }
 
-  @Test("follows a list of prefixes: a line more, a wrong line, a line less")
+  @Test("follows a list of prefixes: a line more, a wrong line, a line less; one that `apply` cannot send is refused with the cure")
   func prefixFile() throws {
     let scene = try Scene(["corp.yaml": corp.with("include: [10.77.0.0/16]", "include-file: corp.prefixes")])
     try scene.write("policies/corp.prefixes", "10.77.0.0/16\n")
     let seen = try scene.play("PolicyFolder/prefix-file")
-    #expect(seen.lines == ["[routed]", "[one more]", "[a wrong line changes nothing]", "[one less]"])
+    #expect(
+      seen.lines == [
+        "[routed]", "[one more]", "[a wrong line changes nothing]", "[one less]", "[60000 are too long]", "[300000 are too long]",
+        "[as before]",
+      ])
   }
 }

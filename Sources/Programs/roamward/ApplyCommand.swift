@@ -67,7 +67,8 @@ struct Apply: ParsableCommand {
     do throws(SystemError) {
       var files: [ApplyRequest.File] = []
       for name in Set(names).sorted() where !name.hasPrefix(".") {
-        guard let text = String(validating: try TextFile.read("\(folder)/\(name)"), as: UTF8.self) else {
+        // The agent says how much it takes.
+        guard let text = String(validating: try TextFile.read("\(folder)/\(name)", limit: 1 << 24), as: UTF8.self) else {
           throw SystemError(code: EILSEQ, operation: "read \(folder)/\(name) as text")
         }
         files.append(.init(name: name, text: text))

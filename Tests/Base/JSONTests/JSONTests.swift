@@ -15,6 +15,11 @@ import Testing
     #expect(try JSON(parsing: Array(value.text(indented: true).utf8)) == value)
   }
 
+  @Test("a text of many lines and all that is quoted is one another's inverse too") func long() throws {
+    let text = String(repeating: "10.80.0.0/16 \"a\\b\" ✓\t\u{7f}\u{2028}\r\n", count: 100_000)
+    #expect(try JSON(parsing: Array(JSON.string(text).text().utf8)) == .string(text))
+  }
+
   @Test("members keep their order") func order() { #expect((["b": 1, "a": 2] as JSON).text() == #"{"b":1,"a":2}"#) }
 
   @Test("for people, short arrays are on one line, and long ones and objects are not") func indented() {

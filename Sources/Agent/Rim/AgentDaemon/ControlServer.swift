@@ -83,6 +83,12 @@ package final class ControlServer {
     }
   }
 
+  /// The cure is for `apply`, which alone has so much to send.
+  private static func complaint(_ longest: Int, _ isOwner: Bool) -> String {
+    let cure = isOwner ? "put long files into the folder of policies yourself" : "as root, up to \(longestRequest) are taken"
+    return "the request exceeds \(longest) bytes; \(cure)"
+  }
+
   private func welcome(_ connection: FileDescriptor) {
     guard let peer = connection.peer else { return }
     let isOwner = isOwner(peer)
@@ -92,7 +98,7 @@ package final class ControlServer {
     accepted += 1
     let number = accepted
     let longest = isOwner ? Self.longestRequest : Self.longestOfOthers
-    let complaint = RequestError(code: isOwner ? .badRequest : .notAllowed, message: "the request exceeds \(longest) bytes")
+    let complaint = RequestError(code: isOwner ? .badRequest : .notAllowed, message: Self.complaint(longest, isOwner))
     let client = ControlConnection(
       connection, caller: caller, number: number,
       limit: RequestLimit(bytes: longest, complaint: Reply.refused(complaint).json.text() + "\n"))

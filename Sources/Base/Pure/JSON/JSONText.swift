@@ -59,23 +59,25 @@ extension JSON {
 private func quoted(_ text: String) -> String {
   let isPlain = text.utf8.allSatisfy { (0x20..<0x7f).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
   if isPlain { return "\"\(text)\"" }
-  var result = "\"".unicodeScalars
+  let quote = UInt8(ascii: "\""), backslash = UInt8(ascii: "\\")
+  var bytes: [UInt8] = [quote]
+  bytes.reserveCapacity(text.utf8.count + 2)
   let isShown = isPrintable(text)
   for scalar in text.unicodeScalars {
     switch scalar {
-    case "\"": result.append(contentsOf: "\\\"".unicodeScalars)
-    case "\\": result.append(contentsOf: "\\\\".unicodeScalars)
-    case "\n": result.append(contentsOf: "\\n".unicodeScalars)
-    case "\r": result.append(contentsOf: "\\r".unicodeScalars)
-    case "\t": result.append(contentsOf: "\\t".unicodeScalars)
+    case "\"": bytes += [backslash, quote]
+    case "\\": bytes += [backslash, backslash]
+    case "\n": bytes += [backslash, UInt8(ascii: "n")]
+    case "\r": bytes += [backslash, UInt8(ascii: "r")]
+    case "\t": bytes += [backslash, UInt8(ascii: "t")]
     case _ where !isShown && scalar.isUnprintable:
       for unit in String(scalar).utf16 {
         let digits = String(unit, radix: 16)
-        result.append(contentsOf: ("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)
+        bytes += Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).utf8)
       }
-    default: result.append(scalar)
+    default: if let unit = UTF8.encode(scalar) { bytes.append(contentsOf: unit) }
     }
   }
-  result.append("\"")
-  return String(result)
+  bytes.append(quote)
+  return String(decoding: bytes, as: UTF8.self)
 }

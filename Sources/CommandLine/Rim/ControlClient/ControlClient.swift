@@ -39,7 +39,8 @@ package final class ControlClient {
     do throws(SystemError) {
       try connection.writeAll(Array((request.json.text() + "\n").utf8))
     } catch {
-      throw .broken(error.description)
+      // An agent that refuses a long request says why before it closes.
+      guard error.code == EPIPE || error.code == ECONNRESET else { throw .broken(error.description) }
     }
     if let whileWaiting {
       let began = Moment.now
