@@ -54,7 +54,7 @@ struct Page: ParsableCommand {
         }
       }
       try state.folder.set(.page, to: settings.description)
-      try note(before == nil ? "web enable" : "web change", settings)
+      try record(before == nil ? "web enable" : "web change", settings)
       state.folder.announceChange()
       let trouble = state.folder.outcome(of: "page", .page)
       try Show.show(state)
@@ -64,7 +64,7 @@ struct Page: ParsableCommand {
       }
     }
 
-    private func note(_ verb: String, _ settings: PageSettings) throws {
+    private func record(_ verb: String, _ settings: PageSettings) throws {
       try state.record(verb, "page", settings.description.split(separator: "\n").joined(separator: "; "))
     }
   }

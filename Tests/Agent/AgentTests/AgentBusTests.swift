@@ -151,7 +151,7 @@ struct AgentBusTests {
     var requests: [(Request, Caller)] = []
     let seen: [String] = try onBus { loop, side, client, done in
       var seen: [String] = []
-      func note(_ result: Result<[BusValue], BusError>) {
+      func record(_ result: Result<[BusValue], BusError>) {
         switch result {
         case .success: seen.append("done")
         case .failure(let error): seen.append("\(error.name): \(error.message)")
@@ -159,20 +159,20 @@ struct AgentBusTests {
       }
       let name = AgentInterface.tunnel.name
       self.call(client, Self.tunnel, name, "Up", [.string("time"), .uint64(60), .string("")]) { result in
-        note(result)
+        record(result)
         self.call(client, Self.tunnel, name, "Answer", [.uint32(0), .string("1234")]) { result in
-          note(result)
+          record(result)
           side.reply = .refused(RequestError(code: .notAllowed, message: "no"))
           self.call(client, AgentInterface.root, AgentInterface.agent.name, "OpenPortal", [.uint64(0), .string("sign in")]) { result in
-            note(result)
+            record(result)
             self.call(client, Self.tunnel, name, "Down", [.string("never"), .uint64(0), .string("")]) { result in
-              note(result)
+              record(result)
               self.call(client, Self.tunnel, name, "Down", [.string("resume")]) { result in
-                note(result)
+                record(result)
                 self.call(client, Self.tunnel, name, "Destroy") { result in
-                  note(result)
+                  record(result)
                   self.call(client, "/net/roamward/Agent1/tunnel/none", name, "Resume") { result in
-                    note(result)
+                    record(result)
                     requests = side.requests
                     done(seen)
                   }

@@ -29,7 +29,7 @@ private final class ArmedLife {
     machine.state.keepResolver(DayOut.resolved, file: .untouchable(reason: "a link"))
     model.whenSent = { [unowned self] in
       hasPacketCome = true
-      machine.notePacket(on: "corp")
+      machine.recordPacket(on: "corp")
     }
     model.whenLaunched = { [unowned self] in
       launched += 1
@@ -178,7 +178,7 @@ private final class ArmedLife {
     life.agent.start()
     let before = life.machine.log.observations
     for _ in 0..<6000 {
-      life.machine.notePacket(on: "corp")
+      life.machine.recordPacket(on: "corp")
       life.machine.run(for: .milliseconds(100))
     }
     #expect(life.machine.log.observations - before <= 80 && life.launched == 0)

@@ -17,8 +17,8 @@ import Testing
 
   private func fill(_ path: String) throws {
     let journal = try StateFolder(path: path).recoveryLog
-    journal.noteLink("corp")
-    journal.noteCommand("vpn", command)
+    journal.recordLink("corp")
+    journal.recordCommand("vpn", command)
     journal.saveOverrides(["corp": override])
   }
 
@@ -43,7 +43,7 @@ import Testing
       "ssl": HandOver.Tunnel(slot: 4, connectedSince: 8, link: nil, outer: "corp"),
       "plain": HandOver.Tunnel(slot: 5, connectedSince: 9, link: "plain", provider: "{\"version\":1}"),
     ])
-    try StateFolder(path: folder.path).recoveryLog.noteHandOver(left)
+    try StateFolder(path: folder.path).recoveryLog.recordHandOver(left)
     do {
       let state = try StateFolder(path: folder.path)
       #expect(state.handedOver == ["corp", "plain", "ssl"] && state.recoveryLog.takeHandOver() == left)
@@ -188,7 +188,7 @@ import Testing
 
     // Notes that this version writes are read back unchanged.
     journal.saveOverrides(overrides)
-    journal.noteCommand("vpn", command)
+    journal.recordCommand("vpn", command)
     state.put(kept)
     state.put(.until(Moment(nanoseconds: 9_000_000_000_000_000_000)))
     let disk = NotesOnDisk(path)
@@ -281,7 +281,7 @@ import Testing
       do {
         let journal = try StateFolder(path: path + "/state").recoveryLog
         #expect(journal.unfinishedLinks() == ["corp"] && journal.troubles() == [])
-        journal.noteLink("home")
+        journal.recordLink("home")
         #expect(journal.unfinishedLinks() == ["corp", "home"])
         #expect(journal.troubles().first?.contains("No space left on device") == true)
         unlink(path + "/filler")
@@ -291,12 +291,12 @@ import Testing
       // Read-only, with a lock file and without, and without a folder.
       try #require(mount(nil, path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
       let first = try StateFolder(path: path + "/state")
-      first.recoveryLog.noteLink("more")
+      first.recoveryLog.recordLink("more")
       #expect(first.recoveryLog.unfinishedLinks() == ["corp", "home", "more"])
       #expect(first.recoveryLog.troubles().first?.contains("Read-only file system") == true)
       #expect(throws: SystemError.self) { try StateFolder(path: path + "/state") }
       let other = try StateFolder(path: path + "/other")
-      other.recoveryLog.noteLink("x")
+      other.recoveryLog.recordLink("x")
       #expect(other.recoveryLog.troubles().first?.contains("Read-only file system") == true)
     }
   }

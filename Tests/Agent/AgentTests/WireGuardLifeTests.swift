@@ -187,7 +187,7 @@ import Testing
     driven.now = driven.now + .seconds(60)
     driven.send(.askAgain(Driven.answered))
     #expect(!driven.life.wantsNewSessions)
-    driven.send(.noteAnswer(true))
+    driven.send(.recordAnswer(true))
     #expect(!driven.life.isRepeatDue(at: driven.now))
   }
 

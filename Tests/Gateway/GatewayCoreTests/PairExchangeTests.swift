@@ -9,7 +9,7 @@ import Testing
     var exchange = PairExchange(gateway: "one")
     let begin = Moment(nanoseconds: 1_000_000_000)
     #expect(exchange.isNoteDue(at: begin) && exchange.isNoteDue(at: begin + .seconds(5)))
-    exchange.noted(at: begin + .seconds(5))
+    exchange.recorded(at: begin + .seconds(5))
     #expect(!exchange.isNoteDue(at: begin + .seconds(64)) && exchange.isNoteDue(at: begin + .seconds(65)))
   }
 

@@ -58,7 +58,7 @@ import Testing
       var next = work.later(by: 1)
       try body(&next)
       let reach = ChangeReach(ofSettings: next.changes, in: work.directory).union(ChangeReach(ofSettings: next.changes, in: next.directory))
-      ledger.note(reach, next.directory, at: 2000)
+      ledger.record(reach, next.directory, at: 2000)
       return names(ledger.take(9), next.directory)
     }
     let (alice, staff) = (try work.user(name("alice")).id, try work.group(name("staff")).id)
@@ -78,7 +78,7 @@ import Testing
     let login = try #require(work.directory.logins.values.map(\.proven).max())
     ledger.look(at: try peers([login.seconds + 1, 0, login.seconds + 90_000]), work.directory)
     _ = ledger.take(9)
-    ledger.note(.everything, work.directory, at: login + 90_001)
+    ledger.record(.everything, work.directory, at: login + 90_001)
     #expect(names(ledger.take(9), work.directory) == ["bob/laptop"])
   }
 
@@ -87,9 +87,9 @@ import Testing
     let login = try #require(directory.logins.values.map(\.proven).max())
     var ledger = PushLedger()
     ledger.look(at: [], directory)
-    ledger.note(.everything, directory, at: login + 5)
+    ledger.record(.everything, directory, at: login + 5)
     #expect(names(ledger.take(9), directory) == ["alice/laptop", "alice/phone", "bob/laptop"])
-    ledger.note(.everything, directory, at: login + 60)
+    ledger.record(.everything, directory, at: login + 60)
     #expect(ledger.isEmpty)
   }
 
@@ -114,10 +114,10 @@ import Testing
     ledger.look(at: try peers([login.seconds + 282]), directory)
     #expect(names(ledger.take(9), directory) == ["alice/laptop"])
     #expect(greeted(laptop, at: 283).isEmpty && greeted(phone, at: 283) == ["alice/phone"])
-    ledger.note(.devices([laptop.id]), directory, at: login + 284)
+    ledger.record(.devices([laptop.id]), directory, at: login + 284)
     #expect(names(ledger.take(9), directory) == ["alice/laptop"])
     #expect(greeted(laptop, at: 290) == ["alice/laptop"] && greeted(laptop, at: 291).isEmpty)
-    ledger.note(.devices([laptop.id]), directory, at: login + 292)
+    ledger.record(.devices([laptop.id]), directory, at: login + 292)
     ledger.look(at: try peers([login.seconds + 293]), directory)
     #expect(names(ledger.take(9), directory) == ["alice/laptop"] && greeted(laptop, at: 294).isEmpty)
     // A stock client takes none.

@@ -11,7 +11,7 @@ import Testing
     var asked = AskedQuestions()
     func areBegun(_ requests: [AuthRequest]) -> [Bool] { requests.map { asked.begin($0) } }
     #expect(areBegun((0..<UInt32(AskedQuestions.limit)).map(token)).allSatisfy { $0 })
-    let others: [AuthRequest] = [.code(number: 5, code: []), .note(.wrongPassword, name: "al", source: IPAddress(v4: 1))]
+    let others: [AuthRequest] = [.code(number: 5, code: []), .record(.wrongPassword, name: "al", source: IPAddress(v4: 1))]
     #expect(areBegun([token(1000), token(1001)] + others) == [false, false, true, true])
     asked.answered(7)
     #expect(areBegun([token(1000), token(1001)]) == [true, false])

@@ -60,7 +60,7 @@ import Testing
       _ = talk.say(.hello(hello))
       _ = talk.say(right)
       talk.now = .seconds(1000 + duration + Double(refusal.rawValue) / 10_000)
-      #expect(talk.answer(.refused(refusal)) == [.note(refusal, name: "Alice")])
+      #expect(talk.answer(.refused(refusal)) == [.record(refusal, name: "Alice")])
       seen.insert(try talk.wait())
       times.insert(talk.now)
     }
@@ -189,7 +189,7 @@ import Testing
       _ = talk.say(right)
       talk.conversation.passOn()
       talk.now = .seconds(1000 + seconds)
-      #expect(talk.answer(.refused(refusal)) == [.note(refusal, name: "Alice")])
+      #expect(talk.answer(.refused(refusal)) == [.record(refusal, name: "Alice")])
       #expect(try talk.wait() == [.send(.failed(.wrong, retryAfter: 0)), .close])
       times.insert(talk.now)
     }
@@ -256,7 +256,7 @@ import Testing
     var life = Life()
     // Their passwords were refused.
     var lost: Set<UInt32> = []
-    func note(_ number: UInt32, _ effects: [LoginEffect]) {
+    func record(_ number: UInt32, _ effects: [LoginEffect]) {
       for effect in effects {
         switch effect {
         case .checkDecoy:
@@ -270,23 +270,23 @@ import Testing
           #expect(Set(wanted[number, default: []].map(\.method)).isSubset(of: proven[number, default: []]), "seed \(seed)")
         case .send(.done): life.bound += 1
         case .send(.failed): life.refused += 1
-        case .send, .note, .close, .relay: break
+        case .send, .record, .close, .relay: break
         }
       }
     }
     for number in 0..<UInt32(60) {
       let from = try address("192.0.2.\(random.next() % 12)")
       table.open(number, from: from, at: now)
-      note(number, table.receive(ClientMessage.hello(hello).frame.bytes, from: number, at: now))
+      record(number, table.receive(ClientMessage.hello(hello).frame.bytes, from: number, at: now))
       for _ in 0..<(4 + random.next() % 12) {
         if random.chance(0.3) { now = now + .milliseconds(Int64(random.next() % 400)) }
-        for (number, effects) in table.expire(at: now) { note(number, effects) }
+        for (number, effects) in table.expire(at: now) { record(number, effects) }
         if let effect = asked.removeValue(forKey: number) {
           if case .checkPassword = effect, table.isSlow, random.chance(0.5) { table.passOn(number) }
           let reply = answer(effect, number, &random, &proven, &wanted)
           // The provider's second answer is still to come.
           if case .visit = reply { asked[number] = effect }
-          note(number, table.receive(reply, for: number, at: now))
+          record(number, table.receive(reply, for: number, at: now))
         } else {
           let messages: [ClientMessage] = [
             .password(user: random.pick(["alice", "bob", "no one"]), password: [1]), .token([2]), .begin(.openID),
@@ -298,15 +298,15 @@ import Testing
           let next = wanted[number]?.first { !proven[number, default: []].contains($0.method) }
           if let next, random.chance(0.8) { bytes = ClientMessage.answer(next.method, [3]).frame.bytes }
           if bytes == ClientMessage.answer(.banner, [3]).frame.bytes { proven[number, default: []].insert(.banner) }
-          note(number, table.receive(bytes, from: number, at: now))
+          record(number, table.receive(bytes, from: number, at: now))
         }
         #expect(table.count <= LoginTable.capacity)
       }
     }
-    for (number, _) in asked where table.isOpen(number) { note(number, table.receive(.unavailable, for: number, at: now)) }
+    for (number, _) in asked where table.isOpen(number) { record(number, table.receive(.unavailable, for: number, at: now)) }
     for _ in 0..<10 {
       now = now + LoginConversation.patience
-      for (number, effects) in table.expire(at: now) { note(number, effects) }
+      for (number, effects) in table.expire(at: now) { record(number, effects) }
     }
     #expect(table.count == 0, "seed \(seed)")
     #expect(life.refused > 0)
@@ -336,7 +336,7 @@ import Testing
       proven[number, default: []].insert(.newPassword)
       return .accepted
     case .bind: return random.chance(0.9) ? .bound(grant) : .unbound
-    case .send, .note, .close, .relay: return .busy
+    case .send, .record, .close, .relay: return .busy
     }
   }
 

@@ -95,7 +95,7 @@ import Testing
       .hello(trouble: nil), .hello(trouble: "no"), .credential(number: 70_000, name: name), .token(number: 1, hash: key),
       .code(number: 1, code: [0x31]), .setPassword(number: 1, hash: "$argon2id$"),
       .bind(number: 1, device: name, publicKey: key, factors: [.password, .code], source: from),
-      .note(.lockedUser, name: "Älice", source: from), .ended(number: 9), .signIn(number: 3, source: from),
+      .record(.lockedUser, name: "Älice", source: from), .ended(number: 9), .signIn(number: 3, source: from),
       .password(number: 4, password: [1, 0, 2], source: from), .promptAnswer(number: 4, value: []),
       .decoy(number: 4, source: from),
     ]

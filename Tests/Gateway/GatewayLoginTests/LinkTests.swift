@@ -53,7 +53,7 @@ import Testing
       _ = talk.say(.answer(.prompt, answer))
       #expect(talk.limits.count == before + (refusal == .wrongPassword ? 2 : 0))
       let noted = refusal == .wrongPassword ? "alice" : ""
-      #expect(talk.answer(.refused(refusal)) == [.note(refusal, name: noted)])
+      #expect(talk.answer(.refused(refusal)) == [.record(refusal, name: noted)])
       #expect(try talk.wait() == [.send(.failed(.wrong, retryAfter: 0)), .close])
     }
     var talk = try asked()

@@ -110,7 +110,7 @@ private func answered(_ number: UInt32, _ answer: LoginAnswer) -> LoginProofEffe
     }
     #expect(
       gateway.finish(.refused(.deviceLimit), 3)
-        == [answered(3, .refused(.deviceLimit)), .note(.deviceLimit, name: "carol", source: gateway.source, detail: "")])
+        == [answered(3, .refused(.deviceLimit)), .record(.deviceLimit, name: "carol", source: gateway.source, detail: "")])
   }
 
   @Test("names that cannot log in prove nothing; without the store, nobody does") func refused() throws {
@@ -141,7 +141,7 @@ private func answered(_ number: UInt32, _ answer: LoginAnswer) -> LoginProofEffe
     #expect(try gateway.ask(for: "carol", 1) == [answered(1, .unavailable)])
     #expect(gateway.ask(.signIn(number: 1, source: gateway.source)) == [answered(1, .unavailable)])
     var failed = gateway
-    guard case .note(.notLinked, "alice", _, let detail)? = failed.ask(.ended(number: 1)).first else {
+    guard case .record(.notLinked, "alice", _, let detail)? = failed.ask(.ended(number: 1)).first else {
       Issue.record("the sign-in is not noted")
       return
     }

@@ -14,12 +14,12 @@ import Testing
     var flood = 0
     for i in 0..<5_000 {
       let source = try address("2001:db8:0:1::\(String(i % 500, radix: 16))")
-      flood += notes.note(i % 5 == 0 ? .wrongPassword : .unknownName, "n\(i)", from: source, at: Self.hour(10) + Int64(i % 3000)).count
+      flood += notes.record(i % 5 == 0 ? .wrongPassword : .unknownName, "n\(i)", from: source, at: Self.hour(10) + Int64(i % 3000)).count
     }
     #expect(flood == RefusalNotes.ofPlace)
     // Another /64 of the same /48, and another network.
-    #expect(notes.note(.wrongCode, "alice", from: try address("2001:db8:0:2::1"), at: Self.hour(10) + 3000).map(\.object) == ["alice"])
-    let bob = notes.note(.wrongPassword, "bob", from: try address("192.0.2.7"), "the cure", at: Self.hour(10) + 3001)
+    #expect(notes.record(.wrongCode, "alice", from: try address("2001:db8:0:2::1"), at: Self.hour(10) + 3000).map(\.object) == ["alice"])
+    let bob = notes.record(.wrongPassword, "bob", from: try address("192.0.2.7"), "the cure", at: Self.hour(10) + 3001)
     #expect(bob.map(\.detail) == ["wrongPassword, from 192.0.2.7; the cure"])
     #expect(notes.endHour(at: Self.hour(10) + 3599) == [])
     #expect(
@@ -32,7 +32,7 @@ import Testing
     var notes = RefusalNotes()
     func count(_ text: String, _ attempts: Int) throws -> Int {
       let source = try address(text)
-      return (0..<attempts).count { _ in !notes.note(.unknownName, "x", from: source, at: 5).isEmpty }
+      return (0..<attempts).count { _ in !notes.record(.unknownName, "x", from: source, at: 5).isEmpty }
     }
     _ = notes.endHour(at: 5)
     let ofOne = try (0..<100).map { try count("2001:db8:7:\($0)::1", 3) }.reduce(0, +)
@@ -56,7 +56,7 @@ import Testing
       let network = random.next() % networks
       let place = random.next() % (random.chance(0.5) ? 3 : 200)
       let text = network % 2 == 0 ? "10.\(network / 250).\(network % 250).\(place)" : "2001:db8:\(network):\(place)::1"
-      records[now.seconds / 3600, default: []] += notes.note(random.pick(LoginRefusal.allCases), "x", from: try address(text), at: now)
+      records[now.seconds / 3600, default: []] += notes.record(random.pick(LoginRefusal.allCases), "x", from: try address(text), at: now)
       all += 1
       now += Int64(random.next() % 4)
     }

@@ -26,7 +26,7 @@ import Testing
         tell(try talk.wait())
       } else if isOwn {
         talk.now = now + .milliseconds(70)
-        #expect(talk.answer(.refused(.wrongPassword)) == [.note(.wrongPassword, name: "Alice"), .checkDecoy])
+        #expect(talk.answer(.refused(.wrongPassword)) == [.record(.wrongPassword, name: "Alice"), .checkDecoy])
       } else {
         talk.conversation.passOn()
       }
@@ -38,7 +38,7 @@ import Testing
         talk.now = talk.now + .milliseconds(Int64(seconds * 1000))
         effects = talk.answer(answer)
         // The audit log has one refusal for each, whose reason no client sees.
-        #expect(effects.filter { if case .note = $0 { false } else { true } } == [])
+        #expect(effects.filter { if case .record = $0 { false } else { true } } == [])
         if isOwn { #expect(effects == []) }
         effects = try talk.wait()
         tell(effects)

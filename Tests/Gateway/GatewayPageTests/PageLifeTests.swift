@@ -31,7 +31,7 @@ import Testing
           #expect(!isRunning && moment > now && !past.contains(next))
           pause = (next, moment)
           past.append(next)
-        case .note(let text): trouble = text
+        case .record(let text): trouble = text
         case .log(let text): #expect(!text.isEmpty)
         }
       }

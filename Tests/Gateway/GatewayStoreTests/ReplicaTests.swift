@@ -55,7 +55,7 @@ import Testing
     let one = try GatewayStore(try database.open(), creating: true)
     let two = try GatewayStore(try database.open())
     for (id, time) in [("a", 1_000), ("b", 2_000), ("a", 3_000)] as [(String, Timestamp)] {
-      try one.note(GatewayStore.Partner(id: id, publicKey: try key(1), host: "host-\(id)", seen: time))
+      try one.record(GatewayStore.Partner(id: id, publicKey: try key(1), host: "host-\(id)", seen: time))
     }
     #expect(try two.partners().map(\.seen) == [3_000, 2_000])
     // Nothing of it is a change of the store.
@@ -64,15 +64,15 @@ import Testing
       LastEndpoint(
         publicKey: try key(number), endpoint: try #require(Endpoint("192.0.2.\(place):1")), handshake: handshake, gateway: gateway)
     }
-    try one.note([try last(1, 1, 100, "a"), try last(2, 2, 100, "a")])
+    try one.record([try last(1, 1, 100, "a"), try last(2, 2, 100, "a")])
     let first = try two.endpoints(after: 0)
     #expect(Set(first.endpoints) == [try last(1, 1, 100, "a"), try last(2, 2, 100, "a")])
-    try two.note([try last(1, 9, 90, "b"), try last(2, 3, 110, "b")])
+    try two.record([try last(1, 9, 90, "b"), try last(2, 3, 110, "b")])
     let next = try one.endpoints(after: first.version)
     #expect(next.endpoints == [try last(2, 3, 110, "b")])
     #expect(try one.endpoints(after: next.version).endpoints.isEmpty)
     // After a month without a word, a gateway and an endpoint are forgotten.
-    try one.note(GatewayStore.Partner(id: "a", publicKey: try key(1), host: "host-a", seen: 10_000_000))
+    try one.record(GatewayStore.Partner(id: "a", publicKey: try key(1), host: "host-a", seen: 10_000_000))
     #expect(try two.partners().map(\.id) == ["a"] && two.endpoints(after: 0).endpoints.isEmpty)
   }
 }

@@ -129,7 +129,7 @@ import Testing
     var policy = Sample.tunnel(rules: [Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)])
     policy.killSwitch = .on
     var tunnels = DesiredTunnels(PolicySet(tunnels: [policy]), on: Sample.network(Sample.wifi("Home")))
-    tunnels.killSwitch.note(.down, isPending: false, of: policy.name)
+    tunnels.killSwitch.record(.down, isPending: false, of: policy.name)
     let guarded = [GuardSetup(guarded: try program(), links: ["tun0"])]
     let table = try #require(tunnels.tableOnLeaving(guards: guarded))
     #expect(table.guardsAll && table.insides.map(\.link) == ["tun0"] && table.guarded.count == 1)

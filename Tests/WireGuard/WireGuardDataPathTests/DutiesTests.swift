@@ -82,9 +82,9 @@ struct DutiesTests {
     var meter = LoadMeter(at: start)
     func isHigh(after milliseconds: Int) -> Bool { meter.isHigh(at: start + .milliseconds(milliseconds)) }
     var high = [isHigh(after: 49), isHigh(after: 50)]
-    meter.note(waited: 9_000_000)
+    meter.record(waited: 9_000_000)
     high.append(isHigh(after: 100))
-    meter.note(waited: 11_000_000)
+    meter.record(waited: 11_000_000)
     high += [isHigh(after: 150), isHigh(after: 151)]
     #expect(high == [false, true, true, false, false])
   }

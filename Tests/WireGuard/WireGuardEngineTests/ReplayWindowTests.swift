@@ -7,7 +7,7 @@ import Testing
   /// Admits and notes.
   private func take(_ window: inout ReplayWindow, _ counter: UInt64) -> Bool {
     guard window.admits(counter) else { return false }
-    window.note(counter)
+    window.record(counter)
     return true
   }
 

@@ -97,7 +97,7 @@ package struct RecordWriter {
     }
     if new.network == nil || new.snapshot.map({ !$0.isSameButForTime(as: pass.snapshot) }) ?? true {
       new.snapshot = pass.snapshot
-      let number = note(pass.snapshot, at: pass.time, &new)
+      let number = record(pass.snapshot, at: pass.time, &new)
       if set(&new.network, number) { isNews = true }
     }
     let isChangeNew = set(&new.changedAt, pass.changedAt)
@@ -151,7 +151,7 @@ package struct RecordWriter {
   }
 
   /// The number of a network; one that the segment does not have yet is written.
-  private mutating func note(_ snapshot: NetworkSnapshot, at time: Timestamp, _ new: inout Written) -> Int {
+  private mutating func record(_ snapshot: NetworkSnapshot, at time: Timestamp, _ new: inout Written) -> Int {
     var masked = privacy.masked(snapshot)
     masked.time = .notNeeded
     let unavailable = masked.unavailableByLink

@@ -46,7 +46,7 @@ package final class Agent {
   /// Loads the policies and makes the first pass. Finishes or removes leftover state of an earlier agent.
   package func start() {
     startedAt = platform.clock.wallClock()
-    if let time = platform.recoveryLog.latestTime() { reconciler.change { $0.latestTime.note(time) } }
+    if let time = platform.recoveryLog.latestTime() { reconciler.change { $0.latestTime.record(time) } }
     reconciler.change { $0.decisions = DecisionScheduler(overrides: platform.recoveryLog.overrides()) }
     let left = platform.recoveryLog.takeHandOver()
     reconciler.change { $0.leftTunnels = left.tunnels.isEmpty ? nil : left }
@@ -78,7 +78,7 @@ package final class Agent {
   package func stop(keepingBlock: Bool = false, handingOver: Bool = false, then done: @escaping () -> Void) {
     let now = now
     let handOver = handingOver ? state.tunnels.handOver() : HandOver()
-    if !handOver.tunnels.isEmpty { platform.recoveryLog.noteHandOver(handOver) }
+    if !handOver.tunnels.isEmpty { platform.recoveryLog.recordHandOver(handOver) }
     reconciler.change {
       $0.killSwitch.machine.isHandedOver = keepingBlock
       $0.stop.handOver = handOver
@@ -107,7 +107,7 @@ package final class Agent {
 
   /// Handles a change in the kernel or in a watched file. All but sure starts follows one settle time after the first of several changes.
   package func networkChanged() {
-    reconciler.noteWake(.networkEvent)
+    reconciler.recordWake(.networkEvent)
     let now = now
     let begun = state.schedule.settleUntil
     if begun == nil { reconciler.change { $0.seen.eventCame(at: now) } }
@@ -121,7 +121,7 @@ package final class Agent {
 
   /// Handles a change of one of our objects by another program. It does not wait for the network to settle.
   package func damaged() {
-    reconciler.noteWake(.damage)
+    reconciler.recordWake(.damage)
     let now = now
     reconciler.change { $0.schedule.changedByOthers(at: now) } ? reconciler.pass() : schedule()
   }
@@ -169,7 +169,7 @@ package final class Agent {
 
   /// Handles the arrival of requested facts. The network is unchanged, so there is nothing to settle.
   package func factsCame() {
-    reconciler.noteWake(.facts)
+    reconciler.recordWake(.facts)
     reconciler.lookAgain()
   }
 
@@ -177,7 +177,7 @@ package final class Agent {
   private func lookedUp(_ lookup: NameLookup) {
     guard !state.stop.isStopping, let tunnel = state.tunnels[lookup.tunnel] else { return }
     var isStart = false
-    reconciler.noteWake(.lookup, of: lookup.tunnel)
+    reconciler.recordWake(.lookup, of: lookup.tunnel)
     reconciler.beforePass {
       reconciler.drive(tunnel) { isStart = $0.lookUp(lookup, on: $1, usedSlots: self.state.desiredTunnels.usedSlots) }
     }
@@ -201,13 +201,13 @@ package final class Agent {
   /// Handles wake-up from sleep: the network may be another one, and sessions may be dead even on the same network.
   package func woke() {
     reconciler.change { _ = $0.agenda.sleep.hasSlept(platform.clock.timeAsleep()) }
-    reconciler.noteSleep()
+    reconciler.recordSleep()
     reconciler.pass()
   }
 
   /// Handles a change of policy files, or of files that they name.
   package func policiesChanged() {
-    reconciler.noteWake(.policies)
+    reconciler.recordWake(.policies)
     let loaded = platform.policies.load()
     let localTime = platform.clock.localTime
     let news = reconciler.change { state in
@@ -268,8 +268,8 @@ package final class Agent {
   private func timeHasCome() {
     let now = now
     let due = state.agenda.due(at: now)
-    if let first = due.first { reconciler.noteWake(first.reason, of: first.tunnel) }
-    let hasSlept = reconciler.noteSleepOfClock()
+    if let first = due.first { reconciler.recordWake(first.reason, of: first.tunnel) }
+    let hasSlept = reconciler.recordSleepOfClock()
     let action = due.map(\.action).max() ?? .poll
     // Only a poll or a sample is due: only the devices are read.
     var peers = NewsOfPeers.none

@@ -113,7 +113,7 @@ package final class ResolvconfBackend {
       return found == nil ? finishRemoval(of: name, nil, done) : done("resolvconf, which has our record, is not installed any more")
     }
     let content = found ?? unfinished[name]
-    if let content { noteRemoval(of: ResolverRecord(name: name, program: program.kind, content: content)) }
+    if let content { recordRemoval(of: ResolverRecord(name: name, program: program.kind, content: content)) }
     run([program.path, "-d", name] + (program.kind == .openresolv ? ["-f"] : [])) { [weak self] problem in
       guard let self, problem == nil, let content, isInForce(content) else {
         return self?.finishRemoval(of: name, problem, done) ?? done(problem)
@@ -127,7 +127,7 @@ package final class ResolvconfBackend {
   }
 
   /// Notes a removal. If the note cannot be written, an agent that is killed in the next moment leaves the file unrepaired.
-  private func noteRemoval(of record: ResolverRecord) {
+  private func recordRemoval(of record: ResolverRecord) {
     try? TextFile.replace(note(record.name), with: Array(record.text.utf8), mode: 0o600)
   }
 

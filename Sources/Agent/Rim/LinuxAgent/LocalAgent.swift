@@ -66,7 +66,7 @@ package final class LocalAgent {
     // A unit in a slice of ours whose note is lost is to be stopped as any other.
     let known = notes.startedCommands()
     for (tunnel, unit) in UnitDropIn.units() where known[tunnel] == nil && !kept.contains(tunnel) {
-      notes.noteCommand(tunnel, unit.stopCommand)
+      notes.recordCommand(tunnel, unit.stopCommand)
     }
     let (links, commands) = (notes.unfinishedLinks(), notes.startedCommands().filter { !kept.contains($0.key) })
     if !links.isEmpty || !commands.isEmpty {

@@ -228,10 +228,10 @@ package final class SimulatedMachine {
   private func recoveryLog(of life: SimulatedLife) -> RecoveryLog {
     RecoveryLog(
       unfinishedLinks: { [unowned self] in disk.unfinishedLinks },
-      noteLink: { [unowned self] link in pass("note \(link)", by: life) { _ = disk.unfinishedLinks.insert(link) } },
+      recordLink: { [unowned self] link in pass("note \(link)", by: life) { _ = disk.unfinishedLinks.insert(link) } },
       forgetLink: { [unowned self] link in pass("forget \(link)", by: life) { _ = disk.unfinishedLinks.remove(link) } },
       startedCommands: { [unowned self] in disk.startedCommands },
-      noteCommand: { [unowned self] tunnel, command in
+      recordCommand: { [unowned self] tunnel, command in
         pass("note the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = command }
       },
       forgetCommand: { [unowned self] tunnel in pass("forget the command of \(tunnel)", by: life) { disk.startedCommands[tunnel] = nil } },
@@ -243,7 +243,7 @@ package final class SimulatedMachine {
           defer { disk.handOver = HandOver() }
           return disk.handOver
         } ?? HandOver()
-      }, noteHandOver: { [unowned self] handOver in pass("note the hand-over", by: life) { disk.handOver = handOver } },
+      }, recordHandOver: { [unowned self] handOver in pass("note the hand-over", by: life) { disk.handOver = handOver } },
       isBehind: { [unowned self] in disk.isFull }, latestTime: { [unowned self] in disk.latestTime })
   }
 
@@ -299,11 +299,11 @@ package final class SimulatedMachine {
   package func sendPacket(into link: String) {
     guard state.observed.kernel.link(named: link)?.isUp == true else { return }
     if let device = state.observed.wireGuard[link], peers == nil { state.show(sending(device), on: link) }
-    notePacket(on: link)
+    recordPacket(on: link)
   }
 
   /// Reports a packet on a link to the agent.
-  package func notePacket(on link: String) {
+  package func recordPacket(on link: String) {
     let hearing = watchers.compactMap(\.watcher).filter { $0.link == link }
     for watcher in hearing { schedule.soon.append { [weak watcher] in watcher?.came() } }
   }

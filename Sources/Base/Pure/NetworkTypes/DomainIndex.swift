@@ -75,12 +75,12 @@ struct DomainIndex: Sendable {
     names.append(length)
     for i in 0..<name.count { names.append(name[i]) }
     names.append(contentsOf: bytes)
-    note(place, hash: value)
+    record(place, hash: value)
     count += 1
     return true
   }
 
-  private mutating func note(_ place: UInt32, hash: UInt64) {
+  private mutating func record(_ place: UInt32, hash: UInt64) {
     var slot = Int(truncatingIfNeeded: hash) & mask
     while tags[slot] != 0 { slot = (slot + 1) & mask }
     places[slot] = place
@@ -97,7 +97,7 @@ struct DomainIndex: Sendable {
       let length = Int(names[place])
       var hash = DomainHash()
       for i in stride(from: place + length, to: place, by: -1) { hash.add(names[i]) }
-      note(UInt32(truncatingIfNeeded: place), hash: hash.value)
+      record(UInt32(truncatingIfNeeded: place), hash: hash.value)
       place += 1 + length + extra
     }
   }

@@ -36,7 +36,7 @@ package struct Replay: Sendable {
     for pass in history.passes {
       guard history.policies[pass.policy].digest == identification else {
         scheduler = DecisionScheduler()
-        note(pass)
+        record(pass)
         continue
       }
       if pass.isFirst { scheduler = DecisionScheduler() }
@@ -60,7 +60,7 @@ package struct Replay: Sendable {
     }
   }
 
-  private mutating func note(_ pass: RecordedHistory.Pass) {
+  private mutating func record(_ pass: RecordedHistory.Pass) {
     guard !pass.changed.isEmpty else { return }
     if let last = others.last, pass.time >= last.to, pass.time - last.to < .seconds(86_400) {
       others[others.count - 1].to = pass.time

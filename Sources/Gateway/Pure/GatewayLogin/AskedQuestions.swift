@@ -45,7 +45,7 @@ extension AuthRequest {
       .bind(let number, _, _, _, _), .signIn(let number, _), .password(let number, _, _), .promptAnswer(let number, _),
       .decoy(let number, _):
       number
-    case .hello, .note, .ended: nil
+    case .hello, .record, .ended: nil
     }
   }
 }

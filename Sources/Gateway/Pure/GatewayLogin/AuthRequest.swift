@@ -14,7 +14,7 @@ package enum AuthRequest: Hashable, Sendable {
   /// `hash`: of the new password.
   case setPassword(number: UInt32, hash: String)
   case bind(number: UInt32, device: GatewayName, publicKey: [UInt8], factors: [LoginMethod], source: IPAddress)
-  case note(LoginRefusal, name: String, source: IPAddress)
+  case record(LoginRefusal, name: String, source: IPAddress)
   /// The conversation has ended.
   case ended(number: UInt32)
   /// A sign-in at the OpenID provider.
@@ -42,7 +42,7 @@ package enum AuthRequest: Hashable, Sendable {
       frame.add(4, factors.map(\.rawValue))
       frame.add(5, source.bytes)
       return frame
-    case .note(let refusal, let name, let source):
+    case .record(let refusal, let name, let source):
       var frame = LoginFrame(7)
       frame.add(1, [refusal.rawValue])
       frame.add(2, name)
@@ -78,7 +78,7 @@ package enum AuthRequest: Hashable, Sendable {
         factors: try frame.value(4, 1...8).compactMap { LoginMethod(rawValue: $0) }, source: try frame.address(5))
     case 7:
       guard let refusal = LoginRefusal(rawValue: try frame.value(1, 1...1)[0]) else { throw .field }
-      self = .note(refusal, name: try frame.text(2, 0...ClientMessage.nameLimit), source: try frame.address(3))
+      self = .record(refusal, name: try frame.text(2, 0...ClientMessage.nameLimit), source: try frame.address(3))
     case 8: self = .ended(number: try frame.number())
     case 9: self = .signIn(number: try frame.number(), source: try frame.address(5))
     case 10:

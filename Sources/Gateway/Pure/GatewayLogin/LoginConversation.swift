@@ -53,7 +53,7 @@ package enum LoginEffect: Hashable, Sendable {
   /// The client wants no login, but a relay. Nothing follows from this conversation.
   case relay(versions: ClosedRange<UInt8>)
   /// For the audit log: a refusal, with the name as it was given.
-  case note(LoginRefusal, name: String)
+  case record(LoginRefusal, name: String)
   /// Nothing follows.
   case close
 }
@@ -350,7 +350,7 @@ extension LoginConversation {
   }
 
   private mutating func refuse(_ refusal: LoginRefusal, _ name: String, since: Moment, at now: Moment) -> [LoginEffect] {
-    [.note(refusal, name: name)] + hold(.failed(.wrong, retryAfter: 0), since, now, .close)
+    [.record(refusal, name: name)] + hold(.failed(.wrong, retryAfter: 0), since, now, .close)
   }
 
   /// Not noted: the failures before it are, and further attempts would fill the audit log.

@@ -86,11 +86,11 @@ package struct LoginLimits: Sendable {
   package mutating func succeed(_ name: String?, codeOf user: Int64? = nil, from address: IPAddress, at now: Moment) {
     for subject in subjects(name, user, address, at: now) {
       if case .place = subject { undo(subject) } else { entries[subject] = nil }
-      if case .nameAt = subject { noteLogin(subject, at: now) }
+      if case .nameAt = subject { recordLogin(subject, at: now) }
     }
   }
 
-  private mutating func noteLogin(_ subject: Subject, at now: Moment) {
+  private mutating func recordLogin(_ subject: Subject, at now: Moment) {
     if logins[subject] == nil, logins.count >= Self.capacity {
       for (old, _) in logins.sorted(by: { $0.value < $1.value }).prefix(Self.capacity / 8) { logins[old] = nil }
     }

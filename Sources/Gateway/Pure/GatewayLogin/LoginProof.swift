@@ -102,7 +102,7 @@ package enum LoginProofEffect: Hashable, Sendable {
   /// A device is bound. `milliseconds`: since the first check, where no person was asked meanwhile.
   case count([LoginMethod], milliseconds: Int64?)
   /// For the audit log.
-  case note(LoginRefusal, name: String, source: IPAddress, detail: String)
+  case record(LoginRefusal, name: String, source: IPAddress, detail: String)
   /// A service cannot be used.
   case logFailure(String)
 }

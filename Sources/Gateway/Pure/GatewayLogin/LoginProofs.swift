@@ -35,8 +35,8 @@ package struct LoginProofs {
           account: account, userName: view.directory.users[account.user]?.name.description ?? "", device: device, publicKey: key,
           factors: factors, source: source, person: proof.unlinked?.person, since: proof.since)
       }
-    case .note(let refusal, let name, let source):
-      return [.note(refusal, name: name, source: source, detail: refusal == .notLinked ? Self.detail(name, view) : "")]
+    case .record(let refusal, let name, let source):
+      return [.record(refusal, name: name, source: source, detail: refusal == .notLinked ? Self.detail(name, view) : "")]
     case .ended(let number): return end(number)
     case .signIn(let number, let source): return signIn(number, source, view)
     case .password(let number, let password, let source): return check(password, number, source, view)
@@ -71,7 +71,7 @@ package struct LoginProofs {
     _ binding: LoginBinding, _ answer: LoginAnswer, _ number: UInt32, at now: Moment
   ) -> [LoginProofEffect] {
     switch answer {
-    case .refused(.deviceLimit): return [.note(.deviceLimit, name: binding.userName, source: binding.source, detail: "")]
+    case .refused(.deviceLimit): return [.record(.deviceLimit, name: binding.userName, source: binding.source, detail: "")]
     case .bound:
       proofs[number]?.unlinked = nil
       let since = binding.account.questions.isEmpty ? binding.since : nil
@@ -149,7 +149,7 @@ extension LoginProofs {
     // A sign-in that linked no user is refused.
     if let link = proof.unlinked {
       effects.append(
-        .note(
+        .record(
           LoginRefusal(link.refusal), name: link.person.name.description, source: link.source, detail: link.refusal.detail(link.person)))
     }
     return effects
@@ -176,7 +176,7 @@ extension LoginProofs {
     proofs[number]?.phase = .over
     switch report {
     case .identity(_, let identity): return accept(identity, signIn, number, view)
-    case .denied: return [.note(.denied, name: "", source: signIn.source, detail: ""), .answer(number, .refused(.denied))]
+    case .denied: return [.record(.denied, name: "", source: signIn.source, detail: ""), .answer(number, .refused(.denied))]
     case .expired: return [.answer(number, .expired)]
     case .failed(_, let text): return [.logFailure(text), .answer(number, .unavailable)]
     case .hello, .page, .checked: return [.answer(number, .unavailable)]
@@ -188,7 +188,7 @@ extension LoginProofs {
     _ identity: OpenIDIdentity, _ signIn: LoginProof.SignIn, _ number: UInt32, _ view: LoginView
   ) -> [LoginProofEffect] {
     func refuse(_ refusal: LoginRefusal) -> [LoginProofEffect] {
-      [.note(refusal, name: identity.name, source: signIn.source, detail: ""), .answer(number, .refused(refusal))]
+      [.record(refusal, name: identity.name, source: signIn.source, detail: ""), .answer(number, .refused(refusal))]
     }
     guard let name = GatewayName(identity.name) else { return refuse(.unknownName) }
     let settings = signIn.settings
@@ -200,7 +200,7 @@ extension LoginProofs {
       proofs[number]?.phase = .entering
       return [.enter(conversation: number, person, creating: settings.createsUsers, banner: view.bannerQuestions)]
     case .lockedUser?:
-      return [.note(.lockedUser, name: name.description, source: signIn.source, detail: ""), .answer(number, .refused(.lockedUser))]
+      return [.record(.lockedUser, name: name.description, source: signIn.source, detail: ""), .answer(number, .refused(.lockedUser))]
     case let refusal?:
       proofs[number]?.unlinked = UnlinkedSignIn(person: person, refusal: refusal, source: signIn.source)
       proofs[number]?.phase = .open

@@ -51,8 +51,8 @@ extension LoginConversation {
       case .gateway where hasService:
         check.judge = .serviceForDecoy
         state = .checkingPassword(check)
-        return [.note(refusal, name: check.name), .checkDecoy]
-      case .gateway, .service: return [.note(refusal, name: check.name)] + end(.failed(.wrong, retryAfter: 0), check, now)
+        return [.record(refusal, name: check.name), .checkDecoy]
+      case .gateway, .service: return [.record(refusal, name: check.name)] + end(.failed(.wrong, retryAfter: 0), check, now)
       case .serviceForDecoy: return end(.failed(.wrong, retryAfter: 0), check, now)
       }
     case .unavailable, .busy:

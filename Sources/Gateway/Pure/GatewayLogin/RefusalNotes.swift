@@ -31,7 +31,7 @@ package struct RefusalNotes: Sendable {
 
   /// Takes a refusal, at a time. Returns what the audit log gets: entries for an hour that is over, and one for this
   /// refusal if it is within its share.
-  package mutating func note(
+  package mutating func record(
     _ refusal: LoginRefusal, _ name: String, from source: IPAddress, _ detail: String = "", at now: Timestamp
   ) -> [AuditEntry.Record] {
     let before = endHour(at: now)

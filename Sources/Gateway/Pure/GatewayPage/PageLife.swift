@@ -53,7 +53,7 @@ package struct PageLife: Sendable {
     /// Give `again` at this moment. It replaces an earlier pause.
     case wait(Pause, until: Moment)
     /// Note the trouble of the page; `nil`: there is none.
-    case note(String?)
+    case record(String?)
     case log(String)
   }
 
@@ -90,16 +90,16 @@ package struct PageLife: Sendable {
     case .accepting:
       guard case .starting(let setting) = phase else { return [] }
       phase = .serving(setting, PageConnectionTable())
-      return [.note(nil), .log("at TCP port \(setting.page.port) of \(setting.link)")]
+      return [.record(nil), .log("at TCP port \(setting.page.port) of \(setting.link)")]
     case .failed(let text, let again):
       guard let setting else { return [] }
-      return [.log(text), .note(text), .stop, wait(setting, until: again)]
+      return [.log(text), .record(text), .stop, wait(setting, until: again)]
     }
   }
 
   private mutating func change(to wanted: Setting?, at now: Moment) -> [Effect] {
     phase = .off
-    return [.stop, .note(nil)] + (wanted.map { start($0, at: now) } ?? [])
+    return [.stop, .record(nil)] + (wanted.map { start($0, at: now) } ?? [])
   }
 
   private mutating func start(_ setting: Setting, at now: Moment) -> [Effect] {

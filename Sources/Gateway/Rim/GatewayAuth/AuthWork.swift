@@ -183,7 +183,7 @@ extension AuthWork {
         }
         ask(.bind(number: number, device: device, publicKey: hello.publicKey, factors: factors, source: address))
       case .relay(let versions): clients.relay(number, versions)
-      case .note(let refusal, let name): ask(.note(refusal, name: name, source: address))
+      case .record(let refusal, let name): ask(.record(refusal, name: name, source: address))
       case .close: clients.end(number)
       }
     }

@@ -70,7 +70,7 @@ final class FollowedStore {
       throw error
     }
     isAway = false
-    if server != nil { folder.noteReading() }
+    if server != nil { folder.recordReading() }
     change?.complete(directory, at: now)
     if case .rows(let changes) = update {
       pushed = pushed.union(ChangeReach(ofSettings: changes, in: directory))

@@ -120,7 +120,7 @@ package final class GatewayServer {
     services.logins.refresh()
     services.page.refresh()
     publish()
-    note.note(settings)
+    note.record(settings)
     if let next = pace.plan(isOnTime: onTime, from: before, to: followed.access, at: .now) {
       services.logins.keepCounts()
       timer = try? loop.at(next) { [weak self] in self?.refresh(onTime: true) }
@@ -132,7 +132,7 @@ package final class GatewayServer {
     link.follow(reading)
     // A trouble may have kept the kernel from being as wanted.
     if onTime || trouble.text != nil || !(reading.change.map(link.apply) ?? false) { converge() }
-    services.tunnel.note(reading.pushed)
+    services.tunnel.record(reading.pushed)
     // The kernel has it already.
     followed.keep(reading.update)
     if onTime { services.pair?.exchange(link.lastDevice) }

@@ -37,7 +37,7 @@ struct LoginRecord {
     _ refusal: LoginRefusal, _ name: String, from source: IPAddress, _ detail: String, at now: Timestamp
   ) -> [AuditEntry.Record] {
     counts.refuse("\(refusal)")
-    return notes.note(refusal, name, from: source, detail, at: now)
+    return notes.record(refusal, name, from: source, detail, at: now)
   }
 
   /// The entries of the audit log for refusals that were only counted: of an hour that is over, or of all if nothing follows (`isLast`).

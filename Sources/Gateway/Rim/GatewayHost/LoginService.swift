@@ -59,8 +59,8 @@ final class LoginService {
       AuthProcess.Settings(identity: $0, port: host.directory().site?.endpoint.port, relayPort: folder.relayPort())
     }
     if let wanted, process?.has(wanted) ?? false { return }
-    folder.note(trouble: nil, of: .logins)
-    if wanted == nil { folder.note(trouble: nil, of: .relay) }
+    folder.record(trouble: nil, of: .logins)
+    if wanted == nil { folder.record(trouble: nil, of: .relay) }
     process?.begin(wanted)
   }
 
@@ -81,9 +81,9 @@ final class LoginService {
     case .request(let request): carryOut(proofs.receive(request, view))
     case .failed(let text):
       host.log("logins: \(text)")
-      host.folder.note(trouble: text, of: .logins)
+      host.folder.record(trouble: text, of: .logins)
     case .relay(let trouble):
-      host.folder.note(trouble: trouble, of: .relay)
+      host.folder.record(trouble: trouble, of: .relay)
       if let trouble { host.log("relay: \(trouble)") }
     case .stopped:
       proofs.endAll()
@@ -93,7 +93,7 @@ final class LoginService {
   }
 
   private func greet() {
-    host.folder.note(trouble: nil, of: .logins)
+    host.folder.record(trouble: nil, of: .logins)
     offer()
     host.log("logins: at TCP port \(process?.settings?.port ?? 0)")
     if let relayPort { host.log("relay: at TCP port \(relayPort)") }
@@ -146,7 +146,7 @@ extension LoginService {
       }
     case .bind(let number, let binding): bind(binding, number)
     case .count(let factors, let milliseconds): record.accept(by: factors, milliseconds: milliseconds)
-    case .note(let refusal, let name, let source, let detail):
+    case .record(let refusal, let name, let source, let detail):
       let now = Timestamp.now.wholeSecond
       write(record.refuse(refusal, name, from: source, detail, at: now), at: now)
     case .logFailure(let text):

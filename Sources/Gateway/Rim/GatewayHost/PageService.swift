@@ -96,7 +96,7 @@ final class PageService {
         restart = nil
         take(.again(pause, wantedSetting()))
       }
-    case .note(let trouble): host.folder.note(trouble: trouble, of: .page)
+    case .record(let trouble): host.folder.record(trouble: trouble, of: .page)
     case .log(let text): host.log("page: \(text)")
     }
   }

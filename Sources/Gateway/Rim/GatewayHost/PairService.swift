@@ -52,17 +52,17 @@ final class PairService {
   private func writeAndRead(_ device: WireGuardState?) throws(StoreError) {
     guard let site = directory().site else { return }
     if state.isNoteDue(at: .now) {
-      try store.note(
+      try store.record(
         GatewayStore.Partner(
           id: state.gateway, publicKey: site.publicKey, host: StateFolder.hostName, seen: Timestamp.now.wholeSecond))
-      state.noted(at: .now)
+      state.recorded(at: .now)
     }
     guard let device else { return }
     let (endpoints, version) = try store.endpoints(after: state.seen)
     state.learn(endpoints, version: version)
     let notes = state.notes(of: device.peers)
     if !notes.isEmpty {
-      try store.note(notes)
+      try store.record(notes)
       state.learn(own: notes)
     }
     setEndpoints(of: device, site.link.description)

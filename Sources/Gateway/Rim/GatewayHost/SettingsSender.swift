@@ -42,8 +42,8 @@ final class SettingsSender {
   }
 
   /// After a change of the store.
-  func note(_ reach: ChangeReach) {
-    ledger.note(reach, directory(), at: Timestamp.now.wholeSecond)
+  func record(_ reach: ChangeReach) {
+    ledger.record(reach, directory(), at: Timestamp.now.wholeSecond)
     begin(.zero)
   }
 

@@ -63,7 +63,7 @@ extension StateFolder {
   }
 
   /// Notes what a gateway uses. A lost note costs a warning.
-  func note(_ served: Served) { try? TextFile.replace(servedPath, with: Array(served.text.utf8), mode: 0o600) }
+  func record(_ served: Served) { try? TextFile.replace(servedPath, with: Array(served.text.utf8), mode: 0o600) }
 
   private var served: Served? {
     (try? TextFile.read(servedPath, limit: 4096)).flatMap { Served(String(decoding: $0, as: UTF8.self)) }
@@ -127,16 +127,16 @@ struct ServedNote {
   init(_ folder: StateFolder) {
     self.folder = folder
     store = folder.storeDigest
-    folder.note(StateFolder.Served(store: store, settings: [:]))
+    folder.record(StateFolder.Served(store: store, settings: [:]))
   }
 
   /// The settings as they are, before anything of them is read: what comes later is another note.
   var present: StateFolder.Served { folder.present(store: store) }
 
   /// These settings have been taken.
-  mutating func note(_ served: StateFolder.Served) {
+  mutating func record(_ served: StateFolder.Served) {
     guard served != last else { return }
-    folder.note(served)
+    folder.record(served)
     last = served
   }
 }

@@ -50,7 +50,7 @@ package struct StateFolder: Hashable, Sendable {
   package var viewpoint: WireGuardKey? { ((try? privateKey()) ?? nil)?.publicKey }
 
   /// Notes that a gateway has read the store now: when it cannot any more, `status` says for how long.
-  func noteReading() {
+  func recordReading() {
     // The time of a file that exists costs no write to the disk now.
     if utimensat(AT_FDCWD, followedPath, nil, 0) != 0 { try? TextFile.replace(followedPath, with: [], mode: 0o600) }
   }
@@ -144,7 +144,7 @@ package struct StateFolder: Hashable, Sendable {
   package enum Offer: String, Sendable { case logins, relay, page }
 
   /// Notes for the doctor why a running gateway does not offer it; `nil`: it does, or need not.
-  func note(trouble: String?, of offer: Offer) {
+  func record(trouble: String?, of offer: Offer) {
     let path = "\(path)/\(offer.rawValue).trouble"
     guard let trouble else {
       // Each change of the store comes here: without a note, nothing waits for the disk.

@@ -34,8 +34,8 @@ final class TunnelService {
   func open(on link: String) { port.open(on: link, directory().families) }
 
   /// Sends settings to devices where they have changed.
-  func note(_ reach: ChangeReach) {
-    if reach != .devices([]) { sender.note(reach) }
+  func record(_ reach: ChangeReach) {
+    if reach != .devices([]) { sender.record(reach) }
   }
 
   /// Those of ended logins whose devices can be told.

@@ -23,7 +23,7 @@ extension GatewayStore {
   /// The time for which a silent gateway is remembered: 30 days.
   private static let memory = Duration.seconds(30 * 86_400)
 
-  package func note(_ partner: Partner) throws(StoreError) {
+  package func record(_ partner: Partner) throws(StoreError) {
     try writing { () throws(StoreError) in
       try engine.run(
         "INSERT INTO partners (id, public_key, host, seen) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET "
@@ -47,7 +47,7 @@ extension GatewayStore {
   }
 
   /// Writes where devices are connected. An older handshake never replaces a newer one.
-  package func note(_ endpoints: [LastEndpoint]) throws(StoreError) {
+  package func record(_ endpoints: [LastEndpoint]) throws(StoreError) {
     if endpoints.isEmpty { return }
     try writing { () throws(StoreError) in
       let version = try (meta("endpoints") ?? 0) + 1

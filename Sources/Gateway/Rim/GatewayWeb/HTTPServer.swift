@@ -39,7 +39,7 @@ final class HTTPServer {
       },
       { context, _, noted, event in
         guard let context, let noted else { return }
-        Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue().note(noted, hasStarted: event == .CONNECTION_NOTIFY_STARTED)
+        Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue().record(noted, hasStarted: event == .CONNECTION_NOTIFY_STARTED)
       }, context, UInt32(connections), Self.silence, Self.memory)
     if server == nil { throw SystemError(code: ENOMEM, operation: "start libmicrohttpd") }
   }
@@ -76,7 +76,7 @@ final class HTTPServer {
     if let socket = sockets[number] { shutdown(socket, Int32(SHUT_RDWR)) }
   }
 
-  private func note(_ noted: UnsafeMutablePointer<UnsafeMutableRawPointer?>, hasStarted: Bool) {
+  private func record(_ noted: UnsafeMutablePointer<UnsafeMutableRawPointer?>, hasStarted: Bool) {
     if hasStarted {
       noted.pointee = UnsafeMutableRawPointer(bitPattern: UInt(adding))
     } else {

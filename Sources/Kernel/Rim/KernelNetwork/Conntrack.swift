@@ -52,7 +52,7 @@ package struct Conntrack: Sendable {
     var found: [ConntrackMessage.Connection] = []
     for family in IPAddress.Family.allCases {
       let own = addresses.filter { $0.family == family }
-      func note(_ message: NetlinkMessage) {
+      func record(_ message: NetlinkMessage) {
         guard let connection = ConntrackMessage.connection(in: message),
           own.contains(connection.source) || own.contains(connection.destination)
         else { return }
@@ -61,11 +61,11 @@ package struct Conntrack: Sendable {
       if own.isEmpty { continue }
       // The kernel's own filter gives every connection but the wanted ones in IPv6 (`!ipv6_addr_cmp`; seen with Linux 6.18, 2026-11-27).
       if family == .v6 || own.count > Self.few {
-        try socket.dump("read connections", { $0.dumpConnections(family, sequence: $1) }, each: note)
+        try socket.dump("read connections", { $0.dumpConnections(family, sequence: $1) }, each: record)
         continue
       }
       for end in own.flatMap({ [ConntrackMessage.End.source($0), .destination($0)] }) {
-        try socket.dump("read connections", { $0.dumpConnections(end, sequence: $1) }, each: note)
+        try socket.dump("read connections", { $0.dumpConnections(end, sequence: $1) }, each: record)
       }
     }
     return try forget(found)

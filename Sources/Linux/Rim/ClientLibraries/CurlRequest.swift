@@ -82,9 +82,9 @@ package final class CurlRequest {
     words.deallocate()
   }
 
-  package func set(_ option: CURLoption, _ value: Int) { note(roamward_curl_set_number(easy, option, value)) }
+  package func set(_ option: CURLoption, _ value: Int) { check(roamward_curl_set_number(easy, option, value)) }
 
-  package func set(_ option: CURLoption, _ value: String) { note(roamward_curl_set_text(easy, option, value)) }
+  package func set(_ option: CURLoption, _ value: String) { check(roamward_curl_set_text(easy, option, value)) }
 
   package func set(_ option: CURLoption, _ values: [String]) {
     var list: UnsafeMutablePointer<curl_slist>?
@@ -97,20 +97,20 @@ package final class CurlRequest {
     }
     guard let list else { return }
     lists.append(list)
-    note(roamward_curl_set_list(easy, option, list))
+    check(roamward_curl_set_list(easy, option, list))
   }
 
   /// Sends a form instead of a GET.
-  package func send(form: String) { note(roamward_curl_set_form(easy, form)) }
+  package func send(form: String) { check(roamward_curl_set_form(easy, form)) }
 
   /// Trusts these authorities, and no others.
   package func trust(_ authorities: Authorities) {
     self.authorities = authorities
-    note(roamward_curl_set_text(easy, CURLOPT_CAPATH, nil))
-    note(roamward_curl_set_authorities(easy, authorities.bytes.baseAddress, authorities.bytes.count))
+    check(roamward_curl_set_text(easy, CURLOPT_CAPATH, nil))
+    check(roamward_curl_set_authorities(easy, authorities.bytes.baseAddress, authorities.bytes.count))
   }
 
-  private func note(_ code: CURLcode) { isSet = isSet && code == CURLE_OK }
+  private func check(_ code: CURLcode) { isSet = isSet && code == CURLE_OK }
 
   /// Whether libcurl takes the request, with all of its options.
   package func begin(_ handlers: Handlers) -> Bool {
@@ -128,15 +128,15 @@ package final class CurlRequest {
   private func attach() -> Bool {
     let context = Unmanaged.passUnretained(self).toOpaque()
     if handlers?.socket != nil {
-      note(
+      check(
         roamward_curl_on_socket(
           easy, { context, purpose, address in CurlRequest.from(context)?.handlers?.socket?(purpose, address) ?? CURL_SOCKET_BAD }, context)
       )
     }
-    note(
+    check(
       roamward_curl_on_header(
         easy, { line, size, count, context in CurlRequest.from(context)?.handlers?.header(line, size * count) ?? 0 }, context))
-    note(
+    check(
       roamward_curl_on_body(
         easy,
         { bytes, size, count, context in

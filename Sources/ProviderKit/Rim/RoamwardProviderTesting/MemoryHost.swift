@@ -174,11 +174,11 @@ public final class MemoryHost<Provider: TunnelProvider> {
     case .runEnded(let end):
       ends.append(end)
       (flow, settings) = (nil, nil)
-    default: note(action)
+    default: record(action)
     }
   }
 
-  private func note(_ action: ProviderSession.Action) {
+  private func record(_ action: ProviderSession.Action) {
     switch action {
     case .reasserting(let code, _): reassertion = code
     case .replied(let id, let reply): replies[id] = reply

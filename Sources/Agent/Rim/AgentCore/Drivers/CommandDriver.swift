@@ -66,7 +66,7 @@ final class CommandDriver: TunnelDriver, PolledDriver, CuttableDriver {
   }
 
   private func run(_ action: CommandAction, of command: CommandProviderConfiguration) {
-    if action == .up { platform.recoveryLog.noteCommand(tunnel, command) }
+    if action == .up { platform.recoveryLog.recordCommand(tunnel, command) }
     platform.commands.run(action, tunnel, command, outlets.outerWay().mark) { [weak self] in self?.handle(.ended($0)) }
   }
 }

@@ -35,7 +35,7 @@ protocol SessionDriver: TunnelDriver {
   /// Whether the kernel's state of the device shows an answer of the peer.
   func isAnswered(by state: WireGuardState?) -> Bool
   /// Notes the result of an attempt, to select the next address of an endpoint.
-  func noteAnswer(_ isAnswered: Bool)
+  func recordAnswer(_ isAnswered: Bool)
 }
 
 /// A driver whose tunnel has ports, here and at its peers.

@@ -71,7 +71,7 @@ final class ServiceDriver: TunnelDriver, CuttableDriver {
   }
 
   private func start(_ attempt: LifeToken, isTakenOver: Bool) {
-    platform.recoveryLog.noteCommand(tunnel, service.stopCommand)
+    platform.recoveryLog.recordCommand(tunnel, service.stopCommand)
     let policy = policy()
     let marking = ServicePlatform.Marking(
       tunnel: tunnel, mark: outlets.outerWay().mark, isRequired: policy.guarding != .off || policy.through != nil,

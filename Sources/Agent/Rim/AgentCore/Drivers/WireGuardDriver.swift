@@ -80,7 +80,7 @@ final class WireGuardDriver: RoamingDriver, ArmingDriver, SessionDriver, Endpoin
 
   func sessionsBegan() { handle(.sessionsBegan) }
 
-  func noteAnswer(_ isAnswered: Bool) { handle(.noteAnswer(isAnswered)) }
+  func recordAnswer(_ isAnswered: Bool) { handle(.recordAnswer(isAnswered)) }
 
   func advance() { handle(.advance) }
 

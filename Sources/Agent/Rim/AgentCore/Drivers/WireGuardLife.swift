@@ -40,7 +40,7 @@ struct WireGuardLife {
     case sessionsBegan
     /// No answer has come: the device is as it is here.
     case askAgain(WireGuardState?)
-    case noteAnswer(Bool)
+    case recordAnswer(Bool)
     /// A deadline may have passed.
     case advance
     case tearDown
@@ -86,7 +86,7 @@ struct WireGuardLife {
     case .renewSessions(let underlay): return renewSessions(on: underlay, at: now)
     case .sessionsBegan: if wantsNewSessions { up?.wantsNewSessions = false }
     case .askAgain(let device): if isRepeatDue(at: now), !isAnswered(by: device) { up?.beginSessions(at: now) }
-    case .noteAnswer(let isAnswered): noteAnswer(isAnswered)
+    case .recordAnswer(let isAnswered): recordAnswer(isAnswered)
     case .advance: return advance(at: now)
     case .tearDown:
       phase = .down
@@ -200,10 +200,10 @@ struct WireGuardLife {
     return (isDue ? begin(round(.refresh, on: underlay), at: now) : [.cancelLookups]) + [.changed]
   }
 
-  private mutating func noteAnswer(_ isAnswered: Bool) {
+  private mutating func recordAnswer(_ isAnswered: Bool) {
     guard let up else { return }
     self.up?.endRepeats()
-    for peer in up.device.peers { if let address = peer.endpoint?.address { choice.note(address, isAnswered: isAnswered) } }
+    for peer in up.device.peers { if let address = peer.endpoint?.address { choice.record(address, isAnswered: isAnswered) } }
   }
 
   // MARK: Look-ups

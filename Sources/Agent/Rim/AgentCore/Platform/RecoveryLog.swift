@@ -6,15 +6,15 @@ package struct RecoveryLog {
   /// Links whose creation has begun and that still exist. After a crash they are ours, although they may have no alias
   /// (`KernelState.unfinished`).
   package var unfinishedLinks: () -> Set<String>
-  package var noteLink: (String) -> Void
+  package var recordLink: (String) -> Void
   package var forgetLink: (String) -> Void
   /// Commands whose `up` has begun, and whose `down` is due.
   package var startedCommands: () -> [String: CommandProviderConfiguration]
-  package var noteCommand: (String, CommandProviderConfiguration) -> Void
+  package var recordCommand: (String, CommandProviderConfiguration) -> Void
   package var forgetCommand: (String) -> Void
   /// Guards whose control group may have a process in it.
   package var guards: () -> [ProgramGuard]
-  package var noteGuard: (ProgramGuard) -> Void
+  package var recordGuard: (ProgramGuard) -> Void
   /// Forgets the guard of a process.
   package var forgetGuard: (Int32) -> Void
   /// Manual overrides, which outlive the agent and the boot.
@@ -22,7 +22,7 @@ package struct RecoveryLog {
   package var saveOverrides: ([String: ManualOverride]) -> Void
   /// The tunnels that the last agent has left for this one; forgets them.
   package var takeHandOver: () -> HandOver
-  package var noteHandOver: (HandOver) -> Void
+  package var recordHandOver: (HandOver) -> Void
   /// The present problems with the notes, as messages. Tries again to write those that are not on disk.
   package var troubles: () -> [String]
   /// Whether notes are not on disk yet.
@@ -31,27 +31,27 @@ package struct RecoveryLog {
   package var latestTime: () -> Timestamp?
 
   package init(
-    unfinishedLinks: @escaping () -> Set<String>, noteLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
+    unfinishedLinks: @escaping () -> Set<String>, recordLink: @escaping (String) -> Void, forgetLink: @escaping (String) -> Void,
     startedCommands: @escaping () -> [String: CommandProviderConfiguration],
-    noteCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void,
+    recordCommand: @escaping (String, CommandProviderConfiguration) -> Void, forgetCommand: @escaping (String) -> Void,
     overrides: @escaping () -> [String: ManualOverride], saveOverrides: @escaping ([String: ManualOverride]) -> Void,
     troubles: @escaping () -> [String], guards: @escaping () -> [ProgramGuard] = { [] },
-    noteGuard: @escaping (ProgramGuard) -> Void = { _ in }, forgetGuard: @escaping (Int32) -> Void = { _ in },
-    takeHandOver: @escaping () -> HandOver = { HandOver() }, noteHandOver: @escaping (HandOver) -> Void = { _ in },
+    recordGuard: @escaping (ProgramGuard) -> Void = { _ in }, forgetGuard: @escaping (Int32) -> Void = { _ in },
+    takeHandOver: @escaping () -> HandOver = { HandOver() }, recordHandOver: @escaping (HandOver) -> Void = { _ in },
     isBehind: @escaping () -> Bool = { false }, latestTime: @escaping () -> Timestamp? = { nil }
   ) {
     self.latestTime = latestTime
     self.isBehind = isBehind
     self.takeHandOver = takeHandOver
-    self.noteHandOver = noteHandOver
+    self.recordHandOver = recordHandOver
     self.guards = guards
-    self.noteGuard = noteGuard
+    self.recordGuard = recordGuard
     self.forgetGuard = forgetGuard
     self.unfinishedLinks = unfinishedLinks
-    self.noteLink = noteLink
+    self.recordLink = recordLink
     self.forgetLink = forgetLink
     self.startedCommands = startedCommands
-    self.noteCommand = noteCommand
+    self.recordCommand = recordCommand
     self.forgetCommand = forgetCommand
     self.overrides = overrides
     self.saveOverrides = saveOverrides

@@ -41,7 +41,7 @@ package final class Announcer {
   func warn(_ remark: Remark) { publish(.warning(remark)) }
 
   /// Publishes those remarks that are new.
-  func note(_ new: [Remark]) {
+  func record(_ new: [Remark]) {
     for problem in new where !problems.contains(problem) { warn(problem) }
     problems = new
   }

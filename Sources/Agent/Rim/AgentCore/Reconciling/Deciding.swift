@@ -50,7 +50,7 @@ extension AgentState {
       let isSettling = intent == .unchanged && isActedOn
       // A watched tunnel is wanted as long as a look-up, or what came before, keeps it up.
       let guarding = verdict.guarding == .watched ? (running.contains(verdict.policy.name) ? .up : .down) : verdict.guarding
-      killSwitch.machine.note(
+      killSwitch.machine.record(
         stop.isStopping ? .down : guarding, isPending: !stop.isStopping && (outcome == .pending || isSettling),
         isOnline: stop.isStopping || !seen.network.isNone, of: verdict.policy.name)
       let isReady = ready.contains(verdict.policy.name)

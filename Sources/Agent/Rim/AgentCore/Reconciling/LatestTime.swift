@@ -11,7 +11,7 @@ struct LatestTime {
   private var latest: Timestamp?
   private var now: Timestamp?
 
-  mutating func note(_ time: Timestamp) {
+  mutating func record(_ time: Timestamp) {
     now = time
     latest = max(latest ?? time, time)
   }

@@ -50,7 +50,7 @@ struct ObservedMachine {
     others = OtherVPNs(in: new.state.kernel, ownLinks: ownLinks)
     claims = nil
     at = now
-    return new.snapshot == before ? News() : noteChange(from: before ?? NetworkSnapshot(), to: new.snapshot)
+    return new.snapshot == before ? News() : recordChange(from: before ?? NetworkSnapshot(), to: new.snapshot)
   }
 
   /// Takes in an observation of the resolver alone.
@@ -73,7 +73,7 @@ struct ObservedMachine {
   /// A gateway whose hardware address a rule needs and the kernel does not have, with its link.
   mutating func nextInquiry(needed: Set<FactKind>) -> (IPAddress, LinkFacts)? { gatewayInquiry.next(on: snapshot, needed: needed, at: at) }
 
-  private mutating func noteChange(from old: NetworkSnapshot, to new: NetworkSnapshot) -> News {
+  private mutating func recordChange(from old: NetworkSnapshot, to new: NetworkSnapshot) -> News {
     var news = News()
     news.isSnapshot = !new.isSameButForTime(as: old)
     if news.isSnapshot { changedAt = firstEventAt }

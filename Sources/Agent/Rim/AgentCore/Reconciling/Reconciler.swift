@@ -59,8 +59,8 @@ final class Reconciler {
 
   func pass() {
     guard passes.begin() else { return }
-    _ = noteSleepOfClock()
-    state.latestTime.note(wallClock)
+    _ = recordSleepOfClock()
+    state.latestTime.record(wallClock)
     repeat {
       // Before the observation, which subscribes to the events of their links.
       state.tunnels.follow(state.set)
@@ -88,7 +88,7 @@ final class Reconciler {
 
   /// Handles the first packet into an armed tunnel: the engine is beginning a session, which its device shows.
   private func packetCame(into tunnel: TunnelSupervisor) {
-    noteWake(.packet, of: tunnel.policy.name)
+    recordWake(.packet, of: tunnel.policy.name)
     guard let link = tunnel.linkName, let device = platform.machine.readDevice(link), state.seen.take(device, of: link) else {
       return lookAgain()
     }
@@ -107,19 +107,19 @@ final class Reconciler {
   func beforePass(_ body: () -> Void) { passes.beforePass(body) }
 
   /// Whether the machine has slept since the last call.
-  func noteSleepOfClock() -> Bool {
+  func recordSleepOfClock() -> Bool {
     guard state.agenda.sleep.hasSlept(platform.clock.timeAsleep()) else { return false }
-    noteSleep()
+    recordSleep()
     return true
   }
 
-  func noteSleep() {
+  func recordSleep() {
     guard state.wake(at: now) else { return }
-    noteWake(.sleep)
+    recordWake(.sleep)
     prober.wake()
   }
 
-  func noteWake(_ reason: WakeReason, of tunnel: String? = nil) {
+  func recordWake(_ reason: WakeReason, of tunnel: String? = nil) {
     state.agenda.lastWake = Deadline(reason: reason, at: now, tunnel: tunnel)
     announcer.publishWake(reason, tunnel)
   }
@@ -262,7 +262,7 @@ final class Reconciler {
       guard let before = state.seen.state else { return }
       showTunnels(before)
       guard let work = state.plan(scope, troubles: platform.recoveryLog.troubles(), at: now) else { return }
-      announcer.note(work.problems)
+      announcer.record(work.problems)
       if work.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.engaged.map(\.machine) { return }
       let failures = carryOut(work.steps)
       if !work.completed.isEmpty { allowQuestions(after: work, failures) }
@@ -308,7 +308,7 @@ final class Reconciler {
   /// Passes the observed state to the tunnels.
   private func showTunnels(_ observed: ObservedState) {
     runner.endMissingLinks(in: observed.kernel, inProgress: state.inProgress.links)
-    state.tunnels.noteDevices(in: observed.kernel) { tunnel in drive(tunnel) { $0.loseDevice(on: $1) } }
+    state.tunnels.recordDevices(in: observed.kernel) { tunnel in drive(tunnel) { $0.loseDevice(on: $1) } }
     for tunnel in state.tunnels.engaged {
       drive(tunnel) { tunnel, _ in tunnel.observe(tunnel.linkName.flatMap { observed.wireGuard[$0] }) }
     }

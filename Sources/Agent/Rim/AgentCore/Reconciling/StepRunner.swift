@@ -16,7 +16,7 @@ struct StepRunner {
   /// Applies the steps that take effect at once; the others are begun. `isChangingResolver`: a resolver program is at work, which takes one
   /// change at a time. `begin` returns whether the step has been made already: then the steps that need it follow.
   func carryOut(_ steps: [Step], isChangingResolver: Bool, begin: (Step) -> Bool) -> Outcome {
-    for step in steps { if let link = step.addedLink { platform.recoveryLog.noteLink(link) } }
+    for step in steps { if let link = step.addedLink { platform.recoveryLog.recordLink(link) } }
     let engines = steps.filter { $0.isMadeByAnotherProgram && !$0.isOfResolverProgram }
     let waiting = engines.filter { !begin($0) }.compactMap(\.addedLink)
     let now = steps.filter { step in !step.isMadeByAnotherProgram && !waiting.contains(where: step.needs) }

@@ -42,7 +42,7 @@ struct LookupStart {
   mutating func setTargetWhenDown(isReady: Bool) { targetWhenDown = isReady ? .ready : .down }
 
   /// Notes a look-up. Returns whether it is the start of the tunnel.
-  mutating func note(_ lookup: NameLookup, isUp: Bool, at now: Moment) -> Bool {
+  mutating func record(_ lookup: NameLookup, isUp: Bool, at now: Moment) -> Bool {
     guard [.watched, .armed].contains(intent), latest == nil, !isUp else { return false }
     latest = lookup
     giveUpAt = now + Self.patience

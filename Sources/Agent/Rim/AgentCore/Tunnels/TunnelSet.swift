@@ -134,7 +134,7 @@ final class TunnelSet {
   }
 
   /// Calls `lose` for each tunnel whose device is gone, or was replaced, since the last call.
-  func noteDevices(in kernel: KernelState, lose: (TunnelSupervisor) -> Void) {
+  func recordDevices(in kernel: KernelState, lose: (TunnelSupervisor) -> Void) {
     var present: [String: DeviceIdentity] = [:]
     for tunnel in engaged {
       let name = tunnel.policy.name

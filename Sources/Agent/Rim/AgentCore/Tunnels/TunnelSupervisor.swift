@@ -166,9 +166,9 @@ final class TunnelSupervisor {
     let event = isIdleInstead(of: event) ? .idle : event == .tick ? knownReason(at: now) ?? event : event
     let effects = machine.handle(lookup.turn(event, in: machine.state, at: now), at: now)
     lookup.follow(machine.state)
-    noteTime(before, status)
+    recordTime(before, status)
     if event == .applied { abilities?.settings?.applied() }
-    if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { abilities?.sessions?.noteAnswer(false) }
+    if event == .tick, before.isAwaitingAnswer, machine.state.hasGivenUp { abilities?.sessions?.recordAnswer(false) }
     watch.follow(machine.state, hasMoved: machine.state != before, endsWhenIdle: endsWhenIdle)
     carryOut(effects, on: underlay)
   }
@@ -218,14 +218,14 @@ final class TunnelSupervisor {
     let isOuterOpen = isOuterOpen
     _ = nesting.take(isOpen: isOuterOpen, isRunning: false)
     let effects = machine.takeOver(hasNetwork: underlay != nil && isOuterOpen, at: platform.clock.now())
-    noteTime(before, status)
+    recordTime(before, status)
     times.takeOver(noted.connectedSince)
     carryOut(effects, on: underlay)
   }
 
   /// A program has looked up one of its names: it comes up, until it is idle. Returns whether that starts it.
   func lookUp(_ look: NameLookup, on underlay: LinkFacts?, usedSlots used: @autoclosure () -> Set<UInt32>) -> Bool {
-    let isStart = lookup.note(look, isUp: machine.target == .up, at: platform.clock.now())
+    let isStart = lookup.record(look, isUp: machine.target == .up, at: platform.clock.now())
     if isStart { want(lookup.intent, on: underlay, usedSlots: used()) }
     return isStart
   }
@@ -233,7 +233,7 @@ final class TunnelSupervisor {
   /// Whether it ends after the idle time: its session, if it was armed, or all of it.
   private var endsWhenIdle: Bool { machine.endsWhenIdle || lookup.endsWhenIdle(policy) && machine.state.isUp }
 
-  private func noteTime(_ before: TunnelMachine.State, _ status: String) {
+  private func recordTime(_ before: TunnelMachine.State, _ status: String) {
     if machine.status != status { times.enter(machine.state, after: before, at: platform.clock.wallClock()) }
   }
 
@@ -241,7 +241,7 @@ final class TunnelSupervisor {
   func observe(_ state: WireGuardState?) {
     if machine.state == .armed, !wantsNewSessions, state?.isStirred == true { handle(.called, on: underlay) }
     guard machine.state.isAwaitingAnswer, abilities?.sessions?.isAnswered(by: state) == true else { return }
-    abilities?.sessions?.noteAnswer(true)
+    abilities?.sessions?.recordAnswer(true)
     handle(.peerAnswered, on: underlay)
   }
 

@@ -38,13 +38,13 @@ extension HostCondition {
     }
     .filter { $0.program != .docker || programs.contains("dockerd") }
     if enabledUnits.contains("nftables.service") { flushesRuleset = files.flushingRuleset }
-    if geteuid() != 0 { noteUnseen(loaded, isFirewallDenied: machine.firewall.observed == .denied) }
+    if geteuid() != 0 { recordUnseen(loaded, isFirewallDenied: machine.firewall.observed == .denied) }
   }
 }
 
 extension HostCondition {
   /// Notes the checks that read what only root may read.
-  private mutating func noteUnseen(_ loaded: LoadedPolicies, isFirewallDenied: Bool) {
+  private mutating func recordUnseen(_ loaded: LoadedPolicies, isFirewallDenied: Bool) {
     unread = loaded.unread.map(\.path)
     // Control groups, keys of other programs' tunnels, folders of containers.
     unseen = ["mark", "same-tunnel", "containers"]

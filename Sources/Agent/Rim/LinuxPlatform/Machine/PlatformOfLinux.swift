@@ -257,13 +257,13 @@ extension GuardPlatform {
       },
       admit: { program throws(PlatformError) in
         presence.remove(program.process)
-        log.noteGuard(program)
+        log.recordGuard(program)
         do throws(SystemError) { try provider.admit(program.process) } catch { throw PlatformError("\(error)") }
       },
       watch: { program, ended in
         provider.watch(program.process) { ended(presence.isThere(program.process) ? .unsaid : .wanted) }
       },
-      end: { provider.end($0.process, then: $1) }, hold: log.noteGuard,
+      end: { provider.end($0.process, then: $1) }, hold: log.recordGuard,
       forget: {
         log.forgetGuard($0.process)
         presence.remove($0.process)

@@ -167,19 +167,19 @@ package final class StateFolder {
   package var recoveryLog: RecoveryLog {
     RecoveryLog(
       unfinishedLinks: { [self] in Set(notes.names(withPrefix: "link-")) },
-      noteLink: { [self] in put("link-\($0)", ["boot": .string(boot)]) },
+      recordLink: { [self] in put("link-\($0)", ["boot": .string(boot)]) },
       forgetLink: { [self] in if notes["link-\($0)"] != nil { drop("link-\($0)") } }, startedCommands: { [self] in startedCommands },
-      noteCommand: { [self] in put("command-\($0)", $1.json(boot: boot)) },
+      recordCommand: { [self] in put("command-\($0)", $1.json(boot: boot)) },
       forgetCommand: { [self] in if notes["command-\($0)"] != nil { drop("command-\($0)") } },
       overrides: { [self] in OverrideNote.overrides(in: notes["holds.json"] ?? .null) },
       saveOverrides: { [self] in $0.isEmpty ? drop("holds.json") : put("holds.json", OverrideNote.note(of: $0)) },
       troubles: { [self] in troubles }, guards: { [self] in notes.guards },
-      noteGuard: { [self] in put(GuardNote.prefix + String($0.process), JSON(encoding: GuardNote($0, boot: boot))) },
+      recordGuard: { [self] in put(GuardNote.prefix + String($0.process), JSON(encoding: GuardNote($0, boot: boot))) },
       forgetGuard: { [self] in if notes[GuardNote.prefix + String($0)] != nil { drop(GuardNote.prefix + String($0)) } },
       takeHandOver: { [self] in
         defer { if notes[HandOverNote.name] != nil { drop(HandOverNote.name) } }
         return notes.handOver
-      }, noteHandOver: { [self] in put(HandOverNote.name, JSON(encoding: HandOverNote($0, boot: boot))) },
+      }, recordHandOver: { [self] in put(HandOverNote.name, JSON(encoding: HandOverNote($0, boot: boot))) },
       isBehind: { [self] in lock != nil && !unwritten.isEmpty }, latestTime: { [self] in latestTime })
   }
 

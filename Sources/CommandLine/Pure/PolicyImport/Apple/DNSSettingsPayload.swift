@@ -17,7 +17,7 @@ func readDNSSettings(
       ImportedRule(
         rule: Rule(action: .connect, location: SourceLocation(file: report.file, line: 1, column: 1)), original: "no rules: always used")
     ]
-    report.note("no rules: DNS settings without rules are always used", line: fields.place.line)
+    report.record("no rules: DNS settings without rules are always used", line: fields.place.line)
   }
   tunnel.onDemand = true
   fields.drop(["OnDemandEnabled"], reason: "DNS settings have no such switch; it never had an effect", weight: .warning, &report)

@@ -18,7 +18,7 @@ func readIKEv2(_ inner: inout Fields?, _ tunnel: inout ImportedTunnel, _ manifes
   dropWithoutEquivalent(&fields, &report)
   tunnel.provider = .installed(
     strongSwanName, options: JSON.object(payload.options), credentials: payload.credentials, manifest)
-  report.note(
+  report.record(
     "the installed provider runs charon of strongSwan for this tunnel alone; the server's routes and name servers are used (`allow` limits them)"
   )
   inner = fields
@@ -77,7 +77,7 @@ private struct IKEv2Payload {
       if let user, !user.value.isEmpty {
         add("username", .string(user.value))
         if let password { credentials.append(password) }
-        if password == nil { report.note("a person is asked for the password of \(shownValue(user.value)) (roamward answer)") }
+        if password == nil { report.record("a person is asked for the password of \(shownValue(user.value)) (roamward answer)") }
       } else if wantsIdentity {
         tunnel.obstacles.append("it signs in by EAP-TLS, which the provider does not do; ask for a login by certificate, or by user name")
       } else {
@@ -126,7 +126,7 @@ private struct IKEv2Payload {
       if let proposal = algorithms.proposal(isChild: isChild, hasGroup: !isChild || isForward?.value == true) {
         add(isChild ? "esp-proposals" : "proposals", [.string(proposal)])
       } else {
-        report.note("\(key) names an algorithm that strongSwan does not have, so its own choice is used", weight: .warning)
+        report.record("\(key) names an algorithm that strongSwan does not have, so its own choice is used", weight: .warning)
       }
     }
   }
@@ -165,11 +165,11 @@ extension ImportedTunnel {
     if authorities.isEmpty, case .installed(var configuration, let manifest) = provider {
       configuration.options = JSON.object((configuration.options.members ?? []) + [JSON.Member(key: "authorities", value: "system")])
       provider = .installed(configuration, manifest)
-      report.note("the profile holds no authority for the server: those of this machine vouch for it (`authorities: system`)")
+      report.record("the profile holds no authority for the server: those of this machine vouch for it (`authorities: system`)")
     } else {
       let file = addFile("\(name).ca.pem", pemFile(ofCertificates: authorities), isSecret: true)
       addCredential("ca", file: file, missing: "")
-      report.note("\(file) holds the authorities that vouch for the server")
+      report.record("\(file) holds the authorities that vouch for the server")
     }
   }
 }

@@ -15,7 +15,7 @@ struct OnDemandFields {
     if let isEnabled {
       report.taken(isEnabled.place, isEnabled.value ? "on-demand enabled" : "on-demand switched off; the rules are kept")
     } else if hadRules {
-      report.note(
+      report.record(
         "`OnDemandEnabled` is missing, which means off: the rules are kept, switched off", weight: .warning, line: outer.place.line)
     }
     if hadRules { tunnel.onDemand = isEnabled?.value ?? false }
@@ -38,7 +38,7 @@ struct OnDemandFields {
       if let last = tunnel.rules.last, !tunnel.rules.contains(where: { $0.rule.match == .always }), read.problem == nil,
         last.rule.action != .ignore
       {
-        report.note("no rule matches everywhere: on other networks the tunnel is left as it is", weight: .warning, line: rules.place.line)
+        report.record("no rule matches everywhere: on other networks the tunnel is left as it is", weight: .warning, line: rules.place.line)
       }
     } else {
       appendLegacy(lists, to: &tunnel, &report)
@@ -49,7 +49,7 @@ struct OnDemandFields {
   private func appendLegacy(_ lists: LegacyDomains, to tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
     guard let rule = lists.rule(location: SourceLocation(file: report.file, line: outer.place.line ?? 1, column: 1)) else { return }
     if tunnel.rules.contains(where: { $0.rule.match == .always }) {
-      report.note(
+      report.record(
         "the OnDemandMatchDomains lists have no rule of their own: a rule before them always holds", weight: .warning,
         line: outer.place.line)
     } else {
@@ -63,7 +63,7 @@ struct OnDemandFields {
       inner = fields
     }
     if outer.has("DisconnectOnIdle") || outer.has("DisconnectOnIdleTimer") {
-      report.note(
+      report.record(
         "DisconnectOnIdle stands at the payload's root; it belongs into the dictionary of the type", weight: .warning,
         line: outer.place.line)
       readIdle(&outer, switchKey: "DisconnectOnIdle", timerKey: "DisconnectOnIdleTimer", &tunnel, &report)
@@ -77,7 +77,7 @@ struct OnDemandFields {
     if let item = inner?.take(key) { return item }
     guard let item = outer.take(key) else { return nil }
     if inner != nil {
-      report.note(
+      report.record(
         "\(shown(item.place.text)) stands at the payload's root; it belongs into the dictionary of the type", weight: .warning,
         line: item.place.line)
     }
@@ -88,7 +88,7 @@ struct OnDemandFields {
     if inner?.has(key) == true { return inner?.flag(key, &report) }
     guard outer.has(key) else { return nil }
     if inner != nil {
-      report.note(
+      report.record(
         "\(key) stands at the payload's root; it belongs into the dictionary of the type", weight: .warning, line: outer.place.line)
     }
     return outer.flag(key, &report)

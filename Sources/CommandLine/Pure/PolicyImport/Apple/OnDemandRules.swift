@@ -22,7 +22,7 @@ func readOnDemandRules(
   var catchAll: Int?
   for (index, item) in items.enumerated() {
     if let catchAll {
-      report.note(
+      report.record(
         "\(shown(item.place.text)) is never reached: rule \(catchAll) before it always holds", weight: .warning, line: item.place.line)
     }
     switch readRule(item, dialect: dialect, legacy: legacy, reading: reading, &report) {
@@ -87,7 +87,7 @@ private func readRule(
       rule.connections += readConnections(parameters, &report)
     } else {
       rule.connections += legacy.triggers
-      report.note(
+      report.record(
         "\(shown(item.place.text)) names no `ActionParameters`\(legacy.isEmpty ? ", so it never starts anything" : "; the OnDemandMatchDomains lists apply")",
         weight: .warning, line: item.place.line)
     }
@@ -114,7 +114,7 @@ private func readRule(
   if report.errorCount > errorsBefore { return .wrong }
   if rule.action == .evaluateConnection, rule.connections.isEmpty {
     rule.action = .ignore
-    report.note(
+    report.record(
       "\(shown(item.place.text)) has become `ignore`: without names no look-up starts anything, and the tunnel is left as it is",
       weight: .warning, line: item.place.line)
   }

@@ -11,9 +11,9 @@ func isPlaceholder(_ text: String) -> Bool {
 }
 
 /// Disables a tunnel whose settings contain placeholders. Only their places are reported, because they may be among secrets.
-func notePlaceholders(_ outer: Fields, _ inner: Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
+func recordPlaceholders(_ outer: Fields, _ inner: Fields?, _ tunnel: inout ImportedTunnel, _ report: inout ImportReport) {
   for leaf in outer.leaves + (inner?.leaves ?? []) where leaf.text.map(isPlaceholder) == true {
-    report.note("\(shown(leaf.place.text)) is a placeholder that was never filled in", weight: .error, line: leaf.place.line)
+    report.record("\(shown(leaf.place.text)) is a placeholder that was never filled in", weight: .error, line: leaf.place.line)
     tunnel.obstacles.append("\(shown(leaf.place.text)) is a placeholder that was never filled in")
   }
 }

@@ -9,16 +9,16 @@ package func importProfile(_ bytes: [UInt8], file: String, options: ImportOption
     let (inner, signature) = try unwrapSignedProfile(bytes, verify: options.verify, trusted: options.trusted)
     result.report.signature = signature
     guard !signature.isRefuted else {
-      result.report.note("nothing is imported: \(signature.text)", weight: .error)
+      result.report.record("nothing is imported: \(signature.text)", weight: .error)
       return result
     }
     contents = inner
   } else if options.verify {
-    result.report.note("nothing is imported: the file is not signed, and a good signature was asked for", weight: .error)
+    result.report.record("nothing is imported: the file is not signed, and a good signature was asked for", weight: .error)
     return result
   }
   let (root, warnings) = try readPropertyList(contents)
-  for warning in warnings { result.report.note(warning, weight: .warning) }
+  for warning in warnings { result.report.record(warning, weight: .warning) }
   var importer = ProfileImporter(result: result, options: options)
   importer.read(root)
   return importer.result
@@ -56,7 +56,7 @@ struct ProfileImporter {
     }
     let type = root["PayloadType"]?.text
     if type != "Configuration" {
-      result.report.note("the profile's PayloadType is not `Configuration`", weight: .warning)
+      result.report.record("the profile's PayloadType is not `Configuration`", weight: .warning)
     }
     for key in profileRuleKeys where fields.has(key) {
       fields.drop(
@@ -71,11 +71,11 @@ struct ProfileImporter {
     collectCertificates(payloads)
     let tunnels = payloads.filter { isTunnelPayload($0) }
     if tunnels.count > 1 {
-      result.report.note(
+      result.report.record(
         "the profile holds \(tunnels.count) payloads that become tunnels; each has its own policy, in their order", weight: .warning)
     }
     for payload in payloads { readPayload(payload, title: title) }
-    if tunnels.isEmpty { result.report.note("the profile holds nothing that becomes a tunnel", weight: .error) }
+    if tunnels.isEmpty { result.report.record("the profile holds nothing that becomes a tunnel", weight: .error) }
   }
 
   private func isTunnelPayload(_ item: Item) -> Bool {
@@ -98,10 +98,10 @@ struct ProfileImporter {
       guard type != nil || fields.has("VPNType") || fields.has("OnDemandRules") else {
         return result.report.dropped(item.place, "this is no VPN payload: it has neither a PayloadType nor a VPNType", weight: .error)
       }
-      if type == nil { result.report.note("there is no PayloadType; read as a VPN payload", weight: .warning, line: item.place.line) }
+      if type == nil { result.report.record("there is no PayloadType; read as a VPN payload", weight: .warning, line: item.place.line) }
       readVPN(&fields, title: title)
     case let type? where type == options.acceptedPayloadType:
-      result.report.note("PayloadType `\(shownValue(type))` is read as a VPN payload, as asked", weight: .warning, line: item.place.line)
+      result.report.record("PayloadType `\(shownValue(type))` is read as a VPN payload, as asked", weight: .warning, line: item.place.line)
       readVPN(&fields, title: title)
     case let type?:
       if type.hasPrefix("com.apple.security.") { return }

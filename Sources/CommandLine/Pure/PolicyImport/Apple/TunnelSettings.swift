@@ -109,7 +109,7 @@ private func readDNS(_ fields: inout Fields, _ tunnel: inout ImportedTunnel, _ r
   fields.drop(["ServerURL", "ServerName"], reason: "encrypted DNS cannot be said of a tunnel", weight: .warning, &report)
   fields.finish(&report)
   if dns.servers.isEmpty, !dns.matchDomains.isEmpty {
-    report.note("match domains without a server that answers for them are left out", weight: .warning, line: fields.place.line)
+    report.record("match domains without a server that answers for them are left out", weight: .warning, line: fields.place.line)
     dns.matchDomains = []
   }
   if dns != DNSPolicy() { tunnel.dns = dns }
@@ -171,7 +171,7 @@ private func readProxies(_ fields: inout Fields, _ tunnel: inout ImportedTunnel,
     let isV6 = IPAddress(host.value)?.family == .v6
     proxy[keyPath: path] = "http://\(isV6 ? "[\(host.value)]" : host.value):\(port?.value ?? 8080)"
     report.taken(host.place, "proxy \(key.lowercased())")
-    if let port { report.taken(port.place) } else { report.note("\(key)Port is missing; 8080 is assumed", weight: .warning) }
+    if let port { report.taken(port.place) } else { report.record("\(key)Port is missing; 8080 is assumed", weight: .warning) }
   }
   if let exceptions = fields.texts("ExceptionList", &report) ?? fields.texts("ExceptionsList", &report) {
     proxy.exclude = exceptions.values.compactMap { readProxyException($0, &report) }

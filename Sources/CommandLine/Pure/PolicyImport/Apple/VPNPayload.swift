@@ -10,14 +10,14 @@ func readVPNPayload(
   let subtype = fields.text("VPNSubType", &report)
   var inner = type.flatMap { fields.take($0.value == "TransparentProxy" ? "TransparentProxy" : $0.value) }.flatMap { Fields($0, &report) }
   if type != nil, inner == nil {
-    report.note("the dictionary named after the VPNType is missing", weight: .warning, line: fields.place.line)
+    report.record("the dictionary named after the VPNType is missing", weight: .warning, line: fields.place.line)
   }
   // Rules first: nothing after them can change them.
   var payload = OnDemandFields(inner: inner, outer: fields)
   payload.read(into: &tunnel, options: options, &report)
   inner = payload.inner
   fields = payload.outer
-  notePlaceholders(fields, inner, &tunnel, &report)
+  recordPlaceholders(fields, inner, &tunnel, &report)
   let vendor = fields.take("VendorConfig") ?? inner?.take("VendorConfig")
   switch (type?.value, subtype?.value) {
   case ("VPN", "com.wireguard.ios"?), ("VPN", "com.wireguard.macos"?):

@@ -33,11 +33,11 @@ struct KeyfileNames {
   func policy(servers: [IPAddress], _ report: inout ImportReport) -> DNSPolicy? {
     guard !isForEveryName, !routing.isEmpty || isNeverDefault && !search.isEmpty else { return nil }
     guard !servers.isEmpty else {
-      report.note("match domains without a server that answers for them are left out", weight: .warning)
+      report.record("match domains without a server that answers for them are left out", weight: .warning)
       return nil
     }
     if routing.isEmpty {
-      report.note("never-default: its servers are asked for its search domains alone (match-domains), as NetworkManager does")
+      report.record("never-default: its servers are asked for its search domains alone (match-domains), as NetworkManager does")
     }
     let names = (routing + search).uniqued()
     return DNSPolicy(servers: servers, searchDomains: search, matchDomains: names.map { .within($0) })

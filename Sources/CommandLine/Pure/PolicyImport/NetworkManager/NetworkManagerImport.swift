@@ -51,7 +51,7 @@ private func readPlugin(
   if !["/etc", "/run", "/usr/lib"].contains(where: { file.hasPrefix("\($0)/NetworkManager/system-connections/") }) {
     tunnel.obstacles.append("NetworkManager has to know the connection first: put the file into /etc/NetworkManager/system-connections")
   }
-  report.note("NetworkManager goes on to build the tunnel, and sets its routes and name servers; the agent starts, watches and stops it")
+  report.record("NetworkManager goes on to build the tunnel, and sets its routes and name servers; the agent starts, watches and stops it")
   for entry in keys.entries where ["vpn", "vpn-secrets", "ipv4", "ipv6", "proxy"].contains(entry.group) {
     _ = keys.take(entry.group, entry.key)
     report.changed(entry.place, "stays in NetworkManager's own file")
@@ -64,7 +64,7 @@ private func connectionName(
 ) throws(ImportFailure) -> String {
   guard let uuid = keys.take("connection", "uuid") else {
     let id = tunnel.about ?? baseName(of: file)
-    report.note(
+    report.record(
       "there is no uuid: NetworkManager is asked for the connection by its id, which no other connection may have", weight: .warning)
     return id
   }
@@ -97,7 +97,7 @@ private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel
   if let line = take("wireguard", "private-key", as: "PrivateKey", secret) {
     lines.append(line)
   } else {
-    report.note(
+    report.record(
       "the private key is not in the file (NetworkManager keeps it elsewhere): ask for it with `nmcli --show-secrets`", weight: .error)
   }
   lines += [take("wireguard", "listen-port", as: "ListenPort", "", number), take("wireguard", "mtu", as: "MTU", "", number)].compactMap {
@@ -137,7 +137,7 @@ private func readWireGuard(_ keys: inout Keyfile, _ tunnel: inout ImportedTunnel
   let text = lines.map { $0 + "\n" }.joined()
   var checks = ImportReport(file: report.file)
   let copy = copyWireGuardQuick(Array(text.utf8), at: KeyPath(text: "", line: nil), &checks)
-  for entry in checks.entries where entry.outcome == .note { report.note(entry.text, weight: entry.weight) }
+  for entry in checks.entries where entry.outcome == .note { report.record(entry.text, weight: entry.weight) }
   tunnel.useWireGuard(copy)
   tunnel.dns = names.policy(servers: readWireGuardQuick(Array(text.utf8), file: report.file).configuration?.dnsServers ?? [], &report)
 }

@@ -133,7 +133,7 @@ extension ImportedTunnel {
         "it needs a user name: add `options: { username: NAME }` to `installed`, and a file for root alone as `password` to `credentials`,"
           + " or answer by `roamward answer`")
     }
-    report.note(
+    report.record(
       "the installed provider runs openvpn(8) without privileges; the server's routes and name servers are used (`allow` limits them)")
   }
 
@@ -159,7 +159,7 @@ extension ImportedTunnel {
     if copy.asksForLogin {
       obstacles.append("it needs a name and password: put them into a file for root alone, and name it after `auth-user-pass`")
     }
-    report.note(
+    report.record(
       "the provider of OpenVPN is not installed (package roamward-openvpn), or the file names others: the policy starts openvpn(8), which has to be installed, in \(shown(folder)); the tunnel counts as connected \(link == nil ? "while it runs" : "once its link is there")"
     )
   }
@@ -177,7 +177,7 @@ extension ImportedTunnel {
       // It gets no other file than this.
       files[i].bytes += Array("<pkcs12>\n\(base64Lines(identity.contents))</pkcs12>\n".utf8)
       addCredential("key-password", file: identity.passwordFile, missing: "the password of its identity")
-      return report.note("\(files[i].name) holds the identity \(identity.file)")
+      return report.record("\(files[i].name) holds the identity \(identity.file)")
     }
     files[i].bytes += Array("pkcs12 \(identity.file)\n".utf8)
     if let password = identity.passwordFile {
@@ -187,6 +187,6 @@ extension ImportedTunnel {
         "the profile does not hold the password of \(identity.file): put it into a file for root alone, and name that with `askpass` in \(files[i].name)"
       )
     }
-    report.note("\(files[i].name) names the identity \(identity.file)")
+    report.record("\(files[i].name) names the identity \(identity.file)")
   }
 }

@@ -30,7 +30,7 @@ extension ImportResult {
       tunnel.includesAllNetworks = false
       tunnel.routes = tunnel.routes ?? RoutePolicy()
       tunnel.routes?.include = IPAddress.Family.allCases.map { .everything($0) }
-      report.note(
+      report.record(
         "\(tunnel.name): IncludeAllNetworks has become routes that include everything; what bypasses them is not blocked; for that, name the link (interface) and say include-all-networks",
         weight: .warning)
     }
@@ -39,13 +39,13 @@ extension ImportResult {
     let diagnostics = loadingDiagnostics(files + beside, manifest: tunnel.provider.manifest)
     let problems = diagnostics.filter { $0.severity == .error }
     for problem in problems {
-      report.note(
+      report.record(
         "the policy of \(tunnel.name) was not written, because it would not load: \(problem.message)", weight: .error)
     }
     guard problems.isEmpty else { return }
-    for diagnostic in diagnostics { report.note("in the policy of \(tunnel.name): \(diagnostic.message)", weight: .warning) }
-    for obstacle in tunnel.obstacles { report.note("tunnel \(tunnel.name) is off: \(obstacle)", weight: .warning) }
-    if let obstacle = tunnel.ruleObstacle { report.note("the rules of \(tunnel.name) are off: \(obstacle)", weight: .warning) }
+    for diagnostic in diagnostics { report.record("in the policy of \(tunnel.name): \(diagnostic.message)", weight: .warning) }
+    for obstacle in tunnel.obstacles { report.record("tunnel \(tunnel.name) is off: \(obstacle)", weight: .warning) }
+    if let obstacle = tunnel.ruleObstacle { report.record("the rules of \(tunnel.name) are off: \(obstacle)", weight: .warning) }
     tunnels.append(
       Tunnel(name: tunnel.name, isEnabled: tunnel.obstacles.isEmpty, files: files, usesImportedFile: tunnel.usesImportedFile))
   }

@@ -126,13 +126,13 @@ extension ImportedTunnel {
   mutating func addMissingRules(_ rules: MissingRules, for kind: String, _ report: inout ImportReport) {
     let location = SourceLocation(file: report.file, line: 1, column: 1)
     switch rules {
-    case .none: report.note("\(kind) has no on-demand rules: add some, or start the tunnel with `roamward up`")
+    case .none: report.record("\(kind) has no on-demand rules: add some, or start the tunnel with `roamward up`")
     case .everywhereBut(let network):
       self.rules = [
         ImportedRule(rule: Rule(name: "trusted network", match: .network([network]), action: .disconnect, location: location)),
         ImportedRule(rule: Rule(name: "any other network", action: .connect, location: location)),
       ]
-      report.note("\(kind) has no on-demand rules: the tunnel is down on the network `\(network)`, and up on any other")
+      report.record("\(kind) has no on-demand rules: the tunnel is down on the network `\(network)`, and up on any other")
     }
   }
 }

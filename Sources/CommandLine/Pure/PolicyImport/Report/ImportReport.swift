@@ -53,7 +53,7 @@ extension ImportReport {
 
   mutating func dropped(_ place: KeyPath, _ text: String, weight: Weight = .plain) { add(.dropped, place, text, weight: weight) }
 
-  mutating func note(_ text: String, weight: Weight = .plain, line: Int? = nil) {
+  mutating func record(_ text: String, weight: Weight = .plain, line: Int? = nil) {
     entries.append(Entry(outcome: .note, weight: weight, key: "", line: line, text: text))
   }
 }

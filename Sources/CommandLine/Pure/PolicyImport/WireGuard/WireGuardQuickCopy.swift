@@ -28,7 +28,7 @@ func copyWireGuardQuick(_ bytes: [UInt8], at place: KeyPath, _ report: inout Imp
   for diagnostic in diagnostics {
     let line = place.line ?? diagnostic.location.line
     let help = diagnostic.severity == .error ? diagnostic.help.map { "; \($0)" } ?? "" : ""
-    report.note("WireGuard: \(diagnostic.message)\(help)", weight: diagnostic.severity == .error ? .error : .warning, line: line)
+    report.record("WireGuard: \(diagnostic.message)\(help)", weight: diagnostic.severity == .error ? .error : .warning, line: line)
   }
   var copy = WireGuardQuickCopy(text: text, problems: diagnostics.filter { $0.severity == .error })
   copy.obstacles = reader.obstacles + reader.hooks.obstacles
@@ -165,7 +165,7 @@ extension ImportedTunnel {
     provider = .wireGuard(file: file)
     obstacles += copy.obstacles
     usesImportedFile = true
-    report.note("the policy uses \(file) itself, which is in its folder")
+    report.record("the policy uses \(file) itself, which is in its folder")
   }
 
   /// Uses the provider of a wg-quick file beside the policy. If the file is not usable, it is kept, and the tunnel is disabled.

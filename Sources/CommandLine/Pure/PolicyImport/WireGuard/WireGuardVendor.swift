@@ -39,7 +39,7 @@ func takeRequiredServers(of tunnel: inout ImportedTunnel, _ report: inout Import
   let servers = entries.flatMap(\.servers).uniqued()
   let domains = entries.flatMap(\.domains).uniqued()
   tunnel.dns = DNSPolicy(servers: servers, searchDomains: configuration.searchDomains, matchDomains: domains)
-  report.note(
+  report.record(
     "the WireGuard text names no DNS server, so \(servers.map(\.description).joined(separator: ", ")) answer for"
       + " \(domains.map(\.description).joined(separator: ", ")) inside the tunnel", weight: .warning, line: first.location.line)
 }
@@ -61,7 +61,7 @@ func separateNames(of tunnel: inout ImportedTunnel, _ report: inout ImportReport
   guard rules.contains(where: policy.arms) else { return }
   tunnel.dns = dns
   let names = domains.map(\.description).joined(separator: ", ")
-  report.note(
+  report.record(
     "the tunnel's name servers answer for \(names) alone (`match-domains`), so that a look-up of these names brings it up; Apple's systems ask"
       + " them for every name while it is up", weight: .warning, line: rules[0].location.line)
 }

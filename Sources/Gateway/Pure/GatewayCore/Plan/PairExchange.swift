@@ -27,7 +27,7 @@ package struct PairExchange {
   package func isNoteDue(at now: Moment) -> Bool { nextNote.map { $0 <= now } ?? true }
 
   /// The store has the note.
-  package mutating func noted(at now: Moment) { nextNote = now + Self.noteInterval }
+  package mutating func recorded(at now: Moment) { nextNote = now + Self.noteInterval }
 
   /// Takes the endpoints that were read, up to a version.
   package mutating func learn(_ endpoints: [LastEndpoint], version: Int64) {

@@ -63,7 +63,7 @@ package struct PushLedger: Equatable, Sendable {
   }
 
   /// Notes that settings of these devices may have changed.
-  package mutating func note(_ reach: ChangeReach, _ directory: Directory, at now: Timestamp) {
+  package mutating func record(_ reach: ChangeReach, _ directory: Directory, at now: Timestamp) {
     let devices =
       switch reach {
       case .everything: directory.devices.values.sorted { $0.id < $1.id }

@@ -194,7 +194,7 @@ extension ForwardMachine {
     deadlines.set(min(now + limits.retry, end), for: slot)
     slots[slot].nextServer = place + 1
     slots[slot].isUndelivered = false
-    slots[slot].note(attempt)
+    slots[slot].record(attempt)
     attempts.set(slot, for: Self.place(attempt))
     counters.sent += 1
     let (asker, isPlain) = (slots[slot].asker, slots[slot].isPlain)

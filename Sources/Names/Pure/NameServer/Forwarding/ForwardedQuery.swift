@@ -74,7 +74,7 @@ struct ForwardedQuery: Sendable {
     for other in others { body(other) }
   }
 
-  mutating func note(_ attempt: Attempt) {
+  mutating func record(_ attempt: Attempt) {
     attempts[sent] = attempt
     sent += 1
   }

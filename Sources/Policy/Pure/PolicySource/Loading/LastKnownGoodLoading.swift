@@ -24,7 +24,7 @@ package func loadPolicies(
   guard loaded.hasErrors else {
     let good = LastKnownGoodPolicies(loaded.read, at: time, after: lastKnownGood)
     loaded.lastKnownGood = good
-    parsed.note(loaded, of: layers, as: good)
+    parsed.record(loaded, of: layers, as: good)
     return loaded
   }
   guard let lastKnownGood else { return loaded }
@@ -42,7 +42,7 @@ package func loadPolicies(
     loaded.take(mended)
     let good = LastKnownGoodPolicies(mended.read, at: time, after: lastKnownGood)
     loaded.lastKnownGood = good
-    parsed.note(mended, of: layers, as: good)
+    parsed.record(mended, of: layers, as: good)
     loaded.lastKnownGoodUse = .files(repair.replacedFiles(for: loaded))
   } else {
     loaded.take(whole)

@@ -45,7 +45,7 @@ package struct ParsedPolicies: Sendable {
   /// Keeps the result of a load without errors, in place of a load of its files alone.
   ///
   /// The two are the same, except for a file that a policy names and that cannot be read: the reason is another.
-  mutating func note(_ loaded: LoadedPolicies, of layers: [String], as lastKnownGood: LastKnownGoodPolicies) {
+  mutating func record(_ loaded: LoadedPolicies, of layers: [String], as lastKnownGood: LastKnownGoodPolicies) {
     let isComplete = loaded.dependencies.allSatisfy { lastKnownGood.files[$0] != nil }
     good = isComplete ? Good(layers: layers, lastKnownGood: lastKnownGood, loaded: loaded) : nil
   }

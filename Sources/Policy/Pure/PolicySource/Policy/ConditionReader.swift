@@ -17,7 +17,7 @@ let criteria: Mapping<[Condition]> = Mapping(
       entry, reading in
       let before = reading.problems.errorCount
       guard case .all(let criteria)? = readCondition(entry.value, of: "`not`", &reading) else { return nil }
-      if criteria.isEmpty, reading.problems.errorCount == before { reading.noteEmpty(entry) }
+      if criteria.isEmpty, reading.problems.errorCount == before { reading.recordEmpty(entry) }
       return criteria.isEmpty ? nil : .not(.all(criteria))
     },
     Key(
@@ -83,7 +83,7 @@ private func oneOrMore<Value>(_ reader: ValueReader<Value>, _ make: @escaping @S
     let before = reading.problems.errorCount
     let values = ValueReader<[Value]>.oneOrMore(reader).read(entry.value, &reading) ?? []
     guard values.isEmpty else { return make(values) }
-    if reading.problems.errorCount == before { reading.noteEmpty(entry) }
+    if reading.problems.errorCount == before { reading.recordEmpty(entry) }
     return nil
   }
 }
@@ -92,7 +92,7 @@ private func oneOrMore<Value>(_ reader: ValueReader<Value>, _ make: @escaping @S
 private func single<Value>(_ reader: ValueReader<Value>, _ make: @escaping @Sendable (Value) -> Condition) -> ConditionReader {
   { entry, reading in
     switch entry.value.content {
-    case .null, .mapping([]): reading.noteEmpty(entry)
+    case .null, .mapping([]): reading.recordEmpty(entry)
     default: return reader.read(entry.value, &reading).map(make)
     }
     return nil
@@ -101,7 +101,7 @@ private func single<Value>(_ reader: ValueReader<Value>, _ make: @escaping @Send
 
 private func readSSIDFile(_ entry: Node.Entry, _ reading: inout Reading) -> Condition? {
   if case .null = entry.value.content {
-    reading.noteEmpty(entry)
+    reading.recordEmpty(entry)
     return nil
   }
   guard let name = ValueReader.line.read(entry.value, &reading) else { return nil }
@@ -136,7 +136,7 @@ private func readDNSServers(_ entry: Node.Entry, _ reading: inout Reading) -> Co
   let before = reading.problems.errorCount
   guard let keys = anyServerKeys.read(entry.value, &reading) else { return nil }
   guard let any = keys else {
-    if reading.problems.errorCount == before { reading.noteEmpty(entry) }
+    if reading.problems.errorCount == before { reading.recordEmpty(entry) }
     return nil
   }
   return oneOrMore(.dnsServer) { .dnsServer($0, .any) }(any, &reading)

@@ -11,7 +11,7 @@ struct EmptyCriterion: Sendable {
 
 extension Reading {
   /// Records that a key is empty. The use of the match decides if that is a mistake.
-  mutating func noteEmpty(_ entry: Node.Entry) {
+  mutating func recordEmpty(_ entry: Node.Entry) {
     emptyCriteria.append(EmptyCriterion(what: "`\(entry.key)` is empty", location: entry.keyLocation))
   }
 

@@ -141,7 +141,7 @@ package struct DesiredTunnels: Hashable, Sendable {
       let isUp = !isLoser && ([.up, .armed].contains(claim.intent) || [.watched, .unchanged].contains(claim.intent) && claim.isRunning)
       // The kill switch of a tunnel that gives way is active while its rules want the tunnel.
       let guarding = isUp ? .up : isLoser && claim.intent == .unchanged || claim.intent == .watched ? .down : claim.intent
-      rest.killSwitch.note(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
+      rest.killSwitch.record(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
       let down: TunnelMachine.Level = ready.contains(name) ? .device : .nothing
       var setup = self.setup(
         of: policy, at: isUp ? Self.level(for: claim.intent, current?.setup.level) : down, current,

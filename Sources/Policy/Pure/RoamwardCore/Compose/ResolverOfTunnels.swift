@@ -12,7 +12,7 @@ extension DesiredState {
       notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, "its name servers are not applied: \(obstacle)") }
     }
     if let remark = choice.remark { notes += tunnels.map { Remark(.dnsLimited, of: $0.policy.name, remark) } }
-    for tunnel in tunnels { noteServersOutside(tunnel) }
+    for tunnel in tunnels { recordServersOutside(tunnel) }
     if choice.asksResolvedToo { applyLinks(of: tunnels, by: choice) }
     // Both ways may have the same limits.
     defer { notes = notes.uniqued() }
@@ -46,7 +46,7 @@ extension DesiredState {
   }
 
   /// Notes servers outside the tunnel: without a route of the tunnel, queries to them are sent in clear text.
-  private mutating func noteServersOutside(_ tunnel: TunnelSetup) {
+  private mutating func recordServersOutside(_ tunnel: TunnelSetup) {
     let included = tunnel.includedPrefixes
     guard tunnel.link != nil, !included.isEmpty else { return }
     let outside = tunnel.dns.servers.filter { server in

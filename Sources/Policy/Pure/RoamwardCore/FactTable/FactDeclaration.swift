@@ -135,7 +135,7 @@ extension FactDeclaration {
   ) {
     let access = FactAccess(path, code) { gathering, link, facts in
       guard let link else { return }
-      facts[keyPath: path] = gathering.note(kind, of: link, isAlways: isGatheredAlways) { [facts] in gather($0, link, facts) }
+      facts[keyPath: path] = gathering.record(kind, of: link, isAlways: isGatheredAlways) { [facts] in gather($0, link, facts) }
     }
     self.init(
       key: kind.rawValue, kind: kind, about: about, example: example, form: code.form, isList: code.isList, silence: silence, space: space,
@@ -150,7 +150,7 @@ extension FactDeclaration {
     gather: @escaping @Sendable (FactGathering, GatheredLink?) -> Traced<Value>
   ) {
     let access = FactAccess(path, code) { gathering, primary, snapshot in
-      snapshot[keyPath: path] = gathering.note(kind, of: nil) { gather($0, primary) }
+      snapshot[keyPath: path] = gathering.record(kind, of: nil) { gather($0, primary) }
     }
     self.init(
       key: kind.rawValue, kind: kind, about: about, example: example, form: code.form, isList: code.isList, silence: silence, space: space,

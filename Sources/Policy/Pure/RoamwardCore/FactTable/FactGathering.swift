@@ -139,7 +139,7 @@ struct FactGathering: Sendable {
   // MARK: Notes
 
   /// Records a fact. Only needed facts are gathered, except with `isAlways`.
-  mutating func note<Value>(
+  mutating func record<Value>(
     _ kind: FactKind, of link: GatheredLink?, isAlways: Bool = false, _ find: (Self) -> Traced<Value>
   ) -> Fact<Value> {
     guard isAlways || sources.needed.contains(kind) else { return .notNeeded }

@@ -59,7 +59,7 @@ extension NetworkSnapshot {
       case .link(let access): access.set(&links[link], value)
       case .machine(let access): access.set(&self, value)
       }
-    if isSet { noteAvailability(of: fact, isUnavailable: false, link: link) }
+    if isSet { recordAvailability(of: fact, isUnavailable: false, link: link) }
     return isSet
   }
 
@@ -69,16 +69,16 @@ extension NetworkSnapshot {
     case .link(let access): access.makeUnknown(&links[link], reason)
     case .machine(let access): access.makeUnknown(&self, reason)
     }
-    noteAvailability(of: fact, isUnavailable: false, link: link)
+    recordAvailability(of: fact, isUnavailable: false, link: link)
   }
 
   /// The same, and no source of the host can provide it: decisions do not wait for it.
   package mutating func makeUnavailable(_ fact: FactDeclaration, reason: String, link: Int) {
     makeUnknown(fact, reason: reason, link: link)
-    noteAvailability(of: fact, isUnavailable: true, link: link)
+    recordAvailability(of: fact, isUnavailable: true, link: link)
   }
 
-  private mutating func noteAvailability(of fact: FactDeclaration, isUnavailable: Bool, link: Int) {
+  private mutating func recordAvailability(of fact: FactDeclaration, isUnavailable: Bool, link: Int) {
     guard let kind = fact.kind else { return }
     switch (fact.place, isUnavailable) {
     case (.link, true): links[link].unavailable.insert(kind)

@@ -47,7 +47,7 @@ package struct KillSwitchMachine: Hashable, Sendable {
   }
 
   /// Records whether a tunnel is wanted. A decision that waits for a fact changes nothing. `isOnline`: it was made on a network.
-  package mutating func note(_ intent: Intent, isPending: Bool, isOnline: Bool = true, of tunnel: String) {
+  package mutating func record(_ intent: Intent, isPending: Bool, isOnline: Bool = true, of tunnel: String) {
     if isHandedOver { return }
     if isOnline, !isPending, !undecided.isEmpty { undecided.remove(tunnel) }
     switch intent {

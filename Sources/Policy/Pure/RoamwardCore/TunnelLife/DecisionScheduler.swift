@@ -115,7 +115,7 @@ package struct DecisionScheduler: Sendable {
         !isHeld && !isRunning && override == nil && [.down, .unchanged].contains(intent) && intent == claim.intent
         && decision.carries == nil && decision.inert?.isOfOthers != true && releases[tunnel.name] == nil && timing.settle == nil
         && policies.concernsItselfAlone(tunnel.name)
-      last.note(judgement.decision, by: judgement.decider, acted: decision, at: judgement.place, isAtRest: isAtRest)
+      last.record(judgement.decision, by: judgement.decider, acted: decision, at: judgement.place, isAtRest: isAtRest)
       return TunnelVerdict(
         policy: tunnel, decision: decision, intent: intent,
         guarding: all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent) ? claim.intent : intent,

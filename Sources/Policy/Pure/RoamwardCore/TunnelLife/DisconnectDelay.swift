@@ -19,7 +19,7 @@ package struct DisconnectDelay: Equatable, Sendable {
 
   /// The intent for now. `isRunning`: whether the tunnel can disconnect. `dwell`: the minimum time up, counted from its start.
   package mutating func handle(_ intent: Intent, isRunning: Bool, delay: Duration, dwell: Duration = .zero, at now: Moment) -> Intent {
-    note(isRunning: isRunning || intent == .up, at: now)
+    record(isRunning: isRunning || intent == .up, at: now)
     guard intent == .down, isRunning else {
       releaseAt = nil
       return intent
@@ -36,11 +36,11 @@ package struct DisconnectDelay: Equatable, Sendable {
 
   /// Cancels a pending disconnect: a decision with precedence was made.
   package mutating func cancel(isRunning: Bool, at now: Moment) {
-    note(isRunning: isRunning, at: now)
+    record(isRunning: isRunning, at: now)
     releaseAt = nil
   }
 
-  private mutating func note(isRunning: Bool, at now: Moment) { startedAt = isRunning ? startedAt ?? now : nil }
+  private mutating func record(isRunning: Bool, at now: Moment) { startedAt = isRunning ? startedAt ?? now : nil }
 
   /// The delay, doubled for every disconnect in the last ten minutes, up to five minutes (or the delay itself, if that is longer).
   private mutating func lengthened(_ delay: Duration, at now: Moment) -> Duration {

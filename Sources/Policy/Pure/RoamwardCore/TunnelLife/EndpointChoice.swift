@@ -28,7 +28,7 @@ package struct EndpointChoice: Equatable, Sendable {
   /// Forgets the silent addresses: on another network they may answer.
   package mutating func forgetSilence() { silent = [] }
 
-  package mutating func note(_ address: IPAddress, isAnswered: Bool) {
+  package mutating func record(_ address: IPAddress, isAnswered: Bool) {
     if isAnswered {
       answered.insert(address)
       silent.remove(address)

@@ -29,7 +29,7 @@ struct LastDecisions: Sendable {
   func isAtRest(_ place: Int, by decider: SieveOfSet.Decider) -> Bool { decider != .open && deciders[place] == decider }
 
   /// `isAtRest`: only another decision of its own rules, or a person, can move the tunnel.
-  mutating func note(_ decision: Decision, by decider: SieveOfSet.Decider, acted: Decision, at place: Int, isAtRest: Bool) {
+  mutating func record(_ decision: Decision, by decider: SieveOfSet.Decider, acted: Decision, at place: Int, isAtRest: Bool) {
     if self.acted[place] != acted { self.acted[place] = acted }
     let isAtRest = isAtRest && decision.outcome != .pending
     if resting[place] != (isAtRest ? decision : nil) { resting[place] = isAtRest ? decision : nil }

@@ -80,7 +80,7 @@ extension ProviderHost {
     switch event {
     case .applied(let id, let refused):
       guard case .settings(let settings, let completion) = pending.removeValue(forKey: id) else { return }
-      noteApplied(settings)
+      recordApplied(settings)
       completion(.success(refused))
     case .refused(let id, let refusal): if let completion = pending.removeValue(forKey: id) { answer(completion, by: refusal) }
     case .device(let id, let interface, let mtu):

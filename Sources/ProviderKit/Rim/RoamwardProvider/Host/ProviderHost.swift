@@ -203,7 +203,7 @@ public final class ProviderHost {
 
   var isRunning: Bool { [.starting, .connected, .reasserting].contains(endpoint.state) }
 
-  func noteApplied(_ settings: TunnelSettings) { self.settings = settings }
+  func recordApplied(_ settings: TunnelSettings) { self.settings = settings }
 
   @discardableResult
   private func request(_ message: (UInt32) -> ProviderMessage, _ completion: Completion) -> UInt32 {

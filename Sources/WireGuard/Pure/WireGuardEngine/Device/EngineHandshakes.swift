@@ -87,7 +87,7 @@ extension Engine {
   private func transmit(
     _ message: [UInt8], counting: Bool = true, to endpoint: DatagramAddress, _ peer: Peer, at now: UInt64, effects: inout [EngineEffect]
   ) {
-    inSendingSection { peer.send.pointee.noteSent(at: now, peer.receive) }
+    inSendingSection { peer.send.pointee.recordSent(at: now, peer.receive) }
     if counting { peer.send.pointee.sentBytes.add(UInt64(message.count), ordering: .relaxed) }
     effects.append(.transmit(message, to: endpoint, peer: peer.index))
   }
@@ -236,7 +236,7 @@ extension Engine {
         if !isKnown { shared.move(peer.send, to: source) }
       }
       receiveState.pointee.receivedBytes &+= UInt64(count)
-      receiveState.pointee.noteReceived(at: now, peer.send)
+      receiveState.pointee.recordReceived(at: now, peer.send)
     }
   }
 

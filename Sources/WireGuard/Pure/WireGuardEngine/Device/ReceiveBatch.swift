@@ -71,7 +71,7 @@ package struct ReceiveBatch: ~Copyable {
       state.pointee.unauthentic &+= 1
       return .dropped
     }
-    session.pointee.window.note(counter)
+    session.pointee.window.record(counter)
     return accept(session, count: length, at: plaintext, from: source, recordLength: count)
   }
 
@@ -105,10 +105,10 @@ package struct ReceiveBatch: ~Copyable {
       receiveState.pointee.pendingWork.rekey = true
       asks = true
     }
-    receiveState.pointee.noteReceived(at: now.nanoseconds, send)
+    receiveState.pointee.recordReceived(at: now.nanoseconds, send)
     defer { if asks, !wasAskedFor { ask(receiveState, peer) } }
     if count == 0 { return .keepalive(from: peer) }
-    if receiveState.pointee.noteDataReceived(at: now.nanoseconds, send) { asks = true }
+    if receiveState.pointee.recordDataReceived(at: now.nanoseconds, send) { asks = true }
     guard let length = InnerPacket.length(plaintext, count: count) else {
       state.pointee.badInnerPacket &+= 1
       return .dropped
@@ -129,19 +129,19 @@ package struct ReceiveBatch: ~Copyable {
 
 extension ReceiveState {
   /// Records an authentic received packet.
-  func noteReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendState>) {
+  func recordReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendState>) {
     lastReceived.store(max(now, send.pointee.unansweredSince.load(ordering: .relaxed)), ordering: .relaxed)
   }
 
   /// Records received data. True if control must be told, because its next planned run is too late to acknowledge the data.
-  mutating func noteDataReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendState>) -> Bool {
+  mutating func recordDataReceived(at now: UInt64, _ send: UnsafeMutablePointer<SendState>) -> Bool {
     let sent = send.pointee.lastSent.load(ordering: .relaxed)
     guard unacknowledgedSince.load(ordering: .relaxed) <= sent else {
       receivedMore = true
       return false
     }
     receivedMore = false
-    // As in `SendState.noteDataSent`.
+    // As in `SendState.recordDataSent`.
     unacknowledgedSince.store(max(now, sent + 1), ordering: .sequentiallyConsistent)
     return send.pointee.armed.load(ordering: .sequentiallyConsistent) > now + ProtocolConstants.keepaliveTimeout
   }

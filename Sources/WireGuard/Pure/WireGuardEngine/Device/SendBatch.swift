@@ -125,8 +125,8 @@ package struct SendSection: ~Copyable {
       return .drop
     }
     if session.pointee.wantsRekey(at: now.nanoseconds) { ask(sendState, peer, forHandshake: true) }
-    sendState.pointee.noteSent(at: now.nanoseconds, receive)
-    if sendState.pointee.noteDataSent(at: now.nanoseconds, receive) { ask(sendState, peer, forHandshake: false) }
+    sendState.pointee.recordSent(at: now.nanoseconds, receive)
+    if sendState.pointee.recordDataSent(at: now.nanoseconds, receive) { ask(sendState, peer, forHandshake: false) }
     return .ready(SendTicket(count, of: session, sendState, to: endpoint))
   }
 
@@ -146,12 +146,12 @@ package struct SendSection: ~Copyable {
 
 extension SendState {
   /// Records an authentic sent packet.
-  func noteSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveState>) {
+  func recordSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveState>) {
     lastSent.store(max(now, receive.pointee.unacknowledgedSince.load(ordering: .relaxed)), ordering: .relaxed)
   }
 
   /// Records sent data. True if control must be told, because its next planned run is too late for a missing answer.
-  func noteDataSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveState>) -> Bool {
+  func recordDataSent(at now: UInt64, _ receive: UnsafeMutablePointer<ReceiveState>) -> Bool {
     let received = receive.pointee.lastReceived.load(ordering: .relaxed)
     guard unansweredSince.load(ordering: .relaxed) <= received else { return false }
     // Sequentially consistent with control, which stores `armed` and then loads the marks: at least one of the two sees the other.

@@ -23,7 +23,7 @@ struct ReplayWindow {
 
   /// Records the counter of an authentic packet; call it only if `admits` is true.
   @inline(__always)
-  mutating func note(_ counter: UInt64) {
+  mutating func record(_ counter: UInt64) {
     let block = counter >> 6
     if counter > highest {
       let passed = block - (highest >> 6)

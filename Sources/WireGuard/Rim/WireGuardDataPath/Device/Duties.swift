@@ -121,7 +121,7 @@ struct LoadMeter {
 
   init(at now: Moment) { start = now.nanoseconds }
 
-  mutating func note(waited nanoseconds: UInt64) { waited &+= nanoseconds }
+  mutating func record(waited nanoseconds: UInt64) { waited &+= nanoseconds }
 
   /// True at the end of a window in which the thread has worked for more than four fifths of the time.
   mutating func isHigh(at now: Moment) -> Bool {

@@ -99,7 +99,7 @@ struct Inbound: ~Copyable {
       if count == 0 { return true }
       if let before {
         let now = Moment.now
-        meter.note(waited: now.nanoseconds &- before.nanoseconds)
+        meter.record(waited: now.nanoseconds &- before.nanoseconds)
         if meter.isHigh(at: now) { duties.grow() }
       }
       for i in 0..<max(0, Int(count)) {

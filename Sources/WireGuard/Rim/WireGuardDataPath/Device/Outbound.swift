@@ -141,7 +141,7 @@ struct Outbound: ~Copyable {
       }
       return count == 0 ? 0 : 1
     }
-    if let before { meter.note(waited: Moment.now.nanoseconds &- before.nanoseconds) }
+    if let before { meter.record(waited: Moment.now.nanoseconds &- before.nanoseconds) }
     return count > 0 ? nil : count == 0
   }
 
