@@ -117,8 +117,8 @@ let house = """
     tests HostDNSTests: CSystemd HostDNS KernelModel LinuxIO NetworkTypes RoamwardCore SeededRandom SystemdIO SystemdTestSupport TestSupport
     tests HostProbesTests: HostProbes LinuxIO NetworkTypes roamward-probe RoamwardCore SystemdIO SystemdTestSupport TestSupport
     tests HostServicesTests: CSystemd HostServices KernelModel LinuxIO NetworkTypes RoamwardCore SystemdIO SystemdTestSupport TestSupport
-    tests TunnelProvidersTests: CLinux CSodium KernelModel KeyMemory LinuxIO NetworkTypes ProviderGroups roamward-wireguard RoamwardCore
-        SystemdIO SystemdTestSupport TestSupport TunnelProviders
+    tests TunnelProvidersTests: CLinux CSodium KernelModel KeyMemory LinuxIO NetworkTypes ProviderGroups ProviderProtocol roamward-wireguard
+        RoamwardCore SystemdIO SystemdTestSupport TestSupport TunnelProviders
   Gateway: the other end: devices, people, logins, the page; and its client
     pure GatewayCore: HostFindings KernelModel KeyMemory Metrics NetworkTypes
     pure GatewayLogin: GatewayCore Lives LoginProtocol NetworkTypes

@@ -2,8 +2,9 @@
 // the processors that both sides share is the clients'.
 //
 // gateway-logins logins ADDRESS PORT COUNT USERS          COUNT logins as u0, u1 … with the password `correct horse`, 16 at a time
-// gateway-logins flood ADDRESS PORT SECONDS USERS RATE [PATIENCE]    wrong passwords, so many a second whatever becomes of them, each second
-//                                                         one with a name that exists; a client waits PATIENCE seconds (5)
+// gateway-logins flood ADDRESS PORT SECONDS USERS RATE [PATIENCE]
+//                                                         wrong passwords, so many a second whatever becomes of them, each second one with
+//                                                         a name that exists; a client waits PATIENCE seconds (5)
 // gateway-logins timing ADDRESS PORT COUNT USERS          wrong passwords for COUNT names that exist and as many others, 8 at a time
 // gateway-logins wave ADDRESS PORT COUNT USERS            wrong passwords all at once: COUNT clients come up to the password, which prints
 //                                                         `ready`; at a line of standard input they say it, which prints `said`; it ends

@@ -114,7 +114,8 @@ import Testing
     #expect(life.machine.providers.credentials == ["plain password", "plain password", "plain kept"])
   }
 
-  @Test("a run whose credential cannot be opened fails with that cause, its program ends, and the next one is tried") func unreadable() throws {
+  @Test("a run whose credential cannot be opened fails with that cause, its program ends, and the next one is tried")
+  func unreadable() throws {
     let life = life(withCredential())
     life.machine.providers.unreadable = ["/etc/secret"]
     life.start()
