@@ -308,35 +308,3 @@ struct RequestBudgetTests {
     #expect((590...600).contains(granted))
   }
 }
-
-@Suite("Lines as they come")
-struct LineBufferTests {
-  @Test("are the lines of the text, wherever it is cut", arguments: 0..<50)
-  func cuts(_ seed: Int) {
-    var generator = SystemRandomNumberGenerator()
-    let lines = (0..<Int.random(in: 1...40, using: &generator)).map { _ in
-      Array(repeating: UInt8.random(in: 65...90, using: &generator), count: Int.random(in: 0...30, using: &generator))
-    }
-    var rest = Array(lines.map { $0 + [10] }.joined())[...]
-    var buffer = LineBuffer()
-    var seen: [[UInt8]] = []
-    while !rest.isEmpty {
-      let piece = rest.prefix(Int.random(in: 1...25, using: &generator))
-      rest = rest.dropFirst(piece.count)
-      buffer.append(Array(piece))
-      while Bool.random(using: &generator), let line = buffer.takeLine() { seen.append(line) }
-    }
-    while let line = buffer.takeLine() { seen.append(line) }
-    #expect(seen == lines)
-    #expect((buffer.count, buffer.hasLine) == (0, false))
-  }
-
-  @Test("cost no more each where there are many: a million in one piece")
-  func linear() {
-    var buffer = LineBuffer()
-    buffer.append(Array(repeating: 10, count: 1_000_000))
-    var count = 0
-    while buffer.takeLine() != nil { count += 1 }
-    #expect(count == 1_000_000)
-  }
-}

@@ -23,9 +23,12 @@ final class LocalHTTPCall {
   private var connection: FileDescriptor?
   private var reading: EventSource?
   private var later: EventSource?
-  private var unread: [UInt8] = []
-  private var hasHead = false
-  private var isSkipping = false
+  private var answer = Answer.head([])
+
+  private enum Answer {
+    case head([UInt8])
+    case body(LineBuffer)
+  }
 
   /// `told` is called later, never during this call.
   init(
@@ -61,37 +64,38 @@ final class LocalHTTPCall {
       return finish("\(error)")
     }
     if bytes.isEmpty {
-      if hasHead, !unread.isEmpty, !isSkipping { told(.line(unread)) }
-      return finish(hasHead ? nil : "it has ended the connection")
+      guard case .body(var lines) = answer else { return finish("it has ended the connection") }
+      let rest = lines.takeRest()
+      if !rest.isEmpty { told(.line(rest)) }
+      return finish(nil)
     }
-    unread += bytes
-    if !hasHead { takeHead() }
-    if hasHead { takeLines() }
+    switch answer {
+    case .head(let begin): takeHead(begin + bytes)
+    case .body(let lines): takeLines(lines, bytes[...])
+    }
   }
 
-  private func takeHead() {
+  private func takeHead(_ head: [UInt8]) {
+    answer = .head(head)
     // CRLF CRLF.
-    let end = unread.indices.first { unread[$0...].starts(with: [13, 10, 13, 10]) }
+    let end = head.indices.first { head[$0...].starts(with: [13, 10, 13, 10]) }
     guard let end else {
-      if unread.count > Self.longestHead { finish("its answer is no HTTP") }
+      if head.count > Self.longestHead { finish("its answer is no HTTP") }
       return
     }
-    let words = String(decoding: unread[..<end], as: UTF8.self).prefix { $0 != "\r\n" }.split(separator: " ")
-    unread.removeSubrange(..<(end + 4))
+    let words = String(decoding: head[..<end], as: UTF8.self).prefix { $0 != "\r\n" }.split(separator: " ")
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]), (100...999).contains(status) else {
       return finish("its answer is no HTTP")
     }
-    hasHead = true
     told(.status(status))
+    takeLines(LineBuffer(longest: Self.longestLine), head[(end + 4)...])
   }
 
-  private func takeLines() {
-    while connection != nil, let end = unread.firstIndex(of: 10) {
-      let line = Array(unread[..<end])
-      unread.removeSubrange(...end)
-      if !isSkipping, !line.isEmpty { told(.line(line)) }
-      isSkipping = false
-    }
-    if unread.count > Self.longestLine { (unread, isSkipping) = ([], true) }
+  private func takeLines(_ begun: LineBuffer, _ more: ArraySlice<UInt8>) {
+    var lines = begun
+    lines.append(Array(more))
+    answer = .body(lines)
+    while connection != nil, let line = lines.takeLine() { if !line.isEmpty { told(.line(line)) } }
+    answer = .body(lines)
   }
 }

@@ -18,7 +18,7 @@ package final class ControlClient {
   package static let defaultPath = ControlSocket.standard
 
   private let connection: FileDescriptor
-  private var input: [UInt8] = []
+  private var input = LineBuffer()
 
   package init(path: String) throws(Failure) {
     // Try the owners' own socket first: other users cannot block it.
@@ -96,14 +96,12 @@ package final class ControlClient {
 
   private func nextLine() throws(Failure) -> JSON? {
     while true {
-      if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
-        let line = Array(input[..<end])
-        input.removeSubrange(...end)
+      if let line = input.takeLine() {
         do throws(JSONError) { return try JSON(parsing: line) } catch { throw .broken("not JSON: \(error.reason)") }
       }
       do throws(SystemError) {
         guard let bytes = try connection.read(), !bytes.isEmpty else { return nil }
-        input += bytes
+        input.append(bytes)
       } catch {
         throw .broken(error.description)
       }
@@ -114,7 +112,7 @@ package final class ControlClient {
   package var descriptor: Int32 { connection.number }
 
   /// True if a whole line has been received.
-  package var hasLine: Bool { input.contains(UInt8(ascii: "\n")) }
+  package var hasLine: Bool { input.hasLine }
 }
 
 extension ControlClient.Failure: CustomStringConvertible {

@@ -14,7 +14,7 @@ package final class NebulaProcess: NebulaRunner {
   private var process: Int32 = 0
   private var folder: PrivateFolder?
   private var sources: [DescriptorLoop.Source] = []
-  private var unread: [UInt8] = []
+  private var unread = LineBuffer(longest: longestLine)
   private var said: (NebulaLine) -> Void = { _ in }
 
   package init(host: ProviderHost) { loop = host.loop }
@@ -55,7 +55,7 @@ package final class NebulaProcess: NebulaRunner {
 
   package func start(_ files: [String: [UInt8]], said: @escaping (NebulaLine) -> Void, ended: @escaping (Int32) -> Void) -> String? {
     self.said = said
-    unread = []
+    unread = LineBuffer(longest: Self.longestLine)
     do throws(SystemError) {
       let folder = try PrivateFolder(Self.folders, files)
       self.folder = folder
@@ -109,13 +109,8 @@ package final class NebulaProcess: NebulaRunner {
   }
 
   private func take(_ bytes: [UInt8]) {
-    unread += bytes
-    while let end = unread.firstIndex(of: 10) {
-      let line = String(decoding: unread[..<end], as: UTF8.self)
-      unread.removeSubrange(...end)
-      if !line.isEmpty { said(NebulaLine(line[...])) }
-    }
-    if unread.count > Self.longestLine { unread = [] }
+    unread.append(bytes)
+    for line in unread.takeTexts() { said(NebulaLine(line[...])) }
   }
 
   package func forgetFiles() { folder = nil }

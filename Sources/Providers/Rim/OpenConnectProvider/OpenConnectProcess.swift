@@ -21,8 +21,8 @@ package final class OpenConnectProcess: OpenConnectRunner {
   private var input: FileDescriptor?
   private var sources: [DescriptorLoop.Source] = []
   private var prompting: DescriptorLoop.Source?
-  private var unread: [UInt8] = []
-  private var result: [UInt8] = []
+  private var unread = LineBuffer(longest: longestLine)
+  private var result = LineBuffer(longest: longestLine)
   private var call: [UInt8] = []
   private var said: (OpenConnectWord) -> Void = { _ in }
 
@@ -106,22 +106,22 @@ package final class OpenConnectProcess: OpenConnectRunner {
 
   private func readResult(_ file: FileDescriptor) {
     while let bytes = try? file.read(), !bytes.isEmpty {
-      result += bytes
-      for line in Self.takeLines(&result) { said(.result(line)) }
+      result.append(bytes)
+      for line in result.takeTexts() { said(.result(line)) }
     }
   }
 
   private func readLog(_ file: FileDescriptor) {
     while let bytes = try? file.read(), !bytes.isEmpty {
-      unread += bytes
+      unread.append(bytes)
       prompting = nil
-      for line in Self.takeLines(&unread) { said(.line(line)) }
+      for line in unread.takeTexts() { said(.line(line)) }
     }
-    guard let last = unread.last(where: { $0 != 0x20 }), last == UInt8(ascii: ":") else { return }
+    guard let last = unread.rest.last(where: { $0 != 0x20 }), last == UInt8(ascii: ":") else { return }
     prompting = try? loop?.at(.now + Self.promptDelay) { [weak self] in
       guard let self else { return }
-      let text = String(decoding: unread, as: UTF8.self)
-      (unread, prompting) = ([], nil)
+      let text = String(decoding: unread.takeRest(), as: UTF8.self)
+      prompting = nil
       said(.prompt(text))
     }
   }
@@ -150,17 +150,6 @@ package final class OpenConnectProcess: OpenConnectRunner {
     return values
   }
 
-  /// The whole lines, which are removed. What is too long for one is dropped.
-  private static func takeLines(_ bytes: inout [UInt8]) -> [String] {
-    var lines: [String] = []
-    while let end = bytes.firstIndex(of: 10) {
-      lines.append(String(decoding: bytes[..<end], as: UTF8.self))
-      bytes.removeSubrange(...end)
-    }
-    if bytes.count > longestLine { bytes = [] }
-    return lines
-  }
-
   // MARK: What it is told
 
   package func answer(_ text: String) { type("\(text)\n") }
@@ -179,6 +168,6 @@ package final class OpenConnectProcess: OpenConnectRunner {
 
   private func forget() {
     (input, sources, prompting) = (nil, [], nil)
-    (unread, result, call) = ([], [], [])
+    (unread, result, call) = (LineBuffer(longest: Self.longestLine), LineBuffer(longest: Self.longestLine), [])
   }
 }

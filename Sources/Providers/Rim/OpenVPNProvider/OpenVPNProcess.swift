@@ -15,7 +15,7 @@ package final class OpenVPNProcess: OpenVPNRunner {
   private enum Channel {
     /// openvpn has not connected to the socket in this folder. The commands are sent when it does.
     case awaited(FileDescriptor, PrivateFolder, DescriptorLoop.Source, commands: [String])
-    case connected(FileDescriptor, DescriptorLoop.Source?, unread: [UInt8], unsent: [UInt8])
+    case connected(FileDescriptor, DescriptorLoop.Source?, unread: LineBuffer, unsent: [UInt8])
     /// openvpn has closed it. The end of the process follows.
     case closed
   }
@@ -135,7 +135,7 @@ package final class OpenVPNProcess: OpenVPNRunner {
   private func accept() {
     guard case .awaited(let listener, _, _, let commands) = running?.channel, let accepted = try? listener.accept() else { return }
     let reading = try? loop?.whenReadable(accepted.number) { [weak self] in self?.read() }
-    running?.channel = .connected(accepted, reading, unread: [], unsent: [])
+    running?.channel = .connected(accepted, reading, unread: LineBuffer(longest: Self.longestLine), unsent: [])
     for command in commands { send(command) }
   }
 
@@ -146,15 +146,12 @@ package final class OpenVPNProcess: OpenVPNRunner {
       running?.channel = .closed
       return
     }
-    var (lines, rest): ([ManagementLine], [UInt8]) = ([], unread + bytes)
-    while let end = rest.firstIndex(of: 10) {
-      let text = String(decoding: rest[..<end], as: UTF8.self)
-      rest.removeSubrange(...end)
-      lines.append(ManagementLine(text.hasSuffix("\r") ? text.dropLast() : text[...]))
-    }
+    var rest = unread
+    rest.append(bytes)
+    let lines = rest.takeTexts()
     running?.channel = .connected(connection, reading, unread: rest, unsent: unsent)
-    for one in lines { line(one) }
-    if rest.count > Self.longestLine { kill() }
+    for text in lines { line(ManagementLine(text.hasSuffix("\r") ? text.dropLast() : text[...])) }
+    if rest.isDropping { kill() }
   }
 
   package func send(_ command: String) {

@@ -22,7 +22,7 @@ package final class CharonProcess: CharonRunner {
   private var sources: [DescriptorLoop.Source] = []
   private var writing: DescriptorLoop.Source?
   private var saying: FileDescriptor?
-  private var unread: [UInt8] = []
+  private var unread = LineBuffer(longest: longestLine)
   private var unsent: [UInt8] = []
   private var reader = VICIReader()
   private var events: (CharonEvent) -> Void = { _ in }
@@ -39,7 +39,7 @@ package final class CharonProcess: CharonRunner {
     kill()
     self.events = events
     self.link = link
-    (unread, unsent, reader, connection) = ([], [], VICIReader(), nil)
+    (unread, unsent, reader, connection) = (LineBuffer(longest: Self.longestLine), [], VICIReader(), nil)
     guard let loop = host.loop, let program = Self.programs.first(where: { access($0, X_OK) == 0 }) else {
       return "charon is not installed: apt install charon-systemd"
     }
@@ -84,13 +84,10 @@ package final class CharonProcess: CharonRunner {
   }
 
   private func hear() {
-    while let bytes = try? saying?.read(), !bytes.isEmpty { unread += bytes }
-    while let end = unread.firstIndex(of: 10) {
-      let line = String(decoding: unread[..<end], as: UTF8.self)
-      unread.removeSubrange(...end)
-      if !line.isEmpty { events(.line(CharonLine(line[...]))) }
+    while let bytes = try? saying?.read(), !bytes.isEmpty {
+      unread.append(bytes)
+      for line in unread.takeTexts() { events(.line(CharonLine(line[...]))) }
     }
-    if unread.count > Self.longestLine { unread = [] }
   }
 
   private func read() {
