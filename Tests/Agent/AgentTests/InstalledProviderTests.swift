@@ -107,23 +107,23 @@ import Testing
     let life = life(withCredential())
     life.machine.peersAnswer = false
     life.start()
-    #expect(life.states.last == "plain connecting" && life.machine.providers.credentials == ["plain password"])
-    life.machine.providers.keeping = ["plain"]
+    #expect(life.states.last == "plain connecting" && life.machine.providers.credentials.sent == ["plain password"])
+    life.machine.providers.credentials.keeping = ["plain"]
     restartInProgram(life, life.agent)
     #expect(life.machine.providers.starts == 1 && life.states.last == "plain connected", "\(life.machine.providers.orders)")
-    #expect(life.machine.providers.credentials == ["plain password", "plain password", "plain kept"])
+    #expect(life.machine.providers.credentials.sent == ["plain password", "plain password", "plain kept"])
   }
 
   @Test("a run whose credential cannot be opened fails with that cause, its program ends, and the next one is tried")
   func unreadable() throws {
     let life = life(withCredential())
-    life.machine.providers.unreadable = ["/etc/secret"]
+    life.machine.providers.credentials.unreadable = ["/etc/secret"]
     life.start()
     #expect(Set(life.failures) == ["plain: the credential /etc/secret cannot be opened: Permission denied"])
-    #expect(life.machine.providers.tunnels.isEmpty && life.machine.providers.credentials.isEmpty)
-    life.machine.providers.unreadable = []
+    #expect(life.machine.providers.tunnels.isEmpty && life.machine.providers.credentials.sent.isEmpty)
+    life.machine.providers.credentials.unreadable = []
     life.machine.run(for: .seconds(60))
-    #expect(life.states.last == "plain connected" && life.machine.providers.credentials == ["plain password"])
+    #expect(life.states.last == "plain connected" && life.machine.providers.credentials.sent == ["plain password"])
   }
 
   @Test("the policy's own routes and name servers come first") func own() {

@@ -14,14 +14,7 @@ package struct SimulatedProviders {
   package var failures: [String: ProviderProtocol.TunnelFailure] = [:]
   /// The questions of tunnels' providers to a person, asked before they connect.
   package var questions: [String: Question] = [:]
-  /// The tunnels whose provider keeps something for its next run.
-  package var keeping: Set<String> = []
-  /// The files of credentials that cannot be opened.
-  package var unreadable: Set<String> = []
-  /// The credentials that reached programs: tunnel and name.
-  package internal(set) var credentials: [String] = []
-  /// Those that are open, by tunnel.
-  var opened: [String: Set<Word>] = [:]
+  package var credentials = SimulatedCredentials()
   /// The transports of packets, in the words of tunnels' providers.
   package var transports: [String: String] = [:]
   /// The tunnels whose programs take long to stop: they never say that they have.
@@ -63,23 +56,7 @@ package struct SimulatedProviders {
   /// The tunnels with a program.
   package var tunnels: [String] { running.keys.sorted() }
 
-  /// The same as that of a real platform: each credential is sent once for a run.
-  mutating func openCredentials(_ tunnel: String, _ provider: InstalledProviderConfiguration) throws(PlatformError) -> Bool {
-    if let credential = provider.credentials.first(where: { unreadable.contains($0.path) }) {
-      throw PlatformError("the credential \(credential.path) cannot be opened: Permission denied")
-    }
-    let kept = keeping.contains(tunnel)
-    opened[tunnel] = Set(provider.credentials.compactMap { Word($0.name) } + (kept ? [ProtocolLimits.keptCredential] : []))
-    return kept
-  }
-
-  /// Whether a message takes a descriptor with it.
-  mutating func take(_ attachment: ProviderSession.Attachment?, of tunnel: String) -> Bool {
-    guard case .credential(let name) = attachment else { return attachment != nil }
-    guard opened[tunnel]?.remove(name) != nil else { return false }
-    credentials.append("\(tunnel) \(name)")
-    return true
-  }
+  mutating func forgetLeft(but kept: Set<String>) { left = left.filter { kept.contains($0.key) } }
 }
 
 /// One program: what the agent sends, and what it answers.
@@ -104,14 +81,14 @@ extension SimulatedMachine {
         }
         if let hello = try? ProviderEndpoint.hello(program: "simulated 1.0") { tell(tunnel, hello, life) }
       },
-      openCredentials: { [unowned self] tunnel, provider throws(PlatformError) in try providers.openCredentials(tunnel, provider) },
-      send: { [unowned self] tunnel, bytes, attachment in receive(bytes, providers.take(attachment, of: tunnel), tunnel, life) },
+      openCredentials: { [unowned self] name, provider throws(PlatformError) in try providers.credentials.open(name, provider) },
+      send: { [unowned self] in receive($1, providers.credentials.take($2, of: $0), $0, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
       openSocket: { [unowned self] tunnel, _, _, _, done in done(.success(providers.ownAddresses[tunnel])) }, keepSecret: { _, _, _ in },
       // An agent may be released after its machine.
       end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
       cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
-      endLeftovers: { [unowned self] kept in if !life.isDead { providers.left = providers.left.filter { kept.contains($0.key) } } },
+      endLeftovers: { [unowned self] kept in if !life.isDead { providers.forgetLeft(but: kept) } },
       handOver: { [unowned self] tunnel in leave(tunnel, life) },
       adopt: { [unowned self] tunnel, left, _, events in
         guard !life.isDead, var program = providers.left.removeValue(forKey: tunnel), program.number == left.process else { return false }
