@@ -9,7 +9,7 @@ package struct LineBuffer {
   /// The rest of a line whose begin was dropped is dropped too.
   private var isSkipping = false
 
-  /// `longest`: the most bytes of a line that has no end yet. A longer one is dropped, up to its end.
+  /// `longest`: the most bytes that are kept of a line whose end has not come. A longer one is dropped, up to its end.
   package init(longest: Int = .max) { self.longest = longest }
 
   /// The number of bytes not yet taken.
@@ -44,10 +44,10 @@ package struct LineBuffer {
     return texts
   }
 
-  /// The bytes behind the first line, or all while there is none: the begin of the next line once all were taken.
-  package var rest: ArraySlice<UInt8> { bytes[(end.map { $0 + 1 } ?? start)...] }
+  /// Everything that was not taken: once all lines were, the begin of the next one.
+  package var rest: ArraySlice<UInt8> { bytes[start...] }
 
-  /// Takes everything: there is no more.
+  /// Takes the same.
   package mutating func takeRest() -> [UInt8] {
     defer { self = LineBuffer(longest: longest) }
     return Array(rest)
