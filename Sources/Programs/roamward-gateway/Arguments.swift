@@ -103,7 +103,7 @@ struct StateOptions: ParsableArguments {
     return result
   }
 
-  /// Notes a change that is not in the store's tables.
+  /// Records a change that is not in the store's tables.
   func record(_ verb: String, _ object: String, _ detail: String = "") throws {
     try folder.refuseOtherStore()
     let record = AuditEntry.Record(actor: Actor.current, verb: verb, object: object, detail: detail)

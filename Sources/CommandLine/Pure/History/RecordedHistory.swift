@@ -96,7 +96,7 @@ package struct RecordedHistory: Sendable {
     return end.map { $0 < time } ?? true ? nil : found
   }
 
-  /// Notes that the agent is running: what is last in the record goes on until now.
+  /// Records that the agent is running: what is last in the record goes on until now.
   package mutating func goesOn(until now: Timestamp) {
     guard !isEnded, let last = end else { return }
     end = max(last, now)

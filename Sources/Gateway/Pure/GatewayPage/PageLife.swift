@@ -52,7 +52,7 @@ package struct PageLife: Sendable {
     case stop
     /// Give `again` at this moment. It replaces an earlier pause.
     case wait(Pause, until: Moment)
-    /// Note the trouble of the page; `nil`: there is none.
+    /// Record the trouble of the page; `nil`: there is none.
     case record(String?)
     case log(String)
   }

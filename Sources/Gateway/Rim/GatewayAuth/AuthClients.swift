@@ -54,8 +54,8 @@ final class AuthClients {
   private var lastNumber: UInt32 = 0
   /// Connections that say something before their first message is whole: handshakes of TLS, which cost more than all that follows.
   private var handshakes = WorkQueue(atWork: 1, newcomer: .first)
-  /// Of them, those that go on with a handshake that was begun, for what they say second alone: they are first. Where more begin than can
-  /// be served, none would be finished else.
+  /// The second message of each, before all first ones: where more handshakes begin than can be served, none would be finished otherwise.
+  /// Later messages take turns with first ones, so that no client holds up others with a little of each.
   private var begunHandshakes = WorkQueue(atWork: 1, newcomer: .first)
   private var turn: DescriptorLoop.Source?
 

@@ -62,7 +62,7 @@ extension StateFolder {
     return Timestamp.now.seconds - Int64(information.st_mtim.tv_sec)
   }
 
-  /// Notes what a gateway uses. A lost note costs a warning.
+  /// Records what a gateway uses. A lost note costs a warning.
   func record(_ served: Served) { try? TextFile.replace(servedPath, with: Array(served.text.utf8), mode: 0o600) }
 
   private var served: Served? {
@@ -123,7 +123,7 @@ struct ServedNote {
   private let store: String
   private var last: StateFolder.Served?
 
-  /// Notes the store. Of settings, none is taken yet.
+  /// Records the store. Of settings, none is taken yet.
   init(_ folder: StateFolder) {
     self.folder = folder
     store = folder.storeDigest

@@ -49,7 +49,7 @@ package struct StateFolder: Hashable, Sendable {
   /// Which gateway of the store this one is.
   package var viewpoint: WireGuardKey? { ((try? privateKey()) ?? nil)?.publicKey }
 
-  /// Notes that a gateway has read the store now: when it cannot any more, `status` says for how long.
+  /// Records that a gateway has read the store now: when it cannot any more, `status` says for how long.
   func recordReading() {
     // The time of a file that exists costs no write to the disk now.
     if utimensat(AT_FDCWD, followedPath, nil, 0) != 0 { try? TextFile.replace(followedPath, with: [], mode: 0o600) }
@@ -143,7 +143,7 @@ package struct StateFolder: Hashable, Sendable {
   /// A service that a running gateway may be unable to offer.
   package enum Offer: String, Sendable { case logins, relay, page }
 
-  /// Notes for the doctor why a running gateway does not offer it; `nil`: it does, or need not.
+  /// Records for the doctor why a running gateway does not offer it; `nil`: it does, or need not.
   func record(trouble: String?, of offer: Offer) {
     let path = "\(path)/\(offer.rawValue).trouble"
     guard let trouble else {

@@ -28,7 +28,7 @@ protocol ArmingDriver: TunnelDriver {
 protocol SessionDriver: TunnelDriver {
   /// Whether peers need new sessions, by a step of the next plan. Until then no handshake of the device counts as an answer.
   var wantsNewSessions: Bool { get }
-  /// Notes that the step was applied, or was needless.
+  /// Records that the step was applied, or was needless.
   func sessionsBegan()
   /// The present state of its device alone; `nil`: the device does not show whether the peer answers.
   func readDevice() -> WireGuardState?

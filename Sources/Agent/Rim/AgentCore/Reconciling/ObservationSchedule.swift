@@ -40,10 +40,10 @@ struct ObservationSchedule {
     return at <= now
   }
 
-  /// Notes that a report has shown a change of our own objects: a separate pass handles it.
+  /// Records that a report has shown a change of our own objects: a separate pass handles it.
   mutating func reportShowedChange(at now: Moment) { (isStale, lookAt) = (true, now) }
 
-  /// Notes that tunnels start before the network has settled, by an observation that has just been made.
+  /// Records that tunnels start before the network has settled, by an observation that has just been made.
   mutating func startsAtOnce() { isStale = false }
 
   /// Whether an additional observation is allowed at once.

@@ -37,7 +37,7 @@ struct ResolverCoordinator {
     changeToVerify = nil
   }
 
-  /// Notes that another program has made the change, or has failed.
+  /// Records that another program has made the change, or has failed.
   mutating func finished(_ step: Step, _ result: Result<Void, PlatformError>, at now: Moment) {
     switch result {
     case .success: changeToVerify = step

@@ -77,7 +77,7 @@ final class TunnelSupervisor {
   /// Whether its peers need new sessions.
   var wantsNewSessions: Bool { abilities?.sessions?.wantsNewSessions ?? false }
 
-  /// Notes that they have new sessions, or that no device could have had others.
+  /// Records that they have new sessions, or that no device could have had others.
   func sessionsBegan() { abilities?.sessions?.sessionsBegan() }
 
   var current: DesiredTunnels.CurrentTunnel {

@@ -116,7 +116,7 @@ package struct StatusText {
     return lines + report.others.map { StyledLine("other: ", .strong, hang: 2).adding($0) }
   }
 
-  /// Notes that no tunnel's section has.
+  /// Records that no tunnel's section has.
   private var machineNotes: [RemarkReport] {
     report.notes.filter { note in !report.tunnels.contains { $0.notes.contains(note) } }
   }

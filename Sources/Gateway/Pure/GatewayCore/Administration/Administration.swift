@@ -1,6 +1,6 @@
 package import NetworkTypes
 
-/// The requests of one transaction: each one changes the directory, and notes the changed rows and an entry of the audit log. A refused
+/// The requests of one transaction: each one changes the directory, and records the changed rows and an entry of the audit log. A refused
 /// request changes nothing.
 package struct Administration: Sendable {
   package private(set) var directory: Directory

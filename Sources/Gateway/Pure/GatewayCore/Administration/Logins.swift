@@ -71,7 +71,7 @@ extension Administration {
     return user
   }
 
-  /// Notes the time step of an accepted code, which is not accepted again.
+  /// Records the time step of an accepted code, which is not accepted again.
   package mutating func useCode(ofStep step: Int64, user id: Int64) throws(GatewayError) {
     let user = try activeUser(id)
     guard let credential = credential(of: user), !credential.codeSecret.isEmpty, step > credential.codeStep else {

@@ -17,7 +17,7 @@ package struct LastEndpoint: Hashable, Sendable {
   }
 }
 
-/// The endpoints of devices, as a gateway of a pair knows them: its own, which it notes in the store, and those that the other one has
+/// The endpoints of devices, as a gateway of a pair knows them: its own, which it records in the store, and those that the other one has
 /// noted. After a take-over it begins sessions itself, and need not wait for the devices.
 package struct EndpointLedger {
   private let gateway: String

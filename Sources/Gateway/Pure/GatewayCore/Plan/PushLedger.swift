@@ -28,7 +28,7 @@ package struct PushLedger: Equatable, Sendable {
 
   package var isEmpty: Bool { queue.isEmpty }
 
-  /// Notes the handshakes of the link's peers.
+  /// Records the handshakes of the link's peers.
   package mutating func look(at peers: some Sequence<WireGuardState.Peer>, _ directory: Directory) {
     var seen: [WireGuardKey: Timestamp] = [:]
     for peer in peers {
@@ -44,7 +44,7 @@ package struct PushLedger: Equatable, Sendable {
     if unconfirmed.count > directory.devices.count { unconfirmed.formIntersection(directory.devices.keys) }
   }
 
-  /// Notes that something has come from a device: a packet to the gateway itself.
+  /// Records that something has come from a device: a packet to the gateway itself.
   package mutating func greet(_ device: Device, _ directory: Directory, at now: Timestamp) {
     let isBack = age(of: device.publicKey, at: now) >= Self.session && returned.insert(device.id).inserted
     if unconfirmed.remove(device.id) != nil || isBack { add(device, directory) }
@@ -62,7 +62,7 @@ package struct PushLedger: Equatable, Sendable {
     directory.login(of: device.id).map { now - $0.proven < Self.newcomer } ?? false
   }
 
-  /// Notes that settings of these devices may have changed.
+  /// Records that settings of these devices may have changed.
   package mutating func record(_ reach: ChangeReach, _ directory: Directory, at now: Timestamp) {
     let devices =
       switch reach {

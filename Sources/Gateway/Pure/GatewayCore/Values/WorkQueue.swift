@@ -7,8 +7,8 @@ package struct WorkQueue: Sendable {
   package enum Newcomer: Sendable {
     /// Behind all others.
     case last
-    /// Before all others; a network goes behind them when its turn is over. Where more work comes than can be done, the oldest would be
-    /// begun when whom it is for has just given up.
+    /// Before all others; a network goes behind them when its turn is over. Where more work comes than can be done, the oldest is for a
+    /// client that is about to give up.
     case first
   }
 

@@ -169,7 +169,7 @@ package final class SystemBus {
     }
   }
 
-  /// Notes that the service answers: if this connection breaks, the pause starts at its shortest.
+  /// Records that the service answers: if this connection breaks, the pause starts at its shortest.
   package func isWell() { backoff.reset() }
 
   func register(

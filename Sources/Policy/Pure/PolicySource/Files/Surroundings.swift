@@ -83,7 +83,7 @@ struct Surroundings: Sendable {
     return file
   }
 
-  /// Reads a file of at most `limit` bytes that a policy names, and notes the access, successful or not.
+  /// Reads a file of at most `limit` bytes that a policy names, and records the access, successful or not.
   mutating func readNamed(
     _ path: String, limit: Int = fileSizeLimit
   ) throws(FileFailure) -> (bytes: [UInt8], status: PolicyFileSystem.Status) {

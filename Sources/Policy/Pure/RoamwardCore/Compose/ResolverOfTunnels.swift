@@ -45,7 +45,7 @@ extension DesiredState {
     }
   }
 
-  /// Notes servers outside the tunnel: without a route of the tunnel, queries to them are sent in clear text.
+  /// Records servers outside the tunnel: without a route of the tunnel, queries to them are sent in clear text.
   private mutating func recordServersOutside(_ tunnel: TunnelSetup) {
     let included = tunnel.includedPrefixes
     guard tunnel.link != nil, !included.isEmpty else { return }

@@ -22,7 +22,7 @@ extension Evaluator {
     return context
   }
 
-  /// Notes the verdict of a named network, after those of the networks that it names.
+  /// Records the verdict of a named network, after those of the networks that it names.
   private func judge(network name: String, in context: inout EvaluationContext) {
     guard context.networks[name] == nil, let condition = networks[name] else { return }
     for other in condition.networksNamed { judge(network: other, in: &context) }
