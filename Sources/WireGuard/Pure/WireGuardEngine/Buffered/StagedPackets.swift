@@ -1,5 +1,6 @@
 /// Packets that wait for their peer's session: at most 128 for each peer and 4 MiB in all. Beyond 128 the oldest are dropped. If the memory
-/// is full, the peer that uses most drops half of it, so that silent peers leave room for others.
+/// is full, the peer that uses most drops half of it, so that silent peers leave room for others; among equals it is the one that has staged
+/// nothing for the longest time.
 ///
 /// It is used only inside the engine's sending section, so no packet is staged after its peer's flush.
 package struct StagedPackets {
@@ -8,6 +9,8 @@ package struct StagedPackets {
   private struct Queue {
     var packets: [[UInt8]] = []
     var bytes = 0
+    /// The number of the packet that was staged last, among those of all peers.
+    var newest: UInt64 = 0
 
     mutating func removeFirst(_ count: Int) {
       for packet in packets.prefix(count) { bytes -= packet.count }
@@ -17,14 +20,18 @@ package struct StagedPackets {
 
   private var queues: [PeerIndex: Queue] = [:]
   package private(set) var bytes = 0
+  private var count: UInt64 = 0
 
   package init() {}
 
   package mutating func append(_ packet: UnsafeRawBufferPointer, for peer: PeerIndex) {
-    while bytes + packet.count > Self.mostBytes, let largest = queues.max(by: { $0.value.bytes < $1.value.bytes })?.key {
+    while bytes + packet.count > Self.mostBytes, let largest = queues.max(by: Self.isRatherKept)?.key {
       change(largest) { $0.removeFirst(($0.packets.count + 1) / 2) }
     }
+    count += 1
+    let number = count
     change(peer) {
+      $0.newest = number
       if $0.packets.count >= ProtocolConstants.maximumStaged { $0.removeFirst(1) }
       $0.packets.append(Array(packet))
       $0.bytes += packet.count
@@ -36,6 +43,10 @@ package struct StagedPackets {
     guard let queue = queues.removeValue(forKey: peer) else { return [] }
     bytes -= queue.bytes
     return queue.packets
+  }
+
+  private static func isRatherKept(_ one: (key: PeerIndex, value: Queue), _ other: (key: PeerIndex, value: Queue)) -> Bool {
+    (one.value.bytes, other.value.newest) < (other.value.bytes, one.value.newest)
   }
 
   private mutating func change(_ peer: PeerIndex, _ body: (inout Queue) -> Void) {
