@@ -23,6 +23,10 @@ private final class ConnectedLife {
     model = WireGuardModel(seed: seed)
     agent.machine.peers = model
     agent.machine.dns.otherNames = Sample.address("203.0.113.10")
+    // Half of the lives are on machines where the agent may not notice packets.
+    machine.noticesPackets = seed % 2 == 0
+    model.whenSent = { [unowned self] in machine.recordPacket(on: "corp") }
+    model.whenArrived = { [unowned self] in machine.recordPacket(on: "corp") }
     agent.whenTold = { [unowned self] event in
       switch event {
       case .state(_, _, let to, _, _): changes.append((machine.now, to))
@@ -131,14 +135,26 @@ private final class ConnectedLife {
     if block == 0 { print("doubts in 100 lives of 10 minutes:", doubts) }
   }
 
-  @Test("an idle tunnel is sampled every 20 s, and nothing else of the machine is looked at") func costs() throws {
-    let life = ConnectedLife(seed: 1)
+  @Test("a tunnel that carries nothing is sampled every 20 s, and nothing else of the machine is looked at", arguments: [0, 25])
+  func costs(keepalive: UInt16) throws {
+    let life = ConnectedLife(seed: 2, keepalive: keepalive)
     try life.connect()
     life.machine.run(for: .seconds(200))
     let (samples, looks) = (life.machine.log.samples, life.machine.log.observations)
     life.machine.run(for: .seconds(3600))
     #expect(life.machine.log.samples - samples <= 181)
     #expect(life.machine.log.observations == looks)
+  }
+
+  @Test("a packet after a quiet time is a reason for two samples, and then for rare ones again") func onePacket() throws {
+    let life = ConnectedLife(seed: 2, keepalive: 25)
+    try life.connect()
+    life.machine.run(for: .seconds(100))
+    let samples = life.machine.log.samples
+    life.model.send(84, at: (1...10).map { life.machine.now + .seconds(60 * $0 - 30) })
+    life.machine.run(for: .seconds(600))
+    #expect(life.machine.log.samples - samples <= 70)
+    #expect(life.changes.isEmpty)
   }
 
   @Test("the next address of the endpoint's name is tried, and the one that answers is kept") func nextAddress() throws {

@@ -167,28 +167,37 @@ import Testing
   @Test("a link without packets is idle at its limit, and each packet begins the time again") func idleLink() {
     let start = Moment(nanoseconds: 1_000_000_000)
     var sampling = TunnelSampling()
-    #expect(!sampling.measuresLink && sampling.idleEnd(.seconds(60)) == nil)
-    sampling.begin(packets: 10, at: start)
-    let isIdleAlready = sampling.isIdle(packets: 10, limit: .seconds(60), at: start + .seconds(59))
-    #expect(!isIdleAlready)
-    let isIdle = sampling.isIdle(packets: 10, limit: .seconds(60), at: start + .seconds(60))
-    #expect(isIdle)
-    let isIdleAfterPackets = sampling.isIdle(packets: 1000, limit: .seconds(60), at: start + .seconds(61))
-    #expect(!isIdleAfterPackets)
+    #expect(sampling.idleEnd(.seconds(60)) == nil)
+    sampling.begin(counters(10), endsWhenIdle: true, at: start)
+    let early = sampling.take(counters(10), isConnected: true, limit: .seconds(60), at: start + .seconds(59))
+    #expect(early == nil)
+    let due = sampling.take(counters(10), isConnected: true, limit: .seconds(60), at: start + .seconds(60))
+    #expect(due == .idle)
+    // Also of a link that is gone.
+    let gone = sampling.take(counters(nil), isConnected: true, limit: .seconds(60), at: start + .seconds(60))
+    #expect(gone == .idle)
+    let afterPackets = sampling.take(counters(1000), isConnected: true, limit: .seconds(60), at: start + .seconds(61))
+    #expect(afterPackets == nil)
     sampling.endMeasuring()
     #expect(sampling.idleEnd(.seconds(60)) == nil)
+  }
+
+  /// Of a link without a WireGuard device.
+  private func counters(_ packets: UInt64?) -> TunnelSampling.Counters {
+    TunnelSampling.Counters(packets: { packets }, device: { nil })
   }
 
   @Test("another state ends the samples that it does not need, and a packet's watch only when the tunnel is not armed") func follows() {
     let start = Moment(nanoseconds: 1_000_000_000)
     var watch = PeerWatch()
-    watch.sampling.begin(packets: 10, at: start)
+    watch.sampling.begin(counters(10), endsWhenIdle: true, at: start)
+    let end = watch.sampling.idleEnd(.seconds(60))
     watch.packets.packetCame(at: start)
     watch.follow(.armed, hasMoved: true, endsWhenIdle: true)
-    #expect(watch.sampling.measuresLink && watch.packets.nextWatch != nil)
+    #expect(end != nil && watch.sampling.idleEnd(.seconds(60)) == end && watch.packets.nextWatch != nil)
     watch.follow(.connected, hasMoved: true, endsWhenIdle: true)
-    #expect(watch.sampling.measuresLink && watch.packets.nextWatch == nil)
+    #expect(watch.sampling.idleEnd(.seconds(60)) == end && watch.packets.nextWatch == nil)
     watch.follow(.connected, hasMoved: false, endsWhenIdle: false)
-    #expect(!watch.sampling.measuresLink)
+    #expect(watch.sampling.idleEnd(.seconds(60)) == nil)
   }
 }

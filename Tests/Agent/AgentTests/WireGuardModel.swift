@@ -43,6 +43,8 @@ final class WireGuardModel: SimulatedPeers {
   var sendsFirstPackets = false
   /// Called when a program sends a packet into the tunnel.
   var whenSent: () -> Void = {}
+  /// Called when a packet for programs comes out of the tunnel.
+  var whenArrived: () -> Void = {}
   /// Called for each datagram that the laptop sends.
   var whenLaunched: () -> Void = {}
 
@@ -84,6 +86,7 @@ final class WireGuardModel: SimulatedPeers {
 
   private func arrive(_ message: Message, isToGateway: Bool) {
     guard isToGateway else {
+      if case .data(let bytes, _) = message, bytes > 0, isConfigured { whenArrived() }
       if isConfigured { launch(laptop.receive(message, at: now), isToGateway: true) }
       return
     }

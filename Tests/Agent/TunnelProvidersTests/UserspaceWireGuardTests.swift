@@ -51,6 +51,22 @@ struct UserspaceWireGuardTests {
     }
   }
 
+  @Test("a state is read from the engine that is there, also after another one of the same link") func nextEngine() throws {
+    try lab { _ in
+      try engine { wireGuard in
+        for port in [UInt16(51001), 51002, 51003] {
+          try start("rw0")
+          try wireGuard.configure("rw0", WireGuardDevice(keys: KeyPair(), port: port, peers: []), observed: nil)
+          for _ in 0..<3 { #expect(try wireGuard.read("rw0")?.listenPort == port) }
+          // Another program ends it: the provider reads on the connection that it has kept.
+          if port == 51003 { try stop("rw0") } else { try shell("rm /var/run/wireguard/rw0.sock; until ! ip link show rw0; do sleep 0.05; done") }
+          #expect(try wireGuard.read("rw0") == nil)
+        }
+      }
+      #expect(try remains() == [])
+    }
+  }
+
   @Test("ends, with its socket, where the printed undo of its link is typed") func typedUndo() throws {
     try lab { _ in
       try start("rw0")

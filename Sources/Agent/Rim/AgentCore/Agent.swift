@@ -325,20 +325,12 @@ package final class Agent {
     return news
   }
 
-  /// Samples the peers of connected tunnels: no event reports that a peer has stopped answering. All devices are read at one wake-up, and
-  /// nothing else. Samples are rare if no session can be alive (`DeadPeerDetector.interval`). Returns whether a
-  /// tunnel is now in doubt, or idle.
+  /// Returns whether a tunnel is now in doubt, or idle.
   private func samplePeers(at now: Moment) -> Bool {
-    guard let due = state.tunnels.engaged.compactMap(\.nextSample).min(), due <= now else { return false }
-    var isInDoubt = false
-    reconciler.beforePass {
-      for tunnel in state.tunnels.engaged {
-        guard let event = tunnel.samplePeer() else { continue }
-        isInDoubt = true
-        reconciler.drive(tunnel) { $0.handle(event, on: $1) }
-      }
+    reconciler.samplePeers(at: now) { [weak self] in
+      self?.schedule()
+      self?.timeHasCome()
     }
-    return isInDoubt
   }
 
   /// Ends what still runs after the stop's time limit.

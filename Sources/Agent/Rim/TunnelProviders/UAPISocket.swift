@@ -37,9 +37,9 @@ struct UAPISocket {
     return try answer(on: connection, serving: sockets)
   }
 
-  /// The first half of `ask`: returns the connection on which the answer will arrive.
-  func send(_ request: String) throws(ProviderError) -> FileDescriptor? {
-    guard let connection = try connect() else { return nil }
+  /// The first half of `ask`: returns the connection on which the answer will arrive. `kept`: one whose last answer has been read.
+  func send(_ request: String, on kept: FileDescriptor? = nil) throws(ProviderError) -> FileDescriptor? {
+    guard let connection = if let kept { kept } else { try connect() } else { return nil }
     let deadline = Moment.now + .seconds(1)
     do throws(SystemError) {
       var rest = Array(request.utf8)[...]
@@ -83,6 +83,12 @@ struct UAPISocket {
 extension FileDescriptor {
   /// The engine usually answers before a processor would have fallen asleep and woken up.
   private static let wakefulness = Duration.microseconds(300)
+
+  /// Whether there is something to read, or the other side has closed.
+  var isReadable: Bool {
+    var watched = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, 0) != 0
+  }
 
   /// Returns when one of the `POLL*` bits is set or the other side has closed; throws ETIMEDOUT at the deadline.
   fileprivate func wait(for events: Int32, until deadline: Moment, serving sockets: InterfaceProcess? = nil) throws(SystemError) {

@@ -20,6 +20,8 @@ package final class UserspaceWireGuard {
   private var stops: [String: EngineStop] = [:]
   /// Engines that this agent has started, by link. An older one of the same link that has not quite ended is not included.
   private var running: [String: Running] = [:]
+  /// Connections on which states have been read, by link: an engine wakes up once for a request on one of them, and thrice for a new one.
+  private var reads: [String: FileDescriptor] = [:]
   /// A process that waits for the next link.
   private var standby: StandbyProcess?
   /// Whether a waiting process ended by itself: the program does not work here, so no other one is started.
@@ -136,6 +138,7 @@ package final class UserspaceWireGuard {
   /// Ends the engine, and with it the link, by removing the socket, whether this agent or an earlier one started it. Missing parts count as
   /// removed. Calls back, never during this call, when both are gone; with an error after three seconds at most.
   package func stop(link: String, then: @escaping (Result<Void, ProviderError>) -> Void = { _ in }) {
+    reads[link] = nil
     if let abandoned = starts.removeValue(forKey: link) { abandoned.abandon() }
     if let stop = stops[link] { return stop.observers.append(then) }
     stops[link] = EngineStop(link: link, UAPISocket(link: link, in: socketDirectory), on: loop) { [weak self] result in
@@ -163,13 +166,28 @@ package final class UserspaceWireGuard {
   /// the following functions.
   package func read(_ link: String) throws(ProviderError) -> WireGuardState? {
     if starts[link] != nil { return nil }
-    guard let reply = try UAPISocket(link: link, in: socketDirectory)?.ask(UAPIRequest.get, serving: interface(of: link)) else {
+    guard let socket = UAPISocket(link: link, in: socketDirectory), let reply = try askForState(link, socket) else {
       return nil
     }
     do throws(UAPIReply.Failure) {
       return try reply.state()
     } catch {
       throw ProviderError("the engine of \(link): \(error)")
+    }
+  }
+
+  /// Asks for the state by the connection of the last time, or by a new one where that engine has ended.
+  private func askForState(_ link: String, _ socket: UAPISocket) throws(ProviderError) -> UAPIReply? {
+    let last = reads.removeValue(forKey: link).flatMap { $0.isReadable ? nil : $0 }
+    guard let connection = try socket.send(UAPIRequest.get, on: last) else { return nil }
+    do throws(ProviderError) {
+      let reply = try socket.answer(on: connection, serving: interface(of: link))
+      reads[link] = connection
+      return reply
+    } catch {
+      // It may have ended just now.
+      guard last != nil, connection.isReadable else { throw error }
+      return try socket.ask(UAPIRequest.get, serving: interface(of: link))
     }
   }
 

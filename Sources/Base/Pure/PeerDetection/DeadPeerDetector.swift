@@ -32,13 +32,18 @@ package struct DeadPeerDetector: Equatable, Sendable {
     package var sent: UInt64
     /// Seconds; 0: off.
     package var persistentKeepalive: UInt16
+    /// Whether it is known that no packet has passed the link since the last sample: then no bytes are data.
+    package var isWithoutData: Bool
 
-    package init(at: Moment, lastHandshake: Int64, received: UInt64, sent: UInt64, persistentKeepalive: UInt16 = 0) {
+    package init(
+      at: Moment, lastHandshake: Int64, received: UInt64, sent: UInt64, persistentKeepalive: UInt16 = 0, isWithoutData: Bool = false
+    ) {
       self.at = at
       self.lastHandshake = lastHandshake
       self.received = received
       self.sent = sent
       self.persistentKeepalive = persistentKeepalive
+      self.isWithoutData = isWithoutData
     }
   }
 
@@ -48,7 +53,7 @@ package struct DeadPeerDetector: Equatable, Sendable {
   /// The sampling interval while a session may be alive. Two samples, `KEEPALIVE_TIMEOUT` and a round trip fit into `patience`.
   package static let interval = Duration.seconds(6)
   /// The sampling interval when no session can be alive (`REJECT_AFTER_TIME`). The first packet then makes a handshake initiation, which is
-  /// answered at once.
+  /// answered at once. The same while the next packet into the link ends the interval.
   package static let idleInterval = Duration.seconds(20)
   /// The longest gap between two samples. After a longer one the machine or the agent has been suspended, and earlier samples prove
   /// nothing.
@@ -102,6 +107,8 @@ package struct DeadPeerDetector: Equatable, Sendable {
   private var handshakeAt: Moment?
   /// When something was last received.
   package private(set) var heardAt: Moment?
+  /// The sample since which nothing was sent that requires an answer; `nil`: something may be unanswered.
+  private var quietSince: Moment?
   /// Whether the peer has not answered in time.
   package private(set) var isSilent = false
 
@@ -112,6 +119,13 @@ package struct DeadPeerDetector: Equatable, Sendable {
     guard let last else { return nil }
     guard let doubt, !isSilent else { return last.at + (isSessionAlive ? Self.interval : Self.idleInterval) }
     return min(doubt.at, last.at + (unconfirmed == nil ? Self.interval : Self.handshakeAnswer))
+  }
+
+  /// The next moment while the next packet into the link will be noticed, and ends the interval; `nil`: that is not enough, as a packet may
+  /// be unanswered already.
+  package var nextQuietSample: Moment? {
+    guard let last, let quietSince, quietSince + Self.interval * 2 <= last.at else { return nil }
+    return last.at + Self.idleInterval
   }
 
   /// The time of the first unanswered packet; `nil`: nothing is unanswered.
@@ -132,9 +146,12 @@ package struct DeadPeerDetector: Equatable, Sendable {
     let isNewHandshake = sample.lastHandshake != before.lastHandshake
     if isNewHandshake { handshakeAt = sample.at }
     let received = sample.received - before.received
-    let initiations = Self.initiations(in: received)
+    let initiations = Self.initiations(in: received, most: sample.isWithoutData ? 6 : 3)
     let isHeard = isNewHandshake || received > 0 && initiations == 0
-    let asked = Self.asked(sample.sent - before.sent, in: sample.at - before.at, keepalive: sample.persistentKeepalive)
+    // Without data, a new handshake leaves nothing unanswered.
+    let asked =
+      isNewHandshake && sample.isWithoutData
+      ? .nothing : Self.asked(sample.sent - before.sent, in: sample.at - before.at, keepalive: sample.persistentKeepalive)
     if isHeard {
       heardAt = sample.at
       doubt = nil
@@ -147,6 +164,8 @@ package struct DeadPeerDetector: Equatable, Sendable {
       let since = mixed.flatMap { sample.at <= $0.until ? $0.since : nil } ?? before.at
       doubt = doubt.map { Doubt(since: $0.since, answerDue: min($0.answerDue, due)) } ?? Doubt(since: since, answerDue: due)
     }
+    let isAnswered = doubt == nil && mixed.map { $0.until < sample.at } ?? true
+    quietSince = asked == .nothing && isAnswered ? quietSince ?? before.at : nil
     if initiations > 0, !isNewHandshake { count(initiations, at: sample.at) }
     let isDeaf = unconfirmed.map { $0.count >= 2 && $0.at + Self.handshakeAnswer <= sample.at } ?? false
     if isDeaf || doubt.map({ $0.at <= sample.at }) ?? false { isSilent = true }
@@ -157,9 +176,10 @@ package struct DeadPeerDetector: Equatable, Sendable {
     unconfirmed = Unconfirmed(count: earlier + initiations, at: earlier >= 2 ? unconfirmed?.at ?? now : now)
   }
 
-  /// The number of initiations, if the bytes are no more than some: they mean that the peer receives no more than we do.
-  private static func initiations(in bytes: UInt64) -> UInt64 {
-    (1...3).first { bytes == $0 * WireGuardTiming.initiationBytes } ?? 0
+  /// The number of initiations, if the bytes are no more than some: they mean that the peer receives no more than we do. `most`: more of
+  /// them may be data.
+  private static func initiations(in bytes: UInt64, most: UInt64) -> UInt64 {
+    (1...most).first { bytes == $0 * WireGuardTiming.initiationBytes } ?? 0
   }
 
   /// Classifies sent bytes, as far as their number tells. Data packets are padded to 16 bytes, unless they fill the link's MTU (1420 bytes

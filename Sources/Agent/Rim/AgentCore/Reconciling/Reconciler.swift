@@ -79,9 +79,7 @@ final class Reconciler {
     if state.stop.mayEnd(isChangingResolver: state.inProgress.resolver != nil), state.isEmpty, let done = state.stop.end() { done() }
     for tunnel in state.tunnels.engaged {
       tunnel.beginSampling()
-      tunnel.watchPackets { [weak self] in
-        self?.packetCame(into: tunnel)
-      }
+      tunnel.watchPackets { [weak self] in self?.packetCame(into: tunnel) }
     }
     whenPassed()
   }
@@ -105,6 +103,22 @@ final class Reconciler {
 
   /// Drives tunnels; a pass that they request is left to the one that follows.
   func beforePass(_ body: () -> Void) { passes.beforePass(body) }
+
+  /// Samples the peers of connected tunnels, if it is time: no event says that one has stopped answering. All devices are read at one wake-up,
+  /// rarely while nothing is sent; `isDue` is called when something is. Returns whether a tunnel is now in doubt, or idle.
+  func samplePeers(at now: Moment, isDue: @escaping () -> Void) -> Bool {
+    guard let due = state.tunnels.engaged.compactMap(\.nextSample).min(), due <= now else { return false }
+    var isInDoubt = false
+    beforePass {
+      for tunnel in state.tunnels.engaged {
+        let event = tunnel.samplePeer()
+        if let event { drive(tunnel) { $0.handle(event, on: $1) } }
+        isInDoubt = isInDoubt || event != nil
+        tunnel.watchQuiet(isDue)
+      }
+    }
+    return isInDoubt
+  }
 
   /// Whether the machine has slept since the last call.
   func recordSleepOfClock() -> Bool {

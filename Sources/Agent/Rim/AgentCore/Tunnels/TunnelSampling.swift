@@ -4,20 +4,50 @@ internal import RoamwardCore
 
 /// The samples of a tunnel: whether the peer answers, and since when it has carried no data.
 struct TunnelSampling {
+  /// Where samples come from.
+  struct Counters {
+    /// The packets that the link has carried; `nil`: it is a WireGuard device, or there is no link.
+    let packets: () -> UInt64?
+    let device: () -> WireGuardState?
+  }
+
+  /// The watch for the first packet after a time without one: until then samples are rare.
+  private enum QuietWatch {
+    case none
+    case watching(Cancellation)
+    /// A packet came: a sample is due.
+    case packetCame(at: Moment)
+    /// The device need not have counted that packet at the sample that it caused: the next one shows whether it is answered.
+    case following
+  }
+
   /// Present while it is connected and its device shows whether the peer answers.
   private var liveness: TunnelLiveness?
+  private var quiet = QuietWatch.none
   /// The time without data while it is connected and ends its session when idle.
   private var idle: IdleMeter?
   /// The same of a tunnel without a WireGuard device.
   private var linkIdle: LinkIdleMeter?
 
-  var nextSample: Moment? { liveness?.nextSample }
-
-  var measuresDevice: Bool { idle != nil }
-  var measuresLink: Bool { linkIdle != nil }
+  var nextSample: Moment? {
+    switch quiet {
+    case .watching: liveness?.nextQuietSample ?? liveness?.nextSample
+    case .packetCame(let at): at
+    case .none, .following: liveness?.nextSample
+    }
+  }
 
   /// Another state begins with another judgement of the peer.
-  mutating func stateChanged() { liveness = nil }
+  mutating func stateChanged() { (liveness, quiet) = (nil, .none) }
+
+  /// Begins to watch for the next packet into the link if nothing was sent for some time. Where packets cannot be noticed, samples stay
+  /// frequent.
+  mutating func watchQuiet(_ link: String, _ platform: Platform, _ came: @escaping () -> Void) {
+    guard case .none = quiet, liveness?.nextQuietSample != nil, let watch = platform.machine.watchPackets(link, came) else { return }
+    quiet = .watching(watch)
+  }
+
+  mutating func packetCame(at now: Moment) { if case .watching = quiet { quiet = .packetCame(at: now) } }
 
   /// It does not end when idle any more.
   mutating func endMeasuring() { (idle, linkIdle) = (nil, nil) }
@@ -25,25 +55,34 @@ struct TunnelSampling {
   /// When the session of a tunnel ends that may be idle for `limit`, unless data flows before; `nil`: it is not measured.
   func idleEnd(_ limit: Duration) -> Moment? { (idle?.activeAt ?? linkIdle?.activeAt).map { $0 + limit } }
 
-  /// Takes the count of the link's packets. Returns whether the tunnel is idle.
-  mutating func isIdle(packets: UInt64, limit: Duration, at now: Moment) -> Bool {
-    linkIdle?.take(packets, at: now)
-    return idleEnd(limit).map { $0 <= now } ?? false
-  }
-
-  /// Takes a sample of the device. Returns the event if the tunnel is idle, or, `isConnected`, if its peer is to be doubted.
-  mutating func take(_ device: WireGuardState, isConnected: Bool, limit: Duration, at now: Moment) -> TunnelMachine.Event? {
-    idle?.take(device, at: now)
+  /// Takes a sample. Returns the event if the tunnel is idle, or, `isConnected`, if its peer is to be doubted.
+  mutating func take(_ counters: Counters, isConnected: Bool, limit: Duration, at now: Moment) -> TunnelMachine.Event? {
+    if linkIdle != nil, let packets = counters.packets() { linkIdle?.take(packets, at: now) }
+    let device = isConnected || idle != nil ? counters.device() : nil
+    if let device { idle?.take(device, at: now) }
     if let end = idleEnd(limit), end <= now { return .idle }
-    return isConnected ? liveness?.take(device, at: now).map { .peerSilent(for: $0) } : nil
+    guard isConnected, let device else { return nil }
+    let isWithoutData = endQuiet()
+    let silence = liveness?.take(device, isWithoutData: isWithoutData, at: now)
+    if case .watching = quiet, liveness?.nextQuietSample == nil { quiet = .none }
+    return silence.map { .peerSilent(for: $0) }
   }
 
-  mutating func begin(packets: UInt64, at now: Moment) { linkIdle = LinkIdleMeter(packets, at: now) }
+  /// A sample is taken. Returns whether it is known that no packet has come since the last one.
+  private mutating func endQuiet() -> Bool {
+    switch quiet {
+    case .watching: return true
+    case .packetCame: quiet = .following
+    case .following: quiet = .none
+    case .none: break
+    }
+    return false
+  }
 
-  /// Whether samples of the device have to begin, for either purpose.
-  func isToBegin(endsWhenIdle: Bool) -> Bool { liveness == nil || endsWhenIdle && idle == nil }
-
-  mutating func begin(_ device: WireGuardState, endsWhenIdle: Bool, at now: Moment) {
+  /// Begins what has not begun yet, as far as there is something to count.
+  mutating func begin(_ counters: Counters, endsWhenIdle: Bool, at now: Moment) {
+    if endsWhenIdle, linkIdle == nil { linkIdle = counters.packets().map { LinkIdleMeter($0, at: now) } }
+    guard liveness == nil || endsWhenIdle && idle == nil, let device = counters.device() else { return }
     if liveness == nil {
       var liveness = TunnelLiveness()
       _ = liveness.take(device, at: now)

@@ -274,32 +274,33 @@ final class TunnelSupervisor {
     let now = platform.clock.now()
     if let end = lookup.end(in: machine.state), end <= now { return .idle }
     if let due = ownSample, due <= now, let event = abilities?.sampling?.sample() { return event }
-    if watch.sampling.measuresLink, let packets = linkPackets,
-      watch.sampling.isIdle(packets: packets, limit: policy.idleInForce, at: now)
-    {
-      return .idle
-    }
-    let isConnected = machine.state == .connected
-    guard isConnected || watch.sampling.measuresDevice, let device = abilities?.sessions?.readDevice() else { return nil }
-    return watch.sampling.take(device, isConnected: isConnected, limit: policy.idleInForce, at: now)
+    return watch.sampling.take(counters, isConnected: machine.state == .connected, limit: policy.idleInForce, at: now)
   }
 
   /// Begins to sample it, if its device shows whether the peer answers.
   func beginSampling() {
     guard machine.state == .connected else { return }
-    let now = platform.clock.now()
-    if endsWhenIdle, !watch.sampling.measuresLink, let packets = linkPackets { watch.sampling.begin(packets: packets, at: now) }
-    guard watch.sampling.isToBegin(endsWhenIdle: endsWhenIdle), let device = abilities?.sessions?.readDevice() else { return }
-    watch.sampling.begin(device, endsWhenIdle: endsWhenIdle, at: now)
+    watch.sampling.begin(counters, endsWhenIdle: endsWhenIdle, at: platform.clock.now())
+  }
+
+  /// Samples become rare once nothing is sent. `came` is called at the next packet: a sample is due.
+  func watchQuiet(_ came: @escaping () -> Void) {
+    guard machine.state == .connected, let linkName else { return }
+    watch.sampling.watchQuiet(linkName, platform) { [weak self, platform] in
+      self?.watch.sampling.packetCame(at: platform.clock.now())
+      came()
+    }
   }
 
   /// When its session ends, unless data flows before.
   private var idleEnd: Moment? { watch.sampling.idleEnd(policy.idleInForce) }
 
-  /// The packets that its link has carried; `nil`: it is a WireGuard device, or there is no link.
-  private var linkPackets: UInt64? {
-    guard !policy.provider.isWireGuard, let counts = linkName.flatMap(platform.machine.countPackets) else { return nil }
-    return counts.received &+ counts.sent
+  private var counters: TunnelSampling.Counters {
+    TunnelSampling.Counters(
+      packets: { [platform, policy, linkName] in
+        guard !policy.provider.isWireGuard, let counts = linkName.flatMap(platform.machine.countPackets) else { return nil }
+        return counts.received &+ counts.sent
+      }, device: { [abilities] in abilities?.sessions?.readDevice() })
   }
 
   /// Whether its time is over, so that another network, or the end of a sleep, is no reason to ask the peer.

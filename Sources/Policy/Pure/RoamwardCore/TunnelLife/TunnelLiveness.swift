@@ -18,8 +18,14 @@ package struct TunnelLiveness: Equatable, Sendable {
     return wanted ?? sampledAt.map { $0 + DeadPeerDetector.idleInterval }
   }
 
-  /// Takes a sample. Returns for how long nothing has been received if the tunnel is to be doubted now; `nil`: it is not.
-  package mutating func take(_ device: WireGuardState, at now: Moment) -> Duration? {
+  /// The next moment while the next packet into the link will be noticed; `nil`: samples have to be as frequent as without that.
+  package var nextQuietSample: Moment? {
+    let wanted = peers.values.map(\.nextQuietSample)
+    return wanted.contains(nil) ? nil : wanted.compactMap { $0 }.min()
+  }
+
+  /// Takes a sample. `isWithoutData`: no packet has passed the link since the last one. Returns for how long nothing has been received if the tunnel is to be doubted now; `nil`: it is not.
+  package mutating func take(_ device: WireGuardState, isWithoutData: Bool = false, at now: Moment) -> Duration? {
     sampledAt = now
     var newlySilent: [WireGuardKey] = []
     var judged: [WireGuardKey: DeadPeerDetector] = [:]
@@ -29,7 +35,7 @@ package struct TunnelLiveness: Equatable, Sendable {
       detector.take(
         DeadPeerDetector.Sample(
           at: now, lastHandshake: peer.lastHandshake, received: peer.receivedBytes, sent: peer.sentBytes,
-          persistentKeepalive: peer.persistentKeepalive))
+          persistentKeepalive: peer.persistentKeepalive, isWithoutData: isWithoutData))
       if detector.isSilent, !wasSilent { newlySilent.append(peer.publicKey) }
       judged[peer.publicKey] = detector
     }
