@@ -25,7 +25,8 @@ private final class ConnectedLife {
     agent.machine.dns.otherNames = Sample.address("203.0.113.10")
     // Half of the lives are on machines where the agent may not notice packets.
     machine.noticesPackets = seed % 2 == 0
-    model.whenSent = { [unowned self] in machine.recordPacket(on: "corp") }
+    // Programs of some send multicasts alone: the peer has to answer those too.
+    model.whenSent = { [unowned self] in machine.recordPacket(on: "corp", isMulticast: seed % 3 == 1) }
     model.whenArrived = { [unowned self] in machine.recordPacket(on: "corp") }
     agent.whenTold = { [unowned self] event in
       switch event {

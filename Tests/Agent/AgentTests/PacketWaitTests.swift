@@ -1,3 +1,4 @@
+import AgentCore
 import Glibc
 import LinuxIO
 import NetworkTypes
@@ -19,7 +20,7 @@ struct PacketWaitTests {
         """)
       let loop = try EventLoop()
       var calls: [Moment] = []
-      var wait = try PacketWait(on: try #require(InterfaceIndex(if_nametoindex("lan0"))), loop) { calls.append(.now) } as PacketWait?
+      var wait = try PacketWait(on: lan(), .unicast, loop) { calls.append(.now) } as PacketWait?
       try shell("bash -c 'for i in 1 2 3; do echo x >/dev/udp/192.0.2.9/9; done'")
       let began = Moment.now
       var release: EventSource?
@@ -30,4 +31,26 @@ struct PacketWaitTests {
       withExtendedLifetime((wait, release, end)) {}
     }
   }
+
+  @Test("multicasts are for those who ask for all packets") func multicasts() throws {
+    try inNamespaces {
+      try shell(
+        """
+        sysctl -qw net.ipv6.conf.default.disable_ipv6=1; ip link add lan0 type veth peer name far0; ip link set far0 up
+        ip link set lan0 up; ip address add 192.0.2.5/24 dev lan0; ip route add 224.0.0.0/4 dev lan0
+        """)
+      let loop = try EventLoop()
+      var calls: [WatchedPackets] = []
+      let waits = try [WatchedPackets.unicast, .all].map { packets in
+        try PacketWait(on: lan(), packets, loop) { calls.append(packets) }
+      }
+      try shell("bash -c 'echo x >/dev/udp/224.0.0.251/5353'")
+      let end = try loop.at(.now + .milliseconds(200)) { loop.stop() }
+      _ = try loop.run()
+      #expect(calls == [.all])
+      withExtendedLifetime((waits, end)) {}
+    }
+  }
+
+  private func lan() throws -> InterfaceIndex { try #require(InterfaceIndex(if_nametoindex("lan0"))) }
 }

@@ -122,9 +122,9 @@ package final class SimulatedMachine {
         answerDevices()
         return state.observed.wireGuard[link]
       },
-      watchPackets: { [unowned self] link, came in
+      watchPackets: { [unowned self] link, packets, came in
         guard noticesPackets else { return nil }
-        let watch = PacketWatcher(link) { if !life.isDead { came() } }
+        let watch = PacketWatcher(link, packets) { if !life.isDead { came() } }
         watchers.removeAll { $0.watcher == nil }
         watchers.append(WeakWatcher(watcher: watch))
         return Cancellation(watch)
@@ -303,8 +303,8 @@ package final class SimulatedMachine {
   }
 
   /// Reports a packet on a link to the agent.
-  package func recordPacket(on link: String) {
-    let hearing = watchers.compactMap(\.watcher).filter { $0.link == link }
+  package func recordPacket(on link: String, isMulticast: Bool = false) {
+    let hearing = watchers.compactMap(\.watcher).filter { $0.link == link && ($0.packets == .all || !isMulticast) }
     for watcher in hearing { schedule.soon.append { [weak watcher] in watcher?.came() } }
   }
 
@@ -389,10 +389,12 @@ package final class SimulatedMachine {
 /// Notices packets on a link, until it is released.
 private final class PacketWatcher {
   let link: String
+  let packets: WatchedPackets
   let came: () -> Void
 
-  init(_ link: String, _ came: @escaping () -> Void) {
+  init(_ link: String, _ packets: WatchedPackets, _ came: @escaping () -> Void) {
     self.link = link
+    self.packets = packets
     self.came = came
   }
 }

@@ -5,17 +5,17 @@ package import NetworkTypes
 
 /// A packet socket (packet(7)) that becomes readable at the first packet on a link, in either direction.
 ///
-/// Its filter keeps one byte of a packet, and drops multicasts: an IPv6 link sends some by itself (RFC 4861, RFC 3810), and no peer of a
-/// tunnel gets them.
+/// Its filter keeps one byte of a packet. It can drop multicasts: an IPv6 link sends some by itself (RFC 4861, RFC 3810), which a peer gets
+/// whose prefixes include them.
 package struct PacketSocket {
   package let descriptor: FileDescriptor
 
-  package init(on link: InterfaceIndex) throws(SystemError) {
+  package init(on link: InterfaceIndex, withMulticasts: Bool) throws(SystemError) {
     // Protocol 0: nothing is received before the filter is attached.
     let number = socket(AF_PACKET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
     guard number >= 0 else { throw .last("open a packet socket") }
     descriptor = FileDescriptor(owning: number)
-    guard attachFilter() else { throw .last("attach a filter to a packet socket") }
+    guard attach(packetFilter(withMulticasts: withMulticasts)) else { throw .last("attach a filter to a packet socket") }
     var address = sockaddr_ll()
     address.sll_family = UInt16(AF_PACKET)
     address.sll_protocol = UInt16(ETH_P_ALL).bigEndian
@@ -27,8 +27,8 @@ package struct PacketSocket {
     guard result == 0 else { throw .last("bind a packet socket") }
   }
 
-  private func attachFilter() -> Bool {
-    guard var instructions = packetFilter().instructions else { return false }
+  private func attach(_ filter: FilterProgram) -> Bool {
+    guard var instructions = filter.instructions else { return false }
     let count = UInt16(instructions.count)
     return instructions.withUnsafeMutableBufferPointer { instructions in
       var filter = sock_fprog(len: count, filter: instructions.baseAddress)
@@ -37,9 +37,13 @@ package struct PacketSocket {
   }
 }
 
-/// Accepts one byte of each IP packet to a unicast address.
-func packetFilter() -> FilterProgram {
+/// Accepts one byte of each IP packet, or of each to a unicast address.
+func packetFilter(withMulticasts: Bool) -> FilterProgram {
   var program = FilterProgram()
+  if withMulticasts {
+    program.accept(bytes: 1)
+    return program
+  }
   let (v4, v6, accept, drop) = (program.newLabel(), program.newLabel(), program.newLabel(), program.newLabel())
   program.loadByte(0)
   program.mask(0xf0)

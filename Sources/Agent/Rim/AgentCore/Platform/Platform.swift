@@ -68,6 +68,12 @@ package struct ClockPlatform {
   }
 }
 
+/// The packets that are noticed. An IPv6 link sends multicasts by itself.
+package enum WatchedPackets: Equatable, Sendable {
+  case unicast
+  case all
+}
+
 /// Reads and changes the kernel's state and the DNS backend's.
 package struct MachinePlatform {
   /// Observes the machine. The request decides what is read: an SSID that no rule needs is not read.
@@ -90,9 +96,8 @@ package struct MachinePlatform {
   package var readDevice: (String) -> WireGuardState?
   /// The packets that a link has received and sent, as the kernel counts; `nil`: there is no such link.
   package var countPackets: (String) -> (received: UInt64, sent: UInt64)?
-  /// Calls back once, soon after a packet has passed the link in either direction; `nil`: this host cannot notice that. Multicasts do not
-  /// count.
-  package var watchPackets: (String, @escaping () -> Void) -> Cancellation?
+  /// Calls back once, soon after a packet has passed the link in either direction; `nil`: this host cannot notice that.
+  package var watchPackets: (String, WatchedPackets, @escaping () -> Void) -> Cancellation?
   /// Calls back at each look-up, in our name server, of a name whose tunnel is down; called once.
   package var watchLookups: (@escaping (NameLookup) -> Void) -> Void
   /// Calls back when our name server has withheld answers; called once.
@@ -110,7 +115,8 @@ package struct MachinePlatform {
     apply: @escaping ([Step]) -> [StepFailure],
     begin: @escaping (Step, @escaping (Result<Void, PlatformError>) -> Void) -> Void, endUserspaceLink: @escaping (String) -> Void,
     wireGuardEngine: @escaping () -> EngineChoice, keepEngineReady: @escaping (Bool) -> Void,
-    readDevice: @escaping (String) -> WireGuardState?, watchPackets: @escaping (String, @escaping () -> Void) -> Cancellation?,
+    readDevice: @escaping (String) -> WireGuardState?,
+    watchPackets: @escaping (String, WatchedPackets, @escaping () -> Void) -> Cancellation?,
     countPackets: @escaping (String) -> (received: UInt64, sent: UInt64)? = { _ in nil },
     watchLookups: @escaping (@escaping (NameLookup) -> Void) -> Void = { _ in },
     watchWithheld: @escaping (@escaping (WithheldAnswers) -> Void) -> Void = { _ in },

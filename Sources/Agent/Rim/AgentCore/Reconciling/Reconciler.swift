@@ -104,7 +104,7 @@ final class Reconciler {
   /// Drives tunnels; a pass that they request is left to the one that follows.
   func beforePass(_ body: () -> Void) { passes.beforePass(body) }
 
-  /// Samples the peers of connected tunnels, if it is time: no event says that one has stopped answering. All devices are read at one wake-up,
+  /// Samples the peers of connected tunnels, if it is time: no event says that one has stopped answering. All devices are read at one time,
   /// rarely while nothing is sent; `isDue` is called when something is. Returns whether a tunnel is now in doubt, or idle.
   func samplePeers(at now: Moment, isDue: @escaping () -> Void) -> Bool {
     guard let due = state.tunnels.engaged.compactMap(\.nextSample).min(), due <= now else { return false }

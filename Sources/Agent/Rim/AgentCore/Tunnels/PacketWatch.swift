@@ -20,7 +20,7 @@ struct PacketWatch {
     let now = platform.clock.now()
     guard watch == nil, nextWatch.map({ $0 <= now }) ?? true else { return }
     nextWatch = nil
-    watch = platform.machine.watchPackets(link, came)
+    watch = platform.machine.watchPackets(link, .unicast, came)
     if watch == nil { nextWatch = now + DeadPeerDetector.idleInterval }
   }
 

@@ -43,7 +43,7 @@ struct TunnelSampling {
   /// Begins to watch for the next packet into the link if nothing was sent for some time. Where packets cannot be noticed, samples stay
   /// frequent.
   mutating func watchQuiet(_ link: String, _ platform: Platform, _ came: @escaping () -> Void) {
-    guard case .none = quiet, liveness?.nextQuietSample != nil, let watch = platform.machine.watchPackets(link, came) else { return }
+    guard case .none = quiet, liveness?.nextQuietSample != nil, let watch = platform.machine.watchPackets(link, .all, came) else { return }
     quiet = .watching(watch)
   }
 

@@ -330,8 +330,8 @@ package final class LinuxMachine {
   package func readDevice(_ link: String) -> WireGuardState? { kernel.lastRead.flatMap { engines.state(of: link, in: $0) } }
 
   /// Calls back once, soon after a packet has passed the link; `nil` if this process may not have such a socket.
-  func watchPackets(_ link: String, _ came: @escaping () -> Void) -> Cancellation? {
-    guard let index = kernel.lastRead?.link(named: link)?.index, let wait = try? PacketWait(on: index, loop, came) else { return nil }
-    return Cancellation(wait)
+  func watchPackets(_ link: String, _ packets: WatchedPackets, _ came: @escaping () -> Void) -> Cancellation? {
+    guard let index = kernel.lastRead?.link(named: link)?.index else { return nil }
+    return (try? PacketWait(on: index, packets, loop, came)).map(Cancellation.init)
   }
 }

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import KernelNetwork
 internal import LinuxIO
 internal import NetworkTypes
@@ -13,8 +14,8 @@ final class PacketWait {
   private var source: EventSource?
   private var timer: EventSource?
 
-  init(on link: InterfaceIndex, _ loop: EventLoop, _ came: @escaping () -> Void) throws {
-    socket = try PacketSocket(on: link)
+  init(on link: InterfaceIndex, _ packets: WatchedPackets, _ loop: EventLoop, _ came: @escaping () -> Void) throws {
+    socket = try PacketSocket(on: link, withMulticasts: packets == .all)
     source = try loop.whenReadable(socket.descriptor.number) { [weak self] in
       guard let self, timer == nil else { return }
       source?.isEnabled = false

@@ -24,7 +24,8 @@ package struct TunnelLiveness: Equatable, Sendable {
     return wanted.contains(nil) ? nil : wanted.compactMap { $0 }.min()
   }
 
-  /// Takes a sample. `isWithoutData`: no packet has passed the link since the last one. Returns for how long nothing has been received if the tunnel is to be doubted now; `nil`: it is not.
+  /// Takes a sample. `isWithoutData`: no packet has passed the link since the last one. Returns for how long nothing has been received if
+  /// the tunnel is to be doubted now; `nil`: it is not.
   package mutating func take(_ device: WireGuardState, isWithoutData: Bool = false, at now: Moment) -> Duration? {
     sampledAt = now
     var newlySilent: [WireGuardKey] = []

@@ -1,6 +1,6 @@
 /// Packets that wait for their peer's session: at most 128 for each peer and 4 MiB in all. Beyond 128 the oldest are dropped. If the memory
-/// is full, the peer that uses most drops half of it, so that silent peers leave room for others; among equals it is the one that has staged
-/// nothing for the longest time.
+/// is full, the peer that uses most drops half of it, so that silent peers leave room for others; among equals it is the one that has
+/// staged nothing for the longest time.
 ///
 /// It is used only inside the engine's sending section, so no packet is staged after its peer's flush.
 package struct StagedPackets {
