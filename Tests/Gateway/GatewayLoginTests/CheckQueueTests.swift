@@ -17,26 +17,34 @@ import Testing
     /// checks.
     var (named, tokens, judged, served): (Set<UInt32>, Set<UInt32>, Set<UInt32>, Set<UInt32>) = ([], [], [], [])
     var refused = 0
+    var late = 0
     var last: UInt32 = 0
+    var now = Moment(nanoseconds: 1_000_000_000)
+    /// Since when each waits for its check by the gateway, or by the service.
+    var since: [UInt32: Moment] = [:]
 
     /// Whether the queue has a place for another check by the gateway, and by the service.
     var hasPlace: Bool { named.count + tokens.count + judged.count < CheckQueueTests.atWork }
+
+    /// Whether it begins before its client gives up.
+    private func isInTime(_ number: UInt32) -> Bool { since[number].map { now - $0 <= CheckQueue.patience } ?? false }
 
     mutating func take(_ effects: [CheckQueue.Effect]) {
       for effect in effects {
         switch effect {
         case .ask(.credential(let number, _)):
-          #expect(waiting.contains(number) && named.insert(number).inserted)
+          #expect(waiting.contains(number) && isInTime(number) && named.insert(number).inserted)
         case .ask(.token(let number, _)):
-          #expect(waiting.contains(number) && tokens.insert(number).inserted)
-        case .judge(let number, _, _, _, _):
-          #expect(waiting.contains(number) && judged.insert(number).inserted)
+          #expect(waiting.contains(number) && isInTime(number) && tokens.insert(number).inserted)
+        case .judge(let number, _, let hash, _, _):
+          #expect(waiting.contains(number) && (!hash.isEmpty || isInTime(number)) && judged.insert(number).inserted)
           named.remove(number)
         case .ask(.password(let number, _, _)), .ask(.decoy(let number, _)):
-          #expect(waiting.contains(number) && served.insert(number).inserted)
+          #expect(waiting.contains(number) && isInTime(number) && served.insert(number).inserted)
         case .ask(let request): Issue.record("\(request)")
         case .busy(let number):
           refused += 1
+          if !isInTime(number) { late += 1 }
           #expect(waiting.contains(number) && !isChecked(number))
           answer(number, .busy)
         }
@@ -61,24 +69,25 @@ import Testing
       queue.answered(number, answer)
       if case .prompt = answer { return }
       forget(number)
-      take(queue.begin())
+      take(queue.begin(at: now))
     }
 
     mutating func leave(_ number: UInt32) {
       queue.end(number)
       forget(number)
-      take(queue.begin())
+      take(queue.begin(at: now))
     }
 
     mutating func add(_ random: inout SplitMix64) {
       last += 1
       waiting.insert(last)
+      since[last] = now
       let address = IPAddress(v4: 0xcb00_7100 + UInt32(random.next() % 8))
       switch Int(random.next() % 8) {
-      case 0: take(queue.addDecoy(of: last, from: address))
-      case 1...2: take(queue.add(.token([1]), of: last, from: address))
-      case 3: take(queue.add(.password(nil, [1]), of: last, from: address))
-      default: take(queue.add(.password(GatewayName("alice"), [1]), of: last, from: address))
+      case 0: take(queue.addDecoy(of: last, from: address, at: now))
+      case 1...2: take(queue.add(.token([1]), of: last, from: address, at: now))
+      case 3: take(queue.add(.password(nil, [1]), of: last, from: address, at: now))
+      default: take(queue.add(.password(GatewayName("alice"), [1]), of: last, from: address, at: now))
       }
     }
   }
@@ -90,7 +99,9 @@ import Testing
     var random = SplitMix64(seed: seed)
     var world = World()
     let crowd = random.chance(0.5) ? 8 : 400
+    let slowness = [0, 10, 100, 1_000][Int(seed % 4)]
     for _ in 0..<2_000 {
+      world.now = world.now + .milliseconds(Int64(random.next() % UInt64(slowness + 1)))
       if world.waiting.count < crowd, random.chance(0.5) { world.add(&random) }
       func one(of set: Set<UInt32>) -> UInt32? { set.isEmpty ? nil : random.pick(set.sorted()) }
       switch Int(random.next() % 8) {
@@ -98,7 +109,9 @@ import Testing
       case 1...2:
         if let number = one(of: world.named) { world.take(world.queue.credential(number, hash: "h", nil, nil)) }
       case 3:
-        guard let number = one(of: world.named), let effects = world.queue.passOn(number, from: Self.address) else { break }
+        let number = one(of: world.named)
+        if let number { world.since[number] = world.now }
+        guard let number, let effects = world.queue.passOn(number, from: Self.address, at: world.now) else { break }
         world.named.remove(number)
         world.take(effects)
       case 4: if let number = one(of: world.tokens) { world.answer(number, .refused(.wrongToken)) }
@@ -109,13 +122,14 @@ import Testing
       default:
         let number = UInt32(random.next() % 3_000)
         if !world.named.contains(number) {
-          #expect(world.queue.credential(number, hash: "h", nil, nil).isEmpty && world.queue.passOn(number, from: Self.address) == nil)
+          #expect(world.queue.credential(number, hash: "h", nil, nil).isEmpty && world.queue.passOn(number, from: Self.address, at: world.now) == nil)
         }
       }
       let isWaiting = world.waiting.contains { !world.isChecked($0) && !world.queue.waitsForService($0) }
       #expect(!isWaiting || !world.hasPlace, "a check waits while there is a place")
     }
     #expect(crowd == 8 || world.refused > 0)
+    #expect(slowness != 0 || world.late == 0)
     for number in world.waiting.sorted() { world.leave(number) }
     #expect(world.queue.isEmpty && world.queue.secrets.isEmpty)
   }
@@ -123,9 +137,10 @@ import Testing
   @Test("a password goes from the gateway to the service with its place, and a question keeps that") func service() {
     var world = World()
     world.waiting = [1, 2]
-    world.take(world.queue.add(.password(GatewayName("alice"), [7]), of: 1, from: Self.address))
+    world.since = [1: world.now]
+    world.take(world.queue.add(.password(GatewayName("alice"), [7]), of: 1, from: Self.address, at: world.now))
     #expect(world.named == [1])
-    let effects = world.queue.passOn(1, from: Self.address) ?? []
+    let effects = world.queue.passOn(1, from: Self.address, at: world.now) ?? []
     #expect(effects == [.ask(.password(number: 1, password: [7], source: Self.address))])
     world.named = []
     world.take(effects)
@@ -137,10 +152,35 @@ import Testing
 
   @Test("a name that nobody can have is judged against no hash, in the same turn") func unknownName() throws {
     let alice = try #require(GatewayName("alice"))
+    let now = Moment(nanoseconds: 0)
     var queue = CheckQueue(atWork: 1)
-    #expect(queue.add(.password(nil, [7]), of: 1, from: Self.address) == [.judge(1, password: [7], hash: "", nil, .unknownName)])
-    #expect(queue.add(.password(alice, [7]), of: 2, from: Self.address).isEmpty)
+    #expect(queue.add(.password(nil, [7]), of: 1, from: Self.address, at: now) == [.judge(1, password: [7], hash: "", nil, .unknownName)])
+    #expect(queue.add(.password(alice, [7]), of: 2, from: Self.address, at: now).isEmpty)
     queue.answered(1, .refused(.unknownName))
-    #expect(queue.begin() == [.ask(.credential(number: 2, name: alice))])
+    #expect(queue.begin(at: now) == [.ask(.credential(number: 2, name: alice))])
+  }
+
+  @Test("of more checks than a slow machine can make, those that are made are for clients that still wait", arguments: [500, 2_500, 5_000])
+  func slowMachine(hash milliseconds: Int) {
+    let (hash, clients) = (Duration.milliseconds(milliseconds), Duration.seconds(20))
+    var world = World()
+    var (ends, latest): ([(at: Moment, number: UInt32)], Duration) = ([], .zero)
+    for step in 0..<2_400 {
+      world.now = Moment(nanoseconds: 1_000_000_000) + .milliseconds(50 * Int64(step))
+      for end in ends where end.at <= world.now {
+        latest = max(latest, world.now - (world.since[end.number] ?? world.now))
+        world.answer(end.number, .refused(.unknownName))
+      }
+      if step % 2 == 0 {
+        world.last += 1
+        world.waiting.insert(world.last)
+        world.since[world.last] = world.now
+        world.take(world.queue.add(.password(nil, [1]), of: world.last, from: Self.address, at: world.now))
+      }
+      let known = Set(ends.map(\.number))
+      ends = ends.filter { world.judged.contains($0.number) } + world.judged.subtracting(known).map { (world.now + hash, $0) }
+    }
+    #expect(latest <= clients && latest > .seconds(5), "\(latest)")
+    #expect(world.waiting.allSatisfy { world.now - (world.since[$0] ?? world.now) <= CheckQueue.patience + hash + .seconds(1) })
   }
 }

@@ -2,7 +2,8 @@ package import GatewayCore
 package import NetworkTypes
 
 /// The checks of passwords and tokens, without IO: by the gateway, few more at once than there are threads that hash; and by the service of
-/// the network, whose answers take seconds. Others wait in turn. A check holds its secret only in the phase that needs it.
+/// the network, whose answers take seconds. Others wait in turn, as long as their clients do: a check that begins when its client is about
+/// to give up would only make the next one late. A check holds its secret only in the phase that needs it.
 package struct CheckQueue: Sendable {
   /// A check by the gateway.
   package enum Check: Equatable, Sendable {
@@ -14,13 +15,13 @@ package struct CheckQueue: Sendable {
 
   /// The phase of a conversation's check. The first three have a place with the gateway, the others with the service.
   private enum Phase: Sendable {
-    case waiting(Check)
+    case waiting(Check, since: Moment)
     /// The gateway was asked. It answers a password with the hash to compare it with.
     case asked(password: [UInt8]?)
     /// A thread compares the password.
     case judged
     /// The password is checked by the service in turn; `nil`: that of a name without a user.
-    case waitingForService([UInt8]?, IPAddress)
+    case waitingForService([UInt8]?, IPAddress, since: Moment)
     /// The service checks it, and may ask questions.
     case atService
   }
@@ -30,9 +31,13 @@ package struct CheckQueue: Sendable {
     /// Compare a password with a hash that the gateway knows; with one that no password has if that is empty. The account if it is right,
     /// unless there is a refusal.
     case judge(UInt32, password: [UInt8], hash: String, LoginAccount?, LoginRefusal?)
-    /// Too many wait: this one is not checked.
+    /// Too many wait, or it has waited for too long: this one is not checked.
     case busy(UInt32)
   }
+
+  /// The longest time until a check begins. It is half of a client's patience (`SignInMachine.patience`): a hash takes seconds on a busy
+  /// machine.
+  package static let patience = Duration.seconds(10)
 
   private var phases: [UInt32: Phase] = [:]
   private var checks: WorkQueue
@@ -46,8 +51,8 @@ package struct CheckQueue: Sendable {
     Set(
       phases.filter {
         switch $0.value {
-        case .waiting(.password), .asked(.some), .waitingForService(.some, _): true
-        case .waiting(.token), .asked(nil), .judged, .waitingForService(nil, _), .atService: false
+        case .waiting(.password, _), .asked(.some), .waitingForService(.some, _, _): true
+        case .waiting(.token, _), .asked(nil), .judged, .waitingForService(nil, _, _), .atService: false
         }
       }.keys)
   }
@@ -58,28 +63,28 @@ package struct CheckQueue: Sendable {
   package func waitsForService(_ number: UInt32) -> Bool { if case .waitingForService? = phases[number] { true } else { false } }
 
   /// A client has sent a password or a token.
-  package mutating func add(_ check: Check, of number: UInt32, from address: IPAddress) -> [Effect] {
+  package mutating func add(_ check: Check, of number: UInt32, from address: IPAddress, at now: Moment) -> [Effect] {
     guard phases[number] == nil else { return [] }
-    phases[number] = .waiting(check)
-    return refuse(checks.add(number, from: address)) + begin()
+    phases[number] = .waiting(check, since: now)
+    return refuse(checks.add(number, from: address)) + begin(at: now)
   }
 
   /// The service is to check a name without a user: the gateway has refused the password.
-  package mutating func addDecoy(of number: UInt32, from address: IPAddress) -> [Effect] {
+  package mutating func addDecoy(of number: UInt32, from address: IPAddress, at now: Moment) -> [Effect] {
     guard phases[number] == nil else { return [] }
-    return addForService(nil, number, address)
+    return addForService(nil, number, address, at: now)
   }
 
   /// The gateway has answered that the service checks this password. `nil`: none was asked about.
-  package mutating func passOn(_ number: UInt32, from address: IPAddress) -> [Effect]? {
+  package mutating func passOn(_ number: UInt32, from address: IPAddress, at now: Moment) -> [Effect]? {
     guard case .asked(let password?)? = phases[number] else { return nil }
     checks.end(number)
-    return addForService(password, number, address)
+    return addForService(password, number, address, at: now)
   }
 
-  private mutating func addForService(_ password: [UInt8]?, _ number: UInt32, _ address: IPAddress) -> [Effect] {
-    phases[number] = .waitingForService(password, address)
-    return refuse(serviceChecks.add(number, from: address)) + begin()
+  private mutating func addForService(_ password: [UInt8]?, _ number: UInt32, _ address: IPAddress, at now: Moment) -> [Effect] {
+    phases[number] = .waitingForService(password, address, since: now)
+    return refuse(serviceChecks.add(number, from: address)) + begin(at: now)
   }
 
   private mutating func refuse(_ last: UInt32?) -> [Effect] {
@@ -111,11 +116,16 @@ package struct CheckQueue: Sendable {
   }
 
   /// Begins the checks for which there is a place.
-  package mutating func begin() -> [Effect] {
+  package mutating func begin(at now: Moment) -> [Effect] {
     var effects: [Effect] = []
     while let number = checks.begin() {
-      guard case .waiting(let check)? = phases[number] else {
+      guard case .waiting(let check, let since)? = phases[number] else {
         checks.end(number)
+        continue
+      }
+      guard now - since <= Self.patience else {
+        checks.end(number)
+        effects += refuse(number)
         continue
       }
       switch check {
@@ -132,8 +142,13 @@ package struct CheckQueue: Sendable {
       }
     }
     while let number = serviceChecks.begin() {
-      guard case .waitingForService(let password, let address)? = phases[number] else {
+      guard case .waitingForService(let password, let address, let since)? = phases[number] else {
         serviceChecks.end(number)
+        continue
+      }
+      guard now - since <= Self.patience else {
+        serviceChecks.end(number)
+        effects += refuse(number)
         continue
       }
       phases[number] = .atService

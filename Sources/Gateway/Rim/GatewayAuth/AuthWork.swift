@@ -103,7 +103,7 @@ extension AuthWork {
 
   /// The password is one for PAM.
   private func passOn(_ number: UInt32) {
-    guard let address = clients?.address(of: number), let effects = checks.passOn(number, from: address) else { return }
+    guard let address = clients?.address(of: number), let effects = checks.passOn(number, from: address, at: .now) else { return }
     logins.passOn(number)
     carryOut(effects)
   }
@@ -111,7 +111,7 @@ extension AuthWork {
   private func answer(_ answer: LoginAnswer, for number: UInt32) {
     checks.answered(number, answer)
     carryOut(logins.receive(answer, for: number, at: .now), number)
-    carryOut(checks.begin())
+    carryOut(checks.begin(at: .now))
   }
 }
 
@@ -133,7 +133,7 @@ extension AuthWork: AuthClients.Receiver {
     checks.end(number)
     logins.close(number)
     gateway.end(number)
-    carryOut(checks.begin())
+    carryOut(checks.begin(at: .now))
   }
 
   /// Those that went for others: who can be told is told to come again.
@@ -169,9 +169,9 @@ extension AuthWork {
       guard let clients, let address = clients.address(of: number) else { break }
       switch effect {
       case .send(let message): clients.send(message, to: number)
-      case .checkPassword(let name, let password): carryOut(checks.add(.password(name, password), of: number, from: address))
-      case .checkDecoy: carryOut(checks.addDecoy(of: number, from: address))
-      case .checkToken(let token): carryOut(checks.add(.token(Self.sha256(token)), of: number, from: address))
+      case .checkPassword(let name, let password): carryOut(checks.add(.password(name, password), of: number, from: address, at: .now))
+      case .checkDecoy: carryOut(checks.addDecoy(of: number, from: address, at: .now))
+      case .checkToken(let token): carryOut(checks.add(.token(Self.sha256(token)), of: number, from: address, at: .now))
       case .answerPrompt(let value): ask(.promptAnswer(number: number, value: value))
       case .signIn: ask(.signIn(number: number, source: address))
       case .checkCode(_, let code): ask(.code(number: number, code: code))
