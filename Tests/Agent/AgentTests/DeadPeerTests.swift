@@ -147,6 +147,22 @@ private final class ConnectedLife {
     #expect(life.machine.log.observations == looks)
   }
 
+  @Test("an engine that does not answer is asked as often as one that does, and begun again", arguments: [false, true])
+  func hungEngine(isQuiet: Bool) throws {
+    let life = ConnectedLife(seed: 2, keepalive: 25)
+    try life.connect()
+    if isQuiet { life.machine.run(for: .seconds(100)) }
+    let (samples, began) = (life.machine.log.samples, life.machine.now)
+    // No event says that it hangs.
+    life.machine.state.observed.wireGuard["corp"] = nil
+    life.machine.recordPacket(on: "corp")
+    life.machine.run(for: .seconds(40))
+    #expect(life.machine.log.samples - samples <= 12)
+    #expect(life.first("failed: the engine does not answer").map { $0 - began <= .seconds(33) } == true, "\(life.changes)")
+    life.machine.run(for: .seconds(30))
+    #expect(try life.agent.tunnel().state == "connected")
+  }
+
   @Test("a packet after a quiet time is a reason for two samples, and then for rare ones again") func onePacket() throws {
     let life = ConnectedLife(seed: 2, keepalive: 25)
     try life.connect()

@@ -16,13 +16,20 @@ final class EngineStop {
   private let loop: EventLoop
   private var handler: ((Result<Void, ProviderError>) -> Void)?
   private let deadline = Moment.now + .seconds(3)
+  /// Ends an engine that hangs; `nil`: it has been killed, or an earlier agent has started it.
+  private var kill: (at: Moment, () -> Void)?
   /// Open until the engine's end closes it. A new engine of this name must not start before: the old one's last act is to remove the
   /// socket's file, even if it belongs to the new one by then.
   private var connection: FileDescriptor?
   private var sources: [EventSource] = []
 
-  init(link: String, _ socket: UAPISocket?, on loop: EventLoop, then handler: @escaping (Result<Void, ProviderError>) -> Void) {
+  /// `kill` ends the process; it is called if the engine has not ended by itself within half the time.
+  init(
+    link: String, _ socket: UAPISocket?, kill: (() -> Void)?, on loop: EventLoop,
+    then handler: @escaping (Result<Void, ProviderError>) -> Void
+  ) {
     self.link = link
+    self.kill = kill.map { (.now + .milliseconds(1500), $0) }
     index = if_nametoindex(link)
     self.loop = loop
     self.handler = handler
@@ -42,6 +49,10 @@ final class EngineStop {
     } else if Moment.now > deadline {
       finish(.failure(ProviderError("the engine of \(link) does not end", help: "ip link del \(link)")))
     } else {
+      if let kill, kill.at < .now {
+        self.kill = nil
+        kill.1()
+      }
       later(.milliseconds(20)) { $0.look() }
     }
   }

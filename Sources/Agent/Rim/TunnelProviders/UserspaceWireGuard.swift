@@ -22,6 +22,9 @@ package final class UserspaceWireGuard {
   private var running: [String: Running] = [:]
   /// Connections on which states have been read, by link: an engine wakes up once for a request on one of them, and thrice for a new one.
   private var reads: [String: FileDescriptor] = [:]
+  /// Until when engines that have not answered are not asked for their states, by link: each question takes a second, which is all others'.
+  private var hung: [String: Moment] = [:]
+  private static let pauseOfHung = Duration.seconds(5)
   /// A process that waits for the next link.
   private var standby: StandbyProcess?
   /// Whether a waiting process ended by itself: the program does not work here, so no other one is started.
@@ -138,10 +141,14 @@ package final class UserspaceWireGuard {
   /// Ends the engine, and with it the link, by removing the socket, whether this agent or an earlier one started it. Missing parts count as
   /// removed. Calls back, never during this call, when both are gone; with an error after three seconds at most.
   package func stop(link: String, then: @escaping (Result<Void, ProviderError>) -> Void = { _ in }) {
-    reads[link] = nil
+    (reads[link], hung[link]) = (nil, nil)
     if let abandoned = starts.removeValue(forKey: link) { abandoned.abandon() }
     if let stop = stops[link] { return stop.observers.append(then) }
-    stops[link] = EngineStop(link: link, UAPISocket(link: link, in: socketDirectory), on: loop) { [weak self] result in
+    // Until its end has been seen, the number is that of no other process.
+    let kill = running[link].map(\.interface.process).map { process in
+      { [weak self] in if self?.running[link]?.interface.process == process { _ = Glibc.kill(process, SIGKILL) } }
+    }
+    stops[link] = EngineStop(link: link, UAPISocket(link: link, in: socketDirectory), kill: kill, on: loop) { [weak self] result in
       guard let stop = self?.stops.removeValue(forKey: link) else { return }
       for observer in [then] + stop.observers { observer(result) }
       for next in stop.afterwards { next() }
@@ -163,7 +170,7 @@ package final class UserspaceWireGuard {
   }
 
   /// The engine's state of its device; `nil` if none runs, or one is only being started. Blocks until the answer, a second at most, as do
-  /// the following functions.
+  /// the following functions; an engine that has not answered is asked again five seconds later.
   package func read(_ link: String) throws(ProviderError) -> WireGuardState? {
     if starts[link] != nil { return nil }
     guard let socket = UAPISocket(link: link, in: socketDirectory), let reply = try askForState(link, socket) else {
@@ -178,16 +185,18 @@ package final class UserspaceWireGuard {
 
   /// Asks for the state by the connection of the last time, or by a new one where that engine has ended.
   private func askForState(_ link: String, _ socket: UAPISocket) throws(ProviderError) -> UAPIReply? {
+    if let end = hung[link], .now < end { throw ProviderError("the engine at \(socket.path) has not answered") }
     let last = reads.removeValue(forKey: link).flatMap { $0.isReadable ? nil : $0 }
     guard let connection = try socket.send(UAPIRequest.get, on: last) else { return nil }
     do throws(ProviderError) {
       let reply = try socket.answer(on: connection, serving: interface(of: link))
-      reads[link] = connection
+      (reads[link], hung[link]) = (connection, nil)
       return reply
     } catch {
       // It may have ended just now.
-      guard last != nil, connection.isReadable else { throw error }
-      return try socket.ask(UAPIRequest.get, serving: interface(of: link))
+      if last != nil, connection.isReadable { return try socket.ask(UAPIRequest.get, serving: interface(of: link)) }
+      hung[link] = .now + Self.pauseOfHung
+      throw error
     }
   }
 

@@ -1,5 +1,6 @@
 internal import KernelModel
 internal import NetworkTypes
+internal import PeerDetection
 internal import RoamwardCore
 
 /// The samples of a tunnel: whether the peer answers, and since when it has carried no data.
@@ -24,12 +25,17 @@ struct TunnelSampling {
   /// Present while it is connected and its device shows whether the peer answers.
   private var liveness: TunnelLiveness?
   private var quiet = QuietWatch.none
+  /// The first and the last sample that the device has not answered, unless it has since: its engine hangs.
+  private var missed: (first: Moment, last: Moment)?
+  /// For how long an engine may hang, as on a machine that swaps.
+  private static let patienceWithEngine = DeadPeerDetector.interval * 2
   /// The time without data while it is connected and ends its session when idle.
   private var idle: IdleMeter?
   /// The same of a tunnel without a WireGuard device.
   private var linkIdle: LinkIdleMeter?
 
   var nextSample: Moment? {
+    if let missed { return missed.last + DeadPeerDetector.interval }
     switch quiet {
     case .watching: liveness?.nextQuietSample ?? liveness?.nextSample
     case .packetCame(let at): at
@@ -38,7 +44,7 @@ struct TunnelSampling {
   }
 
   /// Another state begins with another judgement of the peer.
-  mutating func stateChanged() { (liveness, quiet) = (nil, .none) }
+  mutating func stateChanged() { (liveness, quiet, missed) = (nil, .none, nil) }
 
   /// Begins to watch for the next packet into the link if nothing was sent for some time. Where packets cannot be noticed, samples stay
   /// frequent.
@@ -55,17 +61,25 @@ struct TunnelSampling {
   /// When the session of a tunnel ends that may be idle for `limit`, unless data flows before; `nil`: it is not measured.
   func idleEnd(_ limit: Duration) -> Moment? { (idle?.activeAt ?? linkIdle?.activeAt).map { $0 + limit } }
 
-  /// Takes a sample. Returns the event if the tunnel is idle, or, `isConnected`, if its peer is to be doubted.
+  /// Takes a sample. Returns the event if the tunnel is idle, or, `isConnected`, if its peer is to be doubted, or its engine hangs.
   mutating func take(_ counters: Counters, isConnected: Bool, limit: Duration, at now: Moment) -> TunnelMachine.Event? {
     if linkIdle != nil, let packets = counters.packets() { linkIdle?.take(packets, at: now) }
     let device = isConnected || idle != nil ? counters.device() : nil
     if let device { idle?.take(device, at: now) }
     if let end = idleEnd(limit), end <= now { return .idle }
-    guard isConnected, let device else { return nil }
+    guard isConnected, liveness != nil else { return nil }
+    guard let device else { return miss(at: now) }
+    missed = nil
     let isWithoutData = endQuiet()
     let silence = liveness?.take(device, isWithoutData: isWithoutData, at: now)
     if case .watching = quiet, liveness?.nextQuietSample == nil { quiet = .none }
     return silence.map { .peerSilent(for: $0) }
+  }
+
+  private mutating func miss(at now: Moment) -> TunnelMachine.Event? {
+    let first = missed?.first ?? now
+    missed = (first, now)
+    return first + Self.patienceWithEngine <= now ? .failed(TunnelFailure(.engineFailed, "the engine does not answer")) : nil
   }
 
   /// A sample is taken. Returns whether it is known that no packet has come since the last one.
