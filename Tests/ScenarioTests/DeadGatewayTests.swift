@@ -21,6 +21,15 @@ struct DeadGatewayTests {
   }
 }
 
+@Suite("An engine that hangs", .needsLab)
+struct HungEngineTests {
+  @Test("is killed and begun again, and people are answered meanwhile") func hangs() throws {
+    let scene = try Scene()
+    let seen = try scene.play("DeadGateway/hung-engine")
+    #expect(seen.lines == ["[another engine]", "[the hung one is gone]", "[back]"])
+  }
+}
+
 @Suite("At home by the gateway's hardware address", .needsLab)
 struct GatewayMACTests {
   @Test("an idle machine never connects, whatever the kill switch", arguments: ["off", "on", "always"])
