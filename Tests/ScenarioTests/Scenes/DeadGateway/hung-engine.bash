@@ -12,7 +12,8 @@ kill -STOP "$engine"
 # Whatever the agent wants to know of it, people are answered meanwhile.
 while field_is corp state connected; do sleep 0.5; done & # no event: the interval of a person's questions
 asking=$!
-within 30 eval '[[ $(field corp failure) == "the engine does not answer"* ]]'
+within 30 field_is corp failure-code engine-failed
+field corp failure >&2
 kill "$asking" 2>/dev/null || true
 tunnel_is corp connected
 [[ $(engine_pid corp) != "$engine" ]] && say "another engine"
