@@ -1,6 +1,7 @@
 internal import Glibc
 package import KernelModel
 internal import LinuxIO
+internal import NetworkTypes
 import RoamwardCore
 package import SystemdIO
 internal import Wire

@@ -6,16 +6,22 @@ go cafe
 start_agent
 tunnel_is corp connected
 intranet_loads
+roamward monitor --json >events.json 2>/dev/null &
+monitor=$!
 engine=$(engine_pid corp)
-[[ -n $engine ]] || { say "another engine"; say "the hung one is gone"; say "back"; exit 0; } # the kernel's never hangs
+# The kernel's never hangs.
+[[ -n $engine ]] || { printf '[%s]\n' "people are answered" "another engine" "the hung one is gone" back; exit 0; }
 kill -STOP "$engine"
 # Whatever the agent wants to know of it, people are answered meanwhile.
-while field_is corp state connected; do sleep 0.5; done & # no event: the interval of a person's questions
-asking=$!
-within 30 field_is corp failure-code engine-failed
-field corp failure >&2
-kill "$asking" 2>/dev/null || true
+answered=0
+until found 'the engine does not answer' events.json; do
+  ((SECONDS < 400)) || { cat events.json; exit 1; }
+  roamward status >/dev/null && answered=$((answered + 1))
+  sleep 0.5 # no event: the interval of a person's questions
+done
+((answered >= 5)) && say "people are answered"
 tunnel_is corp connected
 [[ $(engine_pid corp) != "$engine" ]] && say "another engine"
 runs "$engine" || say "the hung one is gone"
-intranet_loads && say "back"
+within 3 intranet_loads && say "back"
+kill "$monitor"

@@ -36,7 +36,7 @@ struct TunnelSampling {
 
   var nextSample: Moment? {
     if let missed { return missed.last + DeadPeerDetector.interval }
-    switch quiet {
+    return switch quiet {
     case .watching: liveness?.nextQuietSample ?? liveness?.nextSample
     case .packetCame(let at): at
     case .none, .following: liveness?.nextSample
