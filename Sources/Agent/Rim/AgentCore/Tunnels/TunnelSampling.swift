@@ -5,7 +5,7 @@ internal import RoamwardCore
 
 /// The samples of a tunnel: whether the peer answers, and since when it has carried no data.
 struct TunnelSampling {
-  /// Where samples come from.
+  /// The sources of samples.
   struct Counters {
     /// The packets that the link has carried; `nil`: it is a WireGuard device, or there is no link.
     let packets: () -> UInt64?
