@@ -126,7 +126,7 @@ private func someAddress(_ random: inout SplitMix64) throws -> IPAddress {
     }
   }
 
-  @Test("of more handshakes than can be served, those that are begun are finished, and a guest's is within a few turns", arguments: 1...6)
+  @Test("of more handshakes than can be served, those that are begun are finished, and a guest's is within a few turns", arguments: 1...20)
   func overload(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     var table = ConnectionTable(limit: 200, limitOfPlace: 64)

@@ -105,8 +105,25 @@ struct PeerIdentityTests {
   @Test("the local group is found by its name alone") func groups() throws {
     let path = folder.path + "/group"
     try TextFile.create(path, with: Array("root:x:0:\nroamward-x:x:5:\nroamward:x:977:a,b\nbroken\n".utf8), mode: 0o600)
-    #expect(LocalGroups.identifier(of: "roamward", in: path) == 977)
-    #expect(LocalGroups.identifier(of: "broken", in: path) == nil && LocalGroups.identifier(of: "roam", in: path) == nil)
-    #expect(LocalGroups.identifier(of: "roamward", in: folder.path + "/none") == nil)
+    #expect(LocalGroup("roamward", in: path).identifier == 977)
+    #expect(LocalGroup("broken", in: path).identifier == nil && LocalGroup("roam", in: path).identifier == nil)
+    #expect(LocalGroup("roamward", in: folder.path + "/none").identifier == nil)
+  }
+
+  @Test("the local group is what its file says now: made, written anew, changed, and gone") func changedGroup() throws {
+    let path = folder.path + "/group"
+    let group = LocalGroup("roamward", in: path)
+    #expect(group.identifier == nil)
+    for number in 100..<120 {
+      let text = Array("roamward:x:\(number):\n".utf8)
+      if number % 2 == 0 { try TextFile.replace(path, with: text, mode: 0o600) } else { try TextFile.overwrite(path, with: text) }
+      for _ in 0..<2 { #expect(group.identifier == UInt32(number)) }
+      // A file's times are those of the kernel's last tick.
+      usleep(20_000)
+    }
+    try TextFile.replace(path, with: Array("root:x:0:\n".utf8), mode: 0o600)
+    #expect(group.identifier == nil)
+    try TextFile.remove(path)
+    #expect(group.identifier == nil)
   }
 }

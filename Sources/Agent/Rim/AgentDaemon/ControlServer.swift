@@ -36,7 +36,7 @@ package final class ControlServer {
   private var turn: EventSource?
   private var budget = RequestBudget()
   private var refill: EventSource?
-  private let isOwner: (PeerCredentials) -> Bool
+  private let callers: Callers
 
   /// Calls back, now or later, with the reason to refuse the request; `nil`: it is allowed. What it returns is kept until then, and
   /// released when the client disconnects.
@@ -53,7 +53,7 @@ package final class ControlServer {
     self.answerLater = answerLater
     self.authorize = authorize
     self.loop = loop
-    self.isOwner = isOwner
+    callers = Callers(isOwner: isOwner)
     self.answer = answer
     turn = try loop.eachTurn { [weak self] in self?.serveNext() }
     turn?.setPriority(.request)
@@ -90,10 +90,8 @@ package final class ControlServer {
   }
 
   private func welcome(_ connection: FileDescriptor) {
-    guard let peer = connection.peer else { return }
-    let isOwner = isOwner(peer)
-    let caller = isOwner ? Caller(user: peer.user, process: peer.process, isOwner: true) : connection.peerIdentity.map(Caller.init)
-    guard let caller else { return }
+    guard let caller = callers.caller(at: connection) else { return }
+    let isOwner = caller.isOwner
     if clients.count >= Self.maximumClients { makeRoom() }
     accepted += 1
     let number = accepted
@@ -184,13 +182,22 @@ package final class ControlServer {
   }
 }
 
-extension Caller {
-  /// The client of the local socket.
-  init(_ peer: PeerIdentity) {
-    self.init(
-      user: peer.credentials.user, process: peer.credentials.process,
-      isMember: LocalGroups.identifier(of: Self.groupName).map(peer.groups.contains) ?? false,
-      subject: peer.startTime.map { .process(peer.credentials.process, startTime: $0) })
+/// Knows the clients of the local socket by their connections.
+private struct Callers {
+  let isOwner: (PeerCredentials) -> Bool
+  private let group = LocalGroup(Caller.groupName)
+
+  init(isOwner: @escaping (PeerCredentials) -> Bool) { self.isOwner = isOwner }
+
+  /// `nil`: the connection has no credentials.
+  func caller(at connection: FileDescriptor) -> Caller? {
+    guard let peer = connection.peer else { return nil }
+    if isOwner(peer) { return Caller(user: peer.user, process: peer.process, isOwner: true) }
+    return connection.peerIdentity.map {
+      Caller(
+        user: $0.credentials.user, process: $0.credentials.process, isMember: group.identifier.map($0.groups.contains) ?? false,
+        subject: $0.startTime.map { [process = $0.credentials.process] in .process(process, startTime: $0) })
+    }
   }
 }
 

@@ -18,9 +18,13 @@ package struct PeerIdentity: Hashable, Sendable {
   /// The start time of the process that has this number now; `nil`: there is none.
   package static func startTime(of process: Int32) -> UInt64? {
     guard process > 0, let bytes = try? TextFile.read("/proc/\(process)/stat") else { return nil }
-    // The second field is a name in parentheses, which may contain anything.
-    let fields = bytes.split(separator: UInt8(ascii: ")"), omittingEmptySubsequences: false).last?.split(separator: UInt8(ascii: " ")) ?? []
-    return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) : nil
+    // The second field is a name in parentheses, which may contain anything. A space is before each field after it.
+    guard var next = bytes.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+    for _ in 3...22 {
+      guard let space = bytes[(next + 1)...].firstIndex(of: UInt8(ascii: " ")) else { return nil }
+      next = space
+    }
+    return UInt64(String(decoding: bytes[(next + 1)...].prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self))
   }
 }
 
@@ -49,10 +53,42 @@ extension FileDescriptor {
   }
 }
 
-/// The local groups (group(5)).
-package enum LocalGroups {
-  /// The ID of a group in /etc/group. Other sources of groups are not asked, because they may block.
-  package static func identifier(of name: String, in path: String = "/etc/group") -> UInt32? {
+/// The ID of a local group (group(5)): every connection needs it, so it is read again only after the file has changed.
+package final class LocalGroup {
+  /// A file that is written anew has another number; one that is changed, another time.
+  private struct Version: Equatable {
+    let (device, number, size): (UInt, UInt, Int)
+    let changed: [Int]
+  }
+
+  private let name: String
+  private let path: String
+  private var known: (version: Version, identifier: UInt32?)?
+
+  package init(_ name: String, in path: String = "/etc/group") {
+    self.name = name
+    self.path = path
+  }
+
+  /// The ID in /etc/group; `nil`: there is no such group. Other sources of groups are not asked, because they may block.
+  package var identifier: UInt32? {
+    // Before the file is read: a change meanwhile is read the next time.
+    guard let version else { return nil }
+    if let known, known.version == version { return known.identifier }
+    let identifier = read()
+    known = (version, identifier)
+    return identifier
+  }
+
+  private var version: Version? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    return Version(
+      device: UInt(status.st_dev), number: UInt(status.st_ino), size: Int(status.st_size),
+      changed: [status.st_mtim, status.st_ctim].flatMap { [$0.tv_sec, $0.tv_nsec] })
+  }
+
+  private func read() -> UInt32? {
     guard let bytes = try? TextFile.read(path, limit: 1 << 24) else { return nil }
     let start = Array("\(name):".utf8)
     for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: start) {

@@ -19,6 +19,7 @@ package final class AgentBus {
   /// The calls that wait for an answer.
   private var open: [Int: AnyObject] = [:]
   private var last = 0
+  private let group = LocalGroup(Caller.groupName)
   /// The largest number of calls that wait for an answer.
   private static let mostOpen = 64
   /// Called with the reason if the bus refuses the agent's name.
@@ -99,7 +100,7 @@ package final class AgentBus {
         open[number] = nil
         return call.fail("\(AgentInterface.service).Error.NotAllowed", "the bus does not know the user of \(call.sender)")
       }
-      let waiting = serve(request, Caller(credentials, call.sender), call.mayInteract) { [weak self] reply in
+      let waiting = serve(request, Caller(credentials, call.sender, group), call.mayInteract) { [weak self] reply in
         self?.open[number] = nil
         switch reply {
         case .done: call.reply()
@@ -118,9 +119,9 @@ package final class AgentBus {
 
 extension Caller {
   /// The owner of a connection to the bus.
-  fileprivate init(_ credentials: BusCredentials, _ sender: String) {
+  fileprivate init(_ credentials: BusCredentials, _ sender: String, _ group: LocalGroup) {
     self.init(
       user: credentials.user, process: credentials.process, isOwner: credentials.user == 0 || credentials.user == geteuid(),
-      isMember: LocalGroups.identifier(of: Self.groupName).map(credentials.groups.contains) ?? false, subject: .busName(sender))
+      isMember: group.identifier.map(credentials.groups.contains) ?? false, subject: .busName(sender))
   }
 }
