@@ -19,12 +19,11 @@ package struct PeerIdentity: Hashable, Sendable {
   package static func startTime(of process: Int32) -> UInt64? {
     guard process > 0, let bytes = try? TextFile.read("/proc/\(process)/stat") else { return nil }
     // The second field is a name in parentheses, which may contain anything. A space is before each field after it.
-    guard var next = bytes.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-    for _ in 3...22 {
-      guard let space = bytes[(next + 1)...].firstIndex(of: UInt8(ascii: " ")) else { return nil }
-      next = space
+    return (bytes + [0]).withUnsafeBytes { text in
+      var field = text.bindMemory(to: CChar.self).baseAddress.flatMap { strrchr($0, Int32(UInt8(ascii: ")"))) }
+      for _ in 3...22 { field = field.flatMap { strchr($0 + 1, Int32(UInt8(ascii: " "))) } }
+      return field.map { UInt64(strtoull($0 + 1, nil, 10)) }
     }
-    return UInt64(String(decoding: bytes[(next + 1)...].prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self))
   }
 }
 
