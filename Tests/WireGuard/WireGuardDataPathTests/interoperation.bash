@@ -241,10 +241,13 @@ roaming() {
 }
 
 # We ask them by IPv6, and they answer there. Their answer to a handshake that we began before brings us back to IPv4, as it must, if it
-# comes after the change: then we change once more.
+# comes after the change: then, and only then, we change once more.
 reaches_by_ipv6() {
   endpoint ours theirs '[2001:db8::2]:51820'
-  pings ours 10.9.0.2 && knows theirs 2001:db8::1
+  pings ours 10.9.0.2 || return 1
+  knows theirs 2001:db8::1 && return
+  knows ours 192.0.2.8: || fail 'they do not follow us to IPv6, where we are'
+  return 1
 }
 
 # We have several addresses: they are answered from the one that they know, also after it has gone and come back.
@@ -258,12 +261,12 @@ several_addresses() {
   ip -n ours address delete 192.0.2.11/24 dev out0
   within $patience pings ours 10.9.0.2 || fail 'no answer after the address went'
   within $patience knows theirs 192.0.2.1: || fail 'they do not follow us to the address that is left'
-  within $patience answers_from 2001:db8::11 || fail 'we answer from another IPv6 address than they ask'
+  answers_from 2001:db8::11 || fail 'we answer from another IPv6 address than they ask'
   both_ways theirs ours 10.9.0.1
   knows theirs 2001:db8::11 || fail 'we do not stay at the IPv6 address that they ask'
 }
 
-# They ask there, and are answered from there. Our part in a handshake of before leads them away if it comes after the change.
+# They ask there, and are answered from there.
 answers_from() {
   endpoint theirs ours "[$1]:51820"
   at theirs busybox ping -c 1 -W 5 10.9.0.1 >/dev/null && knows theirs "$1"
