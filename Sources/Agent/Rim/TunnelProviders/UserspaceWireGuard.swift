@@ -147,7 +147,7 @@ package final class UserspaceWireGuard {
     if let stop = stops[link] { return stop.observers.append(then) }
     // Until its end has been seen, the number is that of no other process.
     let kill = running[link].map(\.interface.process).map { process in
-      { [weak self] in if self?.running[link]?.interface.process == process { _ = Glibc.kill(process, SIGKILL) } }
+      { [weak self] in if self?.running[link]?.interface.process == process { Privileges.signal(process, SIGKILL) } }
     }
     stops[link] = EngineStop(link: link, UAPISocket(link: link, in: socketDirectory), kill: kill, on: loop) { [weak self] result in
       guard let stop = self?.stops.removeValue(forKey: link) else { return }

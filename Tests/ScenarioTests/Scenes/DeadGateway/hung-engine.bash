@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
 source "$tests/scene.bash"
+# With the capabilities of the unit: the engine is another user's process, and there is no CAP_KILL.
+# shellcheck source=Tests/ScenarioTests/Scenes/UnitLimits/poor.bash
+source "$tests/UnitLimits/poor.bash"
 
 go cafe
 start_agent
