@@ -52,8 +52,7 @@ extension GatewayStatus {
     var found: [DevicePath: Endpoint?] = [:]
     for one in directory.devices.values {
       guard let peer = peers[one.publicKey], connection(of: one, peer) == .connected, let path = directory.path(of: one) else { continue }
-      let isRelayed = (peer.endpoint?.address).map(RelayAddress.contains) ?? false
-      found[path] = .some(isRelayed ? nil : peer.endpoint)
+      found[path] = .some(peer.isRelayed ? nil : peer.endpoint)
     }
     return found
   }

@@ -14,6 +14,8 @@ package struct GatewayStatus: Hashable, Sendable {
   package var away: StoreAbsence?
   /// The differences between the running gateway and what commands mean.
   package var unserved: UnservedSettings?
+  /// The time since which peers are connected; empty: not known.
+  package var connectedSince: [WireGuardKey: Timestamp] = [:]
   package var now: Timestamp
 
   package init(directory: Directory, isServing: Bool, device: WireGuardState?, relayPort: UInt16? = nil, now: Timestamp) {
@@ -23,9 +25,6 @@ package struct GatewayStatus: Hashable, Sendable {
     self.relayPort = relayPort
     self.now = now
   }
-
-  /// A session without a new handshake for this long is over (REJECT_AFTER_TIME of WireGuard).
-  private static let sessionLife = Duration.seconds(180)
 
   package var lines: [String] {
     guard let site = directory.site else {
@@ -40,7 +39,7 @@ package struct GatewayStatus: Hashable, Sendable {
       "devices  \(directory.devices.count), \(device == nil ? "the link is not there, or access is denied" : "\(connected) connected")",
     ]
     if let relayPort {
-      let relayed = directory.devices.values.filter { isConnected(peers[$0.publicKey]) && isRelayed(peers[$0.publicKey]) }.count
+      let relayed = directory.devices.values.filter { isConnected(peers[$0.publicKey]) && peers[$0.publicKey]?.isRelayed ?? false }.count
       lines.append("relay  TCP port \(relayPort), \(relayed) connected by it")
     }
     if directory.sites.count > 1 { lines += directory.siteList.map { "site  \($0)" } }
@@ -75,11 +74,7 @@ package struct GatewayStatus: Hashable, Sendable {
     Dictionary((device?.peers ?? []).map { ($0.publicKey, $0) }) { first, _ in first }
   }
 
-  private func isConnected(_ peer: WireGuardState.Peer?) -> Bool {
-    peer?.handshake.map { now - $0 < Self.sessionLife } ?? false
-  }
-
-  private func isRelayed(_ peer: WireGuardState.Peer?) -> Bool { (peer?.endpoint?.address).map(RelayAddress.contains) ?? false }
+  private func isConnected(_ peer: WireGuardState.Peer?) -> Bool { peer?.isConnected(at: now) ?? false }
 
   /// A device's addresses, and whether it is connected: since when, from where, with how many bytes.
   private func state(_ device: Device, _ peer: WireGuardState.Peer?) -> String {
@@ -87,7 +82,7 @@ package struct GatewayStatus: Hashable, Sendable {
     let state = connection(of: device, peer)
     guard state.isKnown, let peer, let handshake = peer.handshake else { return "\(addresses)  \(state.rawValue)" }
     let age = "handshake \(max(0, now.seconds - handshake.seconds)) s ago"
-    let endpoint = isRelayed(peer) ? "  by TCP" : peer.endpoint.map { "  from \($0)" } ?? ""
+    let endpoint = peer.isRelayed ? "  by TCP" : peer.endpoint.map { "  from \($0)" } ?? ""
     return "\(addresses)  \(state.rawValue)\(endpoint)  \(age)  received \(peer.receivedBytes)  sent \(peer.sentBytes)"
   }
 
