@@ -26,12 +26,16 @@ struct Page: ParsableCommand {
     @Option(help: ArgumentHelp("The group whose members may end sessions (none at first).", valueName: "group")) var operators: GatewayName?
     @Flag(help: "Have no operators.") var noOperators = false
     @Option(help: "A further name of the page; may be repeated.") var name: [Parsed<DomainName>] = []
+    @Option(help: "The title, as the company's name; none at first.") var title: String?
+    @Flag(help: "Have no title.") var noTitle = false
     @Option(help: "The number of devices that a user may add.") var devices: Int64?
     @OptionGroup var state: StateOptions
 
     func validate() throws {
       if port == 0 { throw ValidationError("--port: use 1 to 65535") }
       if let devices, !Settings.deviceLimits.contains(devices) { throw ValidationError("--devices: use 0 to 10000") }
+      if let title, !PageSettings.isTitle(title) { throw ValidationError("--title: use a line of 1 to 64 characters") }
+      if noTitle, title != nil { throw ValidationError("give one of --title and --no-title") }
       if noAdministrators, administrators != nil { throw ValidationError("give one of --administrators and --no-administrators") }
       if noOperators, operators != nil { throw ValidationError("give one of --operators and --no-operators") }
     }
@@ -48,6 +52,7 @@ struct Page: ParsableCommand {
       settings.administrators = noAdministrators ? nil : administrators ?? settings.administrators
       settings.operators = noOperators ? nil : operators ?? settings.operators
       if !name.isEmpty { settings.names = name.map(\.value.text) }
+      settings.title = noTitle ? nil : title ?? settings.title
       if let devices {
         try state.change(reading: .users([])) { work throws(GatewayError) in
           try work.change(PushedSettings(), deviceLimit: devices, for: .everybody, named: "everybody")
@@ -103,7 +108,8 @@ struct Page: ParsableCommand {
       if state.folder.isServed, let trouble = state.folder.trouble(of: .page) { write("note  the page is not shown: \(trouble)\n") }
       write(
         settings.hosts(of: addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" }).map { "page  http://\($0)/" } + [
-          "administrators  \(administrators)", "operators  \(settings.operators.map { "group \($0)" } ?? "none")",
+          "title  \(settings.title ?? "none")", "administrators  \(administrators)",
+          "operators  \(settings.operators.map { "group \($0)" } ?? "none")",
           "devices  up to \(directory.settings(for: .everybody)?.deviceLimit ?? Settings.usualDeviceLimit) for each user",
         ] + directory.obstacles(to: addresses, port: settings.port))
     }

@@ -8,25 +8,36 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
   package var operators: GatewayName?
   /// Further names of the page, besides the gateway's addresses inside the tunnel.
   package var names: [String]
+  /// The title that people see: a company, say; `nil`: the page has none.
+  package var title: String?
 
-  package init(port: UInt16 = 80, administrators: GatewayName? = nil, operators: GatewayName? = nil, names: [String] = []) {
+  package init(
+    port: UInt16 = 80, administrators: GatewayName? = nil, operators: GatewayName? = nil, names: [String] = [], title: String? = nil
+  ) {
     self.port = port
     self.administrators = administrators
     self.operators = operators
     self.names = names
+    self.title = title
+  }
+
+  /// Whether a title is one line that fits on a phone.
+  package static func isTitle(_ text: String) -> Bool {
+    (1...64).contains(text.count) && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      && text.first != " " && text.last != " "
   }
 
   package var description: String {
     "port \(port)\n" + (administrators.map { "administrators \($0)\n" } ?? "")
       + (operators.map { "operators \($0)\n" } ?? "")
-      + names.map { "name \($0)\n" }.joined()
+      + names.map { "name \($0)\n" }.joined() + (title.map { "title \($0)\n" } ?? "")
   }
 
   /// `nil`: a line is none of these.
   package init?(_ text: String) {
     self.init()
     for line in text.split(separator: "\n") {
-      let words = line.split(separator: " ").map(String.init)
+      let words = line.split(separator: " ", maxSplits: 1).map(String.init)
       guard words.count == 2 else { return nil }
       switch words[0] {
       case "port":
@@ -40,7 +51,12 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
         operators = group
       // Written by builds whose page had a limit of its own: another one than the default is to be set anew (`settings set --devices`).
       case "devices": guard words[1] == "\(Settings.usualDeviceLimit)" else { return nil }
-      case "name": names.append(words[1])
+      case "name":
+        if words[1].contains(" ") { return nil }
+        names.append(words[1])
+      case "title":
+        guard Self.isTitle(words[1]) else { return nil }
+        title = words[1]
       default: return nil
       }
     }
