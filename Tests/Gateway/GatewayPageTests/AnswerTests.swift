@@ -106,18 +106,30 @@ import Testing
       .init(publicKey: try key(3), lastHandshake: now.seconds - 1000),
     ]
     let status = GatewayStatus(directory: directory, isServing: true, device: state, now: now)
-    let mine = status.page(of: bob)
+    let mine = JSON(encoding: status.page(of: bob, nil))
     #expect(mine["administrator"]?.bool == false && mine["devices"]?.array?.count == 1)
     #expect(!mine.text().contains("alice"))
     let own = try #require(mine["devices"]?.array?.first)
-    #expect(own["state"]?.string == "connected" && own["endpoint"]?.string == "198.51.100.2:4711" && own["received"]?.integer == 7)
+    #expect(mine["gateway"]?.string == "main" && mine["title"] == .null && mine["routes"]?.array == ["10.77.0.0/24", "fd77::/64"])
+    #expect(status.page(of: bob, PageSettings(names: ["a.example"])).title == "a.example")
+    #expect(status.page(of: bob, PageSettings(names: ["a.example"], title: "Example Corp")).title == "Example Corp")
+    #expect(own["state"]?.string == "connected" && own["transport"]?.string == "udp" && own["since"] == .null)
+    #expect(own["endpoint"]?.string == "198.51.100.2:4711" && own["received"]?.integer == 7)
+    // Through the relay: its address is one of the gateway's machine.
+    var relayed = status
+    relayed.device?.peers[0].endpoint = Endpoint("127.83.0.1:4000")
+    relayed.connectedSince = [try key(4): now]
+    let carried = try #require(relayed.page(of: bob, nil).devices.first)
+    #expect(carried.endpoint == nil && carried.transport == "tcp" && carried.since == now)
     let all = JSON(encoding: status.report())
     #expect(all["devices"]?.array?.compactMap { $0["state"]?.string } == ["never seen", "away", "connected"])
     #expect(all["connected"]?.integer == 1 && all["more"]?.integer == 0)
     #expect(status.report(search: "E/PH").devices.map(\.device) == ["phone"])
-    let short = status.report(within: 600)
+    #expect(
+      status.report(isConnected: true).devices.map(\.user) == ["bob"] && status.report(search: "alice", isConnected: true).devices == [])
+    let short = status.report(within: 700)
     #expect(short.devices.count == 2 && short.more == 1)
-    let groups = directory.page(at: now, within: 10_000)
+    let groups = JSON(encoding: directory.page(at: now, within: 10_000))
     #expect(groups["groups"]?.array?.first?["users"]?.array?.compactMap(\.string) == ["alice"])
     #expect(groups["users"]?.array?.compactMap { $0["devices"]?.integer } == [2, 1])
     // No answer has a key.
@@ -131,13 +143,18 @@ import Testing
         id: 0, name: try name("web"), position: 0, source: .group(try work.group(try name("admins")).id),
         destination: .prefixes([try #require(IPPrefix("10.20.0.0/16"))]), transport: .tcp, ports: [try #require(PortRange("443"))],
         isAllowing: true))
-    func ask(_ user: String) throws -> JSON {
+    func ask(_ user: String, within limit: Int = .max) throws -> AccessReport {
       work.directory.page(
         of: AccessQuestion(
-          user: try work.user(try name(user)).id, destination: try address("10.20.1.2"), transport: .tcp, port: 443))
+          user: try work.user(try name(user)).id, destination: try address("10.20.1.2"), transport: .tcp, port: 443), within: limit)
     }
-    #expect(try ask("alice")["allowed"]?.bool == true && ask("bob")["allowed"]?.bool == false)
-    #expect(try ask("bob")["passed"]?.array?.first?.string?.hasSuffix(": for other users") == true)
+    #expect(try ask("alice").allowed && !ask("bob").allowed)
+    let text = "allow web: group admins to 10.20.0.0/16 tcp 443"
+    func rules(_ user: String) throws -> [String] {
+      try ask(user).rules.map { "\($0.place) \($0.rule): \($0.text): \($0.mismatch ?? "decides")" }
+    }
+    #expect(try rules("alice") == ["1 web: \(text): decides"] && rules("bob") == ["1 web: \(text): for other users"])
+    #expect(try ask("bob", within: 10).rules.isEmpty && ask("bob", within: 10).more == 1)
   }
 
   @Test("questions are limited by the second, changes by the minute, for each user") func limits() {
@@ -154,9 +171,13 @@ import Testing
     for settings in [
       PageSettings(),
       PageSettings(
-        port: 8080, administrators: try name("admins"), operators: try name("desk"), names: ["gateway.corp.example"]),
+        port: 8080, administrators: try name("admins"), operators: try name("desk"), names: ["gateway.corp.example"],
+        title: "Example Corp, Ltd"),
     ] { #expect(PageSettings(settings.description) == settings) }
-    for text in ["port 0", "port", "administrators a b", "operators", "color green", "devices -1", "devices 3"] {
+    for text in [
+      "port 0", "port", "administrators a b", "operators", "color green", "devices -1", "devices 3", "name a b", "title", "title \u{7}",
+      "title \(String(repeating: "a", count: 65))",
+    ] {
       #expect(PageSettings(text) == nil, "\(text)")
     }
     #expect(PageSettings("port 80\ndevices 10\n") == PageSettings())

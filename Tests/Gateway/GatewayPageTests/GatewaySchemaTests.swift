@@ -54,6 +54,12 @@ import Testing
     let status = GatewayStatus(directory: work.directory, isServing: true, device: state, now: now)
     let entry = AuditEntry(
       sequence: 1, time: now, record: .init(actor: "root", verb: "user lock", object: "bob", detail: "stolen"), hash: [])
+    let asker = try #require(PageAsker(work.directory, from: try address("10.77.0.3"), nil, at: now))
+    let question = AccessQuestion(user: bob.id, destination: try address("10.20.1.2"), transport: .tcp, port: 443)
+    let added = [
+      AddedDeviceReport(device: "phone", secret: true, file: "[Interface]", code: ["01"]),
+      AddedDeviceReport(device: "phone", secret: false, file: "[Interface]", code: nil),
+    ]
     let users = work.directory.users.values.map { UserReport($0, status, lock: entry, page: nil) }
     let events: [GatewayEvent] = [
       .serving(true), .store(away: nil), .store(away: "no answer"), .connected(try path("a/b"), from: nil), .disconnected(try path("a/b")),
@@ -62,6 +68,13 @@ import Testing
     let found: [(PublishedGatewaySchema, [JSON])] = [
       (.status, [JSON(encoding: status.report())]), (.sessions, [JSON(encoding: status.sessionReports)]),
       (.user, users.map { JSON(encoding: $0.document) }),
+      (
+        .page,
+        [
+          JSON(encoding: status.page(of: asker, nil)), JSON(encoding: work.directory.page(at: now, within: 10_000)),
+          JSON(encoding: work.directory.page(of: question, within: 10_000)), JSON(encoding: AuditReport([entry], within: 10_000)),
+        ] + added.map { JSON(encoding: $0) }
+      ),
       (.monitor, events.map { GatewayEventReport($0, at: now).json }),
     ]
     for (schema, documents) in found {

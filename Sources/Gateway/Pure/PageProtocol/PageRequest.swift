@@ -13,8 +13,8 @@ package enum PageQuestion: Hashable, Sendable {
   case removeDevice(GatewayName)
 
   // Administrators.
-  /// All devices whose path contains the text: connection and login.
-  case devices(search: String)
+  /// The devices whose path contains the text, or those of them that are connected now: connection and login.
+  case devices(search: String, isConnected: Bool = false)
   /// Groups and users.
   case groups
   /// The newest entries of the audit log.
@@ -76,7 +76,10 @@ package enum PageRequest: Hashable, Sendable {
       if let key { frame.add(4, key.bytes) }
       return frame
     case .removeDevice(let name): return frame(5, (3, Array(name.description.utf8)))
-    case .devices(let search): return frame(6, (3, Array(search.utf8)))
+    case .devices(let search, let isConnected):
+      var frame = frame(6, (3, Array(search.utf8)))
+      if isConnected { frame.add(4, []) }
+      return frame
     case .groups: return frame(7)
     case .audit: return frame(8)
     case .endSession(let path): return frame(10, (3, Array(path.description.utf8)))
@@ -107,7 +110,7 @@ package enum PageRequest: Hashable, Sendable {
       guard let key = WireGuardKey(bytes: try frame.value(4, 32...32)) else { throw .field }
       return .addDevice(try name(), publicKey: key)
     case 5: return .removeDevice(try name())
-    case 6: return .devices(search: try frame.text(3, 0...PageQuestion.searchLimit))
+    case 6: return .devices(search: try frame.text(3, 0...PageQuestion.searchLimit), isConnected: frame[4] != nil)
     case 7: return .groups
     case 8: return .audit
     case 9:

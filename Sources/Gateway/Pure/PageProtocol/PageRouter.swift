@@ -121,8 +121,9 @@ package struct PageRouter: Hashable, Sendable {
     case "/api/admin/groups": return .groups
     case "/api/admin/audit": return .audit
     case "/api/admin/devices":
-      let search = argument("search") ?? ""
-      return search.utf8.count <= PageQuestion.searchLimit ? .devices(search: search) : nil
+      let (search, connected) = (argument("search") ?? "", argument("connected"))
+      guard search.utf8.count <= PageQuestion.searchLimit, connected == nil || connected == "1" else { return nil }
+      return .devices(search: search, isConnected: connected != nil)
     case "/api/admin/sessions": return argument("device").flatMap { DevicePath($0) }.map { .endSession($0) }
     case "/api/admin/access":
       guard let user = argument("user").flatMap({ GatewayName($0) }), let text = argument("to"), let (address, port) = destination(text)

@@ -83,8 +83,8 @@ package final class GatewayServer {
         log: GatewayJournal.log))
     let page = PageService(
       PageService.Host(
-        folder: folder, loop: loop, store: followed.store, directory: directory, device: { link.presentDevice }, changed: changed,
-        log: GatewayJournal.log))
+        folder: folder, loop: loop, store: followed.store, directory: directory, device: { link.presentDevice },
+        lastDevice: { link.lastDevice }, changed: changed, log: GatewayJournal.log))
     let tunnel = TunnelService(on: loop, key, relayPort: { [weak logins] in logins?.relayPort }, directory: directory)
     var pair: PairService?
     if followed.place == .server {

@@ -29,6 +29,8 @@ final class PageService {
     let directory: () -> Directory
     /// The state of the link with its peers.
     let device: () -> WireGuardState?
+    /// The same at the last comparison with the store.
+    let lastDevice: () -> WireGuardState?
     /// After a change of the store.
     let changed: () -> Void
     let log: (String) -> Void
@@ -54,11 +56,15 @@ final class PageService {
   /// The link's state is read again after this time: with many peers that takes a while.
   private static let deviceAge = Duration.seconds(2)
   private var device: (state: WireGuardState?, at: Moment)?
+  private var connections = ConnectionLedger()
 
   init(_ host: Host) { self.host = host }
 
   /// Starts or stops as the state folder says.
-  func refresh() { take(.wanted(wantedSetting())) }
+  func refresh() {
+    connections.look(at: host.lastDevice(), Timestamp.now.wholeSecond)
+    take(.wanted(wantedSetting()))
+  }
 
   private func wantedSetting() -> PageLife.Setting? {
     let directory = host.directory()
@@ -187,14 +193,15 @@ extension PageService {
     guard asker.may(question) else { return .refusal(403, "only \(question.leastRole)s may ask this") }
     let directory = host.directory()
     switch question {
-    case .me: return PageAnswer(status(at: now).page(of: asker))
+    case .me: return PageAnswer(status(at: now).page(of: asker, life.setting?.page))
     case .addDevice(let name, let key): return add(name, key, by: asker)
     case .removeDevice(let name):
       return change(by: asker) { work throws(GatewayError) in
         try work.removeOwnDevice(name, by: asker)
         return PageAnswer(["device": .string(name.description)])
       }
-    case .devices(let search): return PageAnswer(JSON(encoding: status(at: now).report(search: search, within: Self.listLimit)))
+    case .devices(let search, let isConnected):
+      return PageAnswer(status(at: now).report(search: search, isConnected: isConnected, within: Self.listLimit))
     case .endSession(let path):
       return change(by: asker) { work throws(GatewayError) in
         try work.endSession(of: path, by: asker, life.setting?.page)
@@ -203,13 +210,12 @@ extension PageService {
     case .groups: return PageAnswer(directory.page(at: now, within: Self.listLimit))
     case .audit:
       do throws(StoreError) {
-        let (shown, _) = fitting(try host.store.newestEntries(100).reversed().map(\.json), within: Self.listLimit)
-        return PageAnswer(["entries": .array(shown.reversed())])
+        return PageAnswer(AuditReport(try host.store.newestEntries(100), within: Self.listLimit))
       } catch { return .refusal(503, "the store is away") }
     case .access(let name, let destination, let transport, let port):
       guard let user = directory.user(named: name) else { return .refusal(404, "there is no user \(name)") }
       let question = AccessQuestion(user: user.id, destination: destination, transport: transport, port: port)
-      return PageAnswer(directory.page(of: question))
+      return PageAnswer(directory.page(of: question, within: Self.listLimit))
     }
   }
 
@@ -217,7 +223,10 @@ extension PageService {
   private static let listLimit = PageReply.bodyLimit - 2000
 
   private func status(at now: Timestamp) -> GatewayStatus {
-    GatewayStatus(directory: host.directory(), isServing: true, device: presentDevice(), now: now)
+    var status = GatewayStatus(directory: host.directory(), isServing: true, device: presentDevice(), now: now)
+    connections.look(at: status.device, now)
+    status.connectedSince = connections.since
+    return status
   }
 
   private func change(
@@ -245,10 +254,8 @@ extension PageService {
     return change(by: asker) { work throws(GatewayError) in
       let content = try work.addOwnDevice(name, known, by: asker)
       let text = content.text(privateKey: key?.base64 ?? "(the device's own private key)")
-      let code = key == nil ? nil : QRCode.modules(text)?.map { row in JSON.string(String(row.map { $0 ? "1" : "0" })) }
-      return PageAnswer([
-        "device": .string(name.description), "secret": .bool(key != nil), "file": .string(text), "code": code.map { .array($0) } ?? .null,
-      ])
+      let code = key == nil ? nil : QRCode.modules(text)?.map { row in String(row.map { $0 ? "1" : "0" }) }
+      return PageAnswer(AddedDeviceReport(device: "\(name)", secret: key != nil, file: text, code: code))
     }
   }
 }

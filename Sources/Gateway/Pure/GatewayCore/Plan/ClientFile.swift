@@ -1,5 +1,5 @@
 import KernelModel
-import NetworkTypes
+package import NetworkTypes
 
 /// The configuration of a stock WireGuard client, as wg-quick(8) and the apps read it.
 package struct ClientFile: Hashable, Sendable {
@@ -11,22 +11,27 @@ package struct ClientFile: Hashable, Sendable {
     guard let site = directory.site else { throw GatewayError.notInitialised }
     let settings = directory.pushedSettings(of: device)
     let addresses = directory.addresses(of: device.id)
-    let families = Set(addresses.map(\.family))
     head = "[Interface]\n"
     var tail = "Address = \(addresses.map { IPPrefix.host($0).description }.joined(separator: ", "))\n"
     let dns = (settings.dns ?? []).map(\.description) + (settings.search ?? []).map(\.text)
     if !dns.isEmpty { tail += "DNS = \(dns.joined(separator: ", "))\n" }
     if let mtu = settings.mtu { tail += "MTU = \(mtu)\n" }
-    // A route of a family without an address would lead packets nowhere.
-    let routes = (settings.routes ?? directory.sortedPools.map(\.prefix)).filter { families.contains($0.family) }
     tail += "\n[Peer]\nPublicKey = \(base64(site.publicKey.bytes))\nEndpoint = \(site.endpoint)\n"
-    tail += "AllowedIPs = \(routes.map(\.description).joined(separator: ", "))\n"
+    tail += "AllowedIPs = \(device.routes(in: directory).map(\.description).joined(separator: ", "))\n"
     if let keepalive = settings.keepalive, keepalive > 0 { tail += "PersistentKeepalive = \(keepalive)\n" }
     self.tail = tail
   }
 
   /// The whole file. `key`: the line's value, or a comment that says where it is.
   package func text(privateKey key: String) -> String { "\(head)PrivateKey = \(key)\n\(tail)" }
+}
+
+extension Device {
+  /// The prefixes that the device is to send through the tunnel. A route of a family without an address would lead packets nowhere.
+  package func routes(in directory: Directory) -> [IPPrefix] {
+    let families = Set(directory.addresses(of: id).map(\.family))
+    return (directory.pushedSettings(of: self).routes ?? directory.sortedPools.map(\.prefix)).filter { families.contains($0.family) }
+  }
 }
 
 extension GatewayError {

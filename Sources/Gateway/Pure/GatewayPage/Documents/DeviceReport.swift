@@ -11,13 +11,15 @@ package struct DeviceReport: Hashable, Sendable, Codable {
   package var addresses: [String]
   package var added: Timestamp
   package var endpoint: String?
+  package var transport: String?
+  package var since: Timestamp?
   package var handshake: Timestamp?
   package var received: Int64
   package var sent: Int64
   package var login: Login?
 
   private enum CodingKeys: String, DescribedKey {
-    case user, device, state, addresses, added, endpoint, handshake, received, sent, login
+    case user, device, state, addresses, added, endpoint, transport, since, handshake, received, sent, login
 
     var about: String {
       switch self {
@@ -26,7 +28,10 @@ package struct DeviceReport: Hashable, Sendable, Codable {
       case .state: "Whether it is connected; refused: its user may not connect; session ended: it has to log in again."
       case .addresses: "Its addresses inside the tunnel."
       case .added: "The time at which it was added."
-      case .endpoint: "The address and port from which it sends; null: it was not seen."
+      case .endpoint: "The address and port from which it sends; null: it was not seen, or the relay carries it."
+      case .transport: "The transport of its datagrams: udp, or tcp through the relay; null: it was not seen."
+      case .since:
+        "The time since which the running gateway sees it connected; null: it is not, or a command prints this, which does not know."
       case .handshake: "The time of its last handshake; null: it was not seen."
       case .received: "The bytes that the gateway received from it."
       case .sent: "The bytes that the gateway sent to it."
@@ -37,6 +42,7 @@ package struct DeviceReport: Hashable, Sendable, Codable {
     var values: [String]? {
       switch self {
       case .state: ["refused", "session ended", "never seen", "connected", "away"]
+      case .transport: ["udp", "tcp"]
       default: nil
       }
     }
@@ -77,7 +83,8 @@ extension GatewayStatus {
       return DeviceReport(
         user: path.user.description, device: path.device.description, state: connection(of: device, peer).rawValue,
         addresses: directory.addresses(of: device.id).map(\.description), added: device.added,
-        endpoint: seen?.endpoint?.description, handshake: seen?.handshake,
+        endpoint: seen.flatMap { $0.isRelayed ? nil : $0.endpoint?.description },
+        transport: seen.map { $0.isRelayed ? "tcp" : "udp" }, since: connectedSince[device.publicKey], handshake: seen?.handshake,
         received: Int64(clamping: seen?.receivedBytes ?? 0), sent: Int64(clamping: seen?.sentBytes ?? 0),
         login: directory.login(of: device.id).map {
           DeviceReport.Login(

@@ -40,15 +40,18 @@ extension GatewayStatus {
   ///
   /// - Parameters:
   ///   - search: those whose path contains it.
+  ///   - isConnected: those that are connected now alone.
   ///   - limit: the bytes that the devices may take as JSON.
-  package func report(search: String = "", within limit: Int = .max) -> GatewayStatusReport {
+  package func report(search: String = "", isConnected: Bool = false, within limit: Int = .max) -> GatewayStatusReport {
     let found = reports(of: directory.devices.values)
       .filter { search.isEmpty || "\($0.user)/\($0.device)".contains(search.lowercased()) }
-    let shown = limit == .max ? found.count : fitting(found.lazy.map { JSON(encoding: $0) }, within: limit).shown.count
+    let connected = found.filter { $0.state == Connection.connected.rawValue }
+    let wanted = isConnected ? connected : found
+    let (shown, more) = fitting(wanted, within: limit)
     return GatewayStatusReport(
       time: now, endpoint: directory.site?.endpoint.description, link: directory.site?.link.description,
       serving: isServing, away: away?.description, pools: directory.sortedPools.map(\.prefix.description),
-      connected: found.count { $0.state == Connection.connected.rawValue }, devices: Array(found.prefix(shown)), more: found.count - shown)
+      connected: connected.count, devices: shown, more: more)
   }
 
   /// The devices that logged in, as `session list --json` prints them.

@@ -11,6 +11,8 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
   case sessions
   /// A line of `roamward-gateway monitor --json`.
   case monitor
+  /// An answer of the page.
+  case page
 
   /// The name of its file in docs/schema.
   package var file: String { "gateway-\(rawValue).schema.json" }
@@ -21,6 +23,7 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
       case .status: ("What `roamward-gateway status --json` prints.", try JSON.schema(of: GatewayStatusReport.self))
       case .user: ("What `roamward-gateway user show --json` prints.", try JSON.schema(of: UserDocument.self))
       case .sessions: ("What `roamward-gateway session list --json` prints.", try JSON.schema(of: [DeviceReport].self))
+      case .page: ("An answer of the page in the tunnel to its own script.", try PageReport.schemaOfAnswers())
       case .monitor: ("A line of what `roamward-gateway monitor --json` prints: one event.", try GatewayEventReport.schema())
       }
     return JSON.documentSchema(title, of: schema)
