@@ -22,6 +22,11 @@ enum GatewayScene {
   /// Packages that `scripts/setup --vm` unpacks beside the machine's own: installed, they would take part in its logins.
   static let unpacked = (variable("XDG_CACHE_HOME") ?? (variable("HOME") ?? "/root") + "/.cache") + "/roamward-vm/unpacked"
 
+  /// axe-core, which finds faults of a page for people with disabilities; `scripts/setup --vm` unpacks it.
+  static let axe = unpacked + "/axe-4.12.1/axe_playwright_python/axe.min.js"
+  /// The folder for pictures of the page: those of the documentation are made anew with UPDATE_DOCS.
+  static let pictures = variable("PICTURES") ?? (variable("UPDATE_DOCS") == nil ? "" : root + "/docs/images")
+
   /// When what is killed.
   static var seed: String { variable("SEED") ?? "\(UInt16.random(in: 1...32_767))" }
 

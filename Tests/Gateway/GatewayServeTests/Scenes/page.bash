@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A gateway with its page, and two stock clients, each in a network namespace of its own.
 #
-# $BROWSER is a person at a browser (browser.py), who alone looks at the page then; empty: curl(1) asks. $PICTURES is where pictures of the
-# page go, if anywhere. $LOGIN is a client that logs in.
+# $BROWSER is a person at a browser (browser.py), who alone looks at the page then, with $AXE, axe-core; empty: curl(1) asks. $PICTURES is
+# where pictures of the page go, if anywhere. $LOGIN is a client that logs in. Answers to curl(1) are put into $DOCUMENTS.
 # shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
@@ -31,6 +31,8 @@ answers() { # STATUS NAME METHOD PATH [OPTION...]
   ask "$@" >answer.out || return
   [[ $(<answer.out) == *" $status" ]]
 }
+# The last answer, for its published schema.
+keep() { sed 's/ [0-9]*$//' answer.out >"$DOCUMENTS/page-$1"; }
 expect() { answers "$@" || fail "not $1: ${*:2}: $(<answer.out)"; }
 has() { grep -q "$1" answer.out || fail "no $1: $(<answer.out)"; }
 
@@ -52,26 +54,28 @@ connect bob
 
 # A real browser.
 if [[ -n $BROWSER ]]; then
-  gateway web enable --administrators admins --operators admins --devices 4 >/dev/null
+  gateway web enable --administrators admins --operators admins --devices 4 --title 'Example Corp' >/dev/null
   gateway login enable >enabled.out
   until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
   at bob python3 "$LOGIN" 198.51.100.1 51820 "$(sed -n 's/.*pin //p' enabled.out)" "$(key)" tablet token "$(gateway token create bob)" |
     grep -q "^83 1=b'bob' 2=b'tablet'" || fail 'no login'
   gateway access allow page --from everybody --to 10.77.0.1 --protocol tcp --port 80
   until_so 'the page is reached' answers 200 alice GET /
-  at alice python3 "$BROWSER" /run/work/browser "$page/" phone >shown.conf || fail 'the browser'
+  at alice python3 "$BROWSER" /run/work/browser "$page/" phone "$AXE" >shown.conf || fail 'the browser'
   grep -q '^PrivateKey = ' shown.conf || fail "the page shows no file: $(<shown.conf)"
   gateway audit tail | found 'page alice/laptop  device remove alice/phone' || fail 'the browser has removed nothing'
+  gateway audit tail | found 'page alice/laptop  device remove alice/laptop' || fail 'the browser has not removed its own device'
   gateway audit tail | found 'page alice/laptop  session end bob/tablet' || fail 'the browser has ended no session'
   zbarimg --quiet --raw browser/code.png 2>/dev/null >scanned.conf || fail 'the code cannot be scanned'
   diff <(sed '/^$/d' shown.conf) <(sed '/^$/d' scanned.conf) >/dev/null || fail 'the code has another text'
-  [[ -z ${PICTURES:-} ]] || cp browser/{page,administrator}.png "$PICTURES"
+  [[ -z ${PICTURES:-} ]] || cp browser/gateway-*.png "$PICTURES"
   exit
 fi
 
 # There is no page before it is enabled, and no way to it before a rule.
 ! at gateway curl --silent --max-time 2 http://10.77.0.1/ >/dev/null || fail 'a page that is not enabled'
 gateway web enable --administrators admins --devices 4 --name gateway.corp.example >enabled.out
+grep -q '^title  none$' enabled.out || fail "web enable: $(<enabled.out)"
 grep -q '^page  http://10.77.0.1/$' enabled.out || fail "web enable: $(<enabled.out)"
 grep -q 'help: roamward-gateway access allow page' enabled.out || fail "no rule is asked for: $(<enabled.out)"
 until_so 'the page is there' grep -q 'page: at TCP port 80 of wg-gateway' serve.log
@@ -98,6 +102,7 @@ ip -n alice route del 10.77.0.1/32 via 192.0.2.1
 
 # Each one is known by the tunnel, in both families.
 expect 200 alice GET /api/me
+keep 1
 has '"user":"alice","device":"laptop","administrator":true'
 expect 200 bob GET /api/me
 has '"user":"bob","device":"laptop","administrator":false'
@@ -108,6 +113,7 @@ expect 200 bob GET /api/me --header 'Host: gateway.corp.example'
 # Bob changes what is his, and sees nothing more.
 for path in devices groups audit 'access?user=alice&to=10.0.0.1'; do expect 403 bob GET "/api/admin/$path"; done
 expect 200 bob POST '/api/devices?name=phone'
+keep 2
 has '"secret":true,"file":"\[Interface\]\\nPrivateKey = [A-Za-z0-9+/]*=\\nAddress = 10.77.0.4/32, fd77::4/128\\n'
 until_so 'the new device is a peer' bash -c 'ip netns exec gateway wg show wg-gateway allowed-ips | grep -q 10.77.0.4/32'
 expect 409 bob POST '/api/devices?name=phone'
@@ -118,6 +124,7 @@ expect 200 bob DELETE '/api/devices?name=phone'
 until_so 'the removed device is no peer' bash -c '! ip netns exec gateway wg show wg-gateway allowed-ips | grep -q 10.77.0.4/32'
 own=$(wg genkey | wg pubkey)
 expect 200 bob POST "/api/devices?name=tablet&key=$(sed 's/+/%2B/g; s/=/%3D/' <<<"$own")"
+keep 3
 has '"secret":false,.*PrivateKey = (the device.s own private key).*"code":null'
 gateway audit tail | found 'page bob/laptop  device add bob/tablet' || fail "the audit log: $(gateway audit tail)"
 
@@ -134,7 +141,15 @@ expect 200 alice GET '/api/admin/devices?search=bob'
 has '"device":"tablet"'
 ! grep -q '"user":"alice"' answer.out || fail "a search finds others: $(<answer.out)"
 expect 200 alice GET '/api/admin/access?user=bob&to=203.0.113.2:443'
-has '"allowed":false'
+has '"allowed":false,.*"rules":\[{"place":1,"rule":"page",.*"mismatch":"for other destinations"}\]'
+keep 4
+expect 200 alice GET /api/admin/groups
+keep 5
+expect 200 alice GET /api/admin/audit
+keep 6
+expect 200 alice GET '/api/admin/devices?connected=1'
+has '"device":"laptop".*"transport":"udp","since":"20'
+! grep -q '"state":"never seen"' answer.out || fail "a device that is not connected: $(<answer.out)"
 [[ $(gateway status --json | grep -c '"user"') == 3 ]] || fail "status --json: $(gateway status --json)"
 
 # A session is ended by an operator alone. Bob's tablet logs in anew, with its key.
@@ -148,6 +163,7 @@ expect 403 alice DELETE "$session"
 has 'only operators may ask this'
 gateway group add desk
 gateway group join desk alice
+gateway web enable --title 'Example Corp' | found -x 'title  Example Corp' || fail 'the title is not shown'
 gateway web enable --operators desk | found -x 'operators  group desk' || fail 'operators are not shown'
 until_so 'alice is an operator' bash -c "ip netns exec alice curl --silent --header 'X-Roamward-Page: 1' $page/api/me | grep -q '\"operator\":true'"
 gateway user show alice | found -x 'page  operator (group desk)' || fail "user show: $(gateway user show alice)"

@@ -3,71 +3,80 @@
 
 const element = (id) => document.getElementById(id);
 
-// Asks the gateway; throws what it says is wrong.
-async function ask(path, values = {}, method = "GET") {
+function make(name, content = "", values = {}) {
+  const made = document.createElement(name);
+  made.append(...[content].flat());
+  for (const [key, value] of Object.entries(values)) made.setAttribute(key, value);
+  return made;
+}
+
+// The text of a live region is set only if it is another one: it would be read aloud again.
+function write(place, text) {
+  if (element(place).textContent !== text) element(place).textContent = text;
+}
+
+const silence = new Error("The gateway does not answer. Check that the tunnel is up.");
+
+// Asks the gateway; throws what it says is wrong, or `silence`. The gateway answers within 8 seconds.
+async function ask(path, values = {}, method = "GET", patience = 10000) {
   const given = Object.entries(values).filter(([, value]) => value !== "");
   const query = new URLSearchParams(given).toString();
   let response, answer;
   try {
-    response = await fetch(path + (query ? "?" + query : ""), { method, headers: { "X-Roamward-Page": "1" }, credentials: "omit" });
+    response = await fetch(path + (query ? "?" + query : ""), {
+      method, headers: { "X-Roamward-Page": "1" }, credentials: "omit", signal: AbortSignal.timeout(patience),
+    });
     answer = await response.json();
   } catch {
-    throw new Error("The gateway does not answer. Is the tunnel up?");
+    showState("bad", "Not connected");
+    throw silence;
   }
   if (!response.ok) throw new Error(answer.help ? answer.error + ": " + answer.help : answer.error);
   return answer;
 }
 
-function say(text) {
-  element("message").textContent = text;
-  element("message").hidden = text === "";
-}
-
 // Runs what a person has asked for, and shows what went wrong.
-async function attempt(work) {
-  say("");
+async function attempt(work, place = "message") {
+  write(place, "");
   try {
     await work();
   } catch (error) {
-    say(error.message);
+    write(place, error.message);
   }
 }
 
 // --- values ---------------------------------------------------------------------------------------------------------
 
-function cell(content, kind = "") {
-  const made = document.createElement("td");
-  made.append(content === null ? "" : content);
-  made.className = kind;
-  return made;
-}
+// The gateway's time: a person's clock may be wrong.
+let now = Date.now();
 
-function fill(table, rows) {
-  table.tBodies[0].replaceChildren(...rows.map((cells) => {
-    const row = document.createElement("tr");
-    row.append(...cells);
-    return row;
-  }));
-}
+// A number and its unit stay in one line.
+const unit = (...words) => words.join("\u00a0");
 
 function bytes(count) {
   const units = ["B", "kB", "MB", "GB", "TB"];
-  let unit = 0;
-  while (count >= 1000 && unit < units.length - 1) [count, unit] = [count / 1000, unit + 1];
-  return (unit === 0 ? count : count.toFixed(1)) + " " + units[unit];
+  let index = 0;
+  while (count >= 1000 && index < units.length - 1) [count, index] = [count / 1000, index + 1];
+  return unit(index === 0 ? count : count.toFixed(1), units[index]);
 }
 
-const time = (text) => (text === null ? "" : new Date(text).toLocaleString());
+// As commands write it, without the milliseconds: the gateway counts seconds.
+const time = (text) => (text === null ? "" : make("time", text.replace(".000Z", "Z"), { datetime: text }));
 
 function age(text) {
   if (text === null) return "";
-  const seconds = Math.max(0, Math.round((Date.now() - new Date(text)) / 1000));
-  if (seconds < 120) return seconds + " s ago";
-  return seconds < 7200 ? Math.round(seconds / 60) + " min ago" : time(text);
+  const seconds = Math.max(0, Math.round((now - new Date(text)) / 1000));
+  if (seconds < 120) return unit(seconds, "s", "ago");
+  return seconds < 7200 ? unit(Math.round(seconds / 60), "min", "ago") : time(text);
 }
 
 // The state is one of a few words, which are classes too.
-const state = (word) => cell(word, word.replace(" ", "-"));
+const word = (text) => make("span", text, { class: text.replace(" ", "-") });
+
+function way(one) {
+  if (one.transport === null) return "";
+  return one.transport === "tcp" ? "TCP, by the relay" : `UDP, ${one.endpoint}`;
+}
 
 // A QR code from its rows of 0 and 1, with the quiet zone of four modules around it.
 function drawing(rows) {
@@ -89,135 +98,424 @@ function drawing(rows) {
   return svg;
 }
 
-// --- my devices -----------------------------------------------------------------------------------------------------
+// --- tables ---------------------------------------------------------------------------------------------------------
 
-function removal(device, isThis) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = "Remove";
+// A table of rows. A column has a title, a function that makes a cell's content, and perhaps a key to sort by. On a narrow screen a row
+// is a card (page.css), so that roles are said explicitly: without its display a table is none for a screen reader.
+class List {
+  constructor(id, columns) {
+    this.table = element(id);
+    this.columns = columns;
+    this.items = [];
+    this.order = null;
+    const head = make("tr", columns.map((column, index) => {
+      const cell = make("th", column.title, { scope: "col", role: "columnheader", class: column.kind ?? "" });
+      if (column.isTitleHidden) cell.replaceChildren(make("span", column.title, { class: "hidden" }));
+      if (column.key) {
+        const button = make("button", column.title, { type: "button" });
+        button.addEventListener("click", () => this.sort(index));
+        cell.replaceChildren(button);
+      }
+      return cell;
+    }), { role: "row" });
+    this.table.setAttribute("role", "table");
+    this.table.classList.toggle("sortable", columns.some((column) => column.key));
+    // Cards where there is no room for the columns.
+    const space = matchMedia(`(max-width: ${this.table.matches(".wide") ? 74 : 48}rem)`);
+    const arrange = () => this.table.classList.toggle("cards", space.matches);
+    space.addEventListener("change", arrange);
+    arrange();
+    this.table.append(make("thead", head, { role: "rowgroup" }), make("tbody", [], { role: "rowgroup" }));
+  }
+
+  // The same column again: the other direction.
+  sort(index) {
+    this.order = { index, isDescending: this.order?.index === index && !this.order.isDescending };
+    [...this.table.tHead.rows[0].cells].forEach((cell, other) => {
+      if (other === index) cell.setAttribute("aria-sort", this.order.isDescending ? "descending" : "ascending");
+      else cell.removeAttribute("aria-sort");
+    });
+    this.show(this.items);
+  }
+
+  sorted(items) {
+    if (this.order === null) return items;
+    const { key } = this.columns[this.order.index];
+    const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true }));
+    // Without a value: at the end in both directions.
+    const [known, unknown] = [items.filter((one) => key(one) !== null), items.filter((one) => key(one) === null)];
+    known.sort((a, b) => compare(key(a), key(b)) * (this.order.isDescending ? -1 : 1));
+    return [...known, ...unknown];
+  }
+
+  // Cells that stay the same stay in the document: the focus is not lost, and nothing is read aloud again.
+  show(items) {
+    this.items = items;
+    this.table.hidden = items.length === 0;
+    const body = this.table.tBodies[0];
+    const present = new Map([...body.rows].map((row) => [row.dataset.key, row]));
+    const rows = this.sorted(items).map((one) => this.merged(this.row(one), present));
+    for (const row of [...body.rows]) if (!rows.includes(row)) row.remove();
+    rows.forEach((row, index) => {
+      if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null);
+    });
+  }
+
+  row(one) {
+    const cells = this.columns.map((column, index) => {
+      const name = index === 0 ? "th" : "td";
+      const cell = make(name, column.show(one), { role: index === 0 ? "rowheader" : "cell", class: column.kind ?? "" });
+      if (index === 0) cell.scope = "row";
+      else cell.dataset.label = column.isTitleHidden ? "" : column.title;
+      return cell;
+    });
+    const row = make("tr", cells, { role: "row" });
+    row.dataset.key = cells[0].textContent;
+    return row;
+  }
+
+  merged(row, present) {
+    const old = present.get(row.dataset.key);
+    if (!old) return row;
+    [...row.cells].forEach((cell, index) => {
+      if (!old.cells[index].isEqualNode(cell)) old.cells[index].replaceWith(cell);
+    });
+    return old;
+  }
+}
+
+// --- dialogs --------------------------------------------------------------------------------------------------------
+
+for (const dialog of document.querySelectorAll("dialog")) {
+  for (const button of dialog.querySelectorAll("[data-close]")) button.addEventListener("click", () => dialog.close());
+}
+
+let answer = null;
+
+function settle(isYes) {
+  answer?.(isYes);
+  answer = null;
+}
+
+// Asks before something is lost. The answer that changes nothing has the focus.
+function confirmed(title, text, yes) {
+  write("confirm-title", title);
+  write("confirm-text", text);
+  write("confirm-yes", yes);
+  element("confirm").showModal();
+  return new Promise((done) => { answer = done; });
+}
+
+element("confirm-yes").addEventListener("click", () => {
+  settle(true);
+  element("confirm").close();
+});
+
+// The event comes later: the next question may be open already.
+element("confirm").addEventListener("close", () => element("confirm").open || settle(false));
+
+// A button that asks first, and then changes something.
+function action(title, name, kind, question, work) {
+  const button = make("button", title, { type: "button", "aria-label": name, class: kind });
   button.addEventListener("click", () => attempt(async () => {
-    const loss = isThis ? "\nThis page is open on it: it loses its connection." : "";
-    if (!confirm(`Remove ${device}? Its key is refused at once.${loss}`)) return;
-    await ask("/api/devices", { name: device }, "DELETE");
-    await showMine();
+    if (!(await confirmed(...question))) return;
+    await work();
+    element("main").focus();
   }));
   return button;
 }
 
-let isOperator = false;
+// --- my devices -----------------------------------------------------------------------------------------------------
+
+let me = null;
+
+function removal(one) {
+  const isThis = one.device === me.device;
+  const text = isThis
+    ? "You are using this device now. It loses its connection at once, and this page does not open on it any more. "
+      + "To connect again, add it from another device, or ask an administrator."
+    : "Its key is refused at once. To connect again, it has to be added again.";
+  const title = isThis ? `Remove this device, ${one.device}?` : `Remove ${one.device}?`;
+  return action("Remove", `Remove ${one.device}`, "danger", [title, text, isThis ? "Remove this device" : "Remove"], async () => {
+    if (isThis) return await removeThis(one);
+    await ask("/api/devices", { name: one.device }, "DELETE");
+    await showMine();
+  });
+}
+
+// The tunnel ends, mostly before the answer has come.
+async function removeThis(one) {
+  try {
+    await ask("/api/devices", { name: one.device }, "DELETE", 4000);
+  } catch (error) {
+    if (error !== silence) throw error;
+  }
+  showState("bad", "Not connected");
+  for (const id of ["tabs", "facts", "view-mine"]) element(id).hidden = true;
+  throw new Error(`${one.device} is removed, and its tunnel has ended.`);
+}
+
+const received = { title: "From device", kind: "number", show: (one) => bytes(one.received), key: (one) => one.received };
+const sent = { title: "To device", kind: "number", show: (one) => bytes(one.sent), key: (one) => one.sent };
+
+const mine = new List("mine-list", [
+  { title: "Device", show: (one) => one.device + (one.device === me.device ? " (this one)" : "") },
+  { title: "State", show: (one) => word(one.state) },
+  { title: "Addresses", kind: "long", show: (one) => one.addresses.join(", ") },
+  { title: "Last handshake", show: (one) => age(one.handshake) },
+  { ...received, key: null }, { ...sent, key: null },
+  { title: "Action", isTitleHidden: true, show: removal },
+]);
+
+function showState(kind, text) {
+  element("state").className = kind;
+  write("state", text);
+}
+
+function showPerson() {
+  now = new Date(me.time).getTime();
+  const title = me.title ?? `Gateway ${me.gateway}`;
+  write("title", title);
+  const view = element("tabs").querySelector("[aria-current]").textContent;
+  document.title = me.administrator ? `${view}: ${title}` : title;
+  element("tabs").hidden = !me.administrator;
+  const one = me.devices.find((device) => device.device === me.device);
+  // An answer proves it: it came through the tunnel.
+  showState("good", one.transport === "tcp" ? "Protected, by the relay (TCP)" : "Protected, by UDP");
+  const isAll = (prefix) => me.routes.includes(prefix);
+  const facts = [
+    ["You", me.user + (me.operator ? ", operator" : me.administrator ? ", administrator" : "")],
+    ["This device", `${me.device} (${one.addresses.join(", ")})`],
+    ["Connected from", one.transport === "tcp" ? "the relay" : one.endpoint ?? ""], ["Connected since", time(one.since)],
+    ["Last handshake", age(one.handshake)], ["Traffic", `${bytes(one.received)} sent, ${bytes(one.sent)} received`],
+    ["In the tunnel", isAll("0.0.0.0/0") || isAll("::/0") ? "all traffic" : me.routes.join(", ")],
+  ].filter(([, text]) => text !== "");
+  element("facts").replaceChildren(...facts.map(([name, text]) => make("div", [make("dt", name), make("dd", text)])));
+  element("facts").hidden = false;
+}
 
 async function showMine() {
-  const me = await ask("/api/me");
-  isOperator = me.operator;
-  element("who").textContent = `${me.user}, on ${me.device}${me.operator ? ", operator" : me.administrator ? ", administrator" : ""}`;
-  element("tabs").hidden = !me.administrator;
-  fill(element("mine").querySelector("table"), me.devices.map((one) => [
-    cell(one.device + (one.device === me.device ? " (this one)" : "")), state(one.state), cell(one.addresses.join(", ")),
-    cell(age(one.handshake)), cell(bytes(one.received), "number"), cell(bytes(one.sent), "number"),
-    cell(removal(one.device, one.device === me.device)),
-  ]));
-  element("add").hidden = me.devices.length >= me.limit;
+  me = await ask("/api/me");
+  showPerson();
+  mine.show(me.devices);
+  const isFull = me.devices.length >= me.limit;
+  write("mine-summary", unit(me.devices.length, "of", me.limit, "devices") + (isFull ? ". To add another one, remove one first." : ""));
+  element("adding").hidden = isFull;
 }
 
-function hide() {
+// The first name of its kind that this person has not used.
+function proposal(kind) {
+  const names = me.devices.map((one) => one.device);
+  let name = kind;
+  for (let number = 2; names.includes(name); number += 1) name = `${kind}-${number}`;
+  return name;
+}
+
+let kind = "phone";
+
+for (const button of document.querySelectorAll("[data-add]")) {
+  button.addEventListener("click", () => {
+    kind = button.dataset.add;
+    forget();
+    element("add-form").name.value = proposal(kind);
+    write("add-title", kind === "phone" ? "Add a phone" : "Add a computer");
+    write("add-go", kind === "phone" ? "Show QR code" : "Make the file");
+    element("add").showModal();
+  });
+}
+
+function forget() {
+  element("add-form").reset();
+  element("add-form").hidden = false;
+  element("add-form").querySelector("details").open = false;
+  element("added").querySelector("details").open = false;
   element("added").hidden = true;
   element("code").replaceChildren();
-  element("file").textContent = "";
+  write("file", "");
+  write("add-message", "");
   URL.revokeObjectURL(element("save").href);
+  element("save").href = "#main";
 }
 
-element("add").addEventListener("submit", (event) => {
+function showAdded(added) {
+  const isScanned = kind === "phone" && added.code !== null;
+  // wg-quick(8) takes the name of the file for the link, whose name has 15 characters at most.
+  const file = added.device.replace(/[^a-z0-9_.-]/g, "-").slice(0, 15) + ".conf";
+  write("added-title", isScanned ? `QR code for ${added.device}` : `File for ${added.device}`);
+  write("added-how", isScanned
+    ? "In the WireGuard app: add a tunnel, and choose “Scan from QR code”. On this phone itself, save the file, and import it."
+    : added.secret ? "Save the file, and import it in the WireGuard app, or start it with wg-quick."
+      : "Save the file, and put the private key of the device in it. Then import it in the WireGuard app, or start it with wg-quick.");
+  element("added-once").hidden = !added.secret;
+  element("code").replaceChildren(...(isScanned ? [drawing(added.code)] : []));
+  write("file", added.file);
+  element("save").href = URL.createObjectURL(new Blob([added.file], { type: "application/octet-stream" }));
+  element("save").download = file;
+  write("save", `Save ${file}`);
+  element("add-form").hidden = true;
+  element("added").hidden = false;
+  element("added-title").focus();
+}
+
+element("add-form").addEventListener("submit", (event) => {
   event.preventDefault();
+  const form = event.target;
+  element("add-go").disabled = true;
   attempt(async () => {
-    const form = event.target;
-    hide();
-    const added = await ask("/api/devices", { name: form.name.value.trim(), key: form.key.value.trim() }, "POST");
-    form.reset();
-    element("added-name").textContent = added.device;
-    element("added-once").hidden = !added.secret;
-    element("code").replaceChildren(...(added.code === null ? [] : [drawing(added.code)]));
-    element("file").textContent = added.file;
-    element("save").href = URL.createObjectURL(new Blob([added.file], { type: "application/octet-stream" }));
-    // wg-quick(8) takes the name of the file for the link, whose name has 15 characters at most.
-    element("save").download = added.device.replace(/[^a-z0-9_.-]/g, "-").slice(0, 15) + ".conf";
-    element("added").hidden = false;
+    showAdded(await ask("/api/devices", { name: form.name.value.trim(), key: form.key.value.trim() }, "POST"));
     await showMine();
+  }, "add-message").finally(() => {
+    element("add-go").disabled = false;
+    if (!form.hidden && element("add").open) element("add-go").focus();
   });
 });
 
-element("hide").addEventListener("click", hide);
+element("add").addEventListener("close", () => element("add").open || forget());
 
 // --- administrators -------------------------------------------------------------------------------------------------
 
 // For operators: ends the session of a device that has logged in.
 function end(one) {
-  if (!isOperator || one.login === null || one.login.ended !== null) return "";
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = "End session";
-  button.addEventListener("click", () => attempt(async () => {
-    const device = `${one.user}/${one.device}`;
-    if (!confirm(`End the session of ${device}? It has to log in again.`)) return;
+  if (!me.operator || one.login === null || one.login.ended !== null) return "";
+  const device = `${one.user}/${one.device}`;
+  const isThis = one.user === me.user && one.device === me.device;
+  const text = (isThis ? "You are using this device now: this page closes. " : "") + "It loses its connection, and has to log in again.";
+  return action("End session", `End session of ${device}`, "danger", [`End the session of ${device}?`, text, "End session"], async () => {
     await ask("/api/admin/sessions", { device }, "DELETE");
     await showDevices();
-  }));
-  return button;
+  });
 }
 
+const devices = new List("device-list", [
+  { title: "Device", show: (one) => [one.user + "/", make("wbr"), one.device], key: (one) => `${one.user}/${one.device}` },
+  { title: "State", show: (one) => word(one.state), key: (one) => one.state },
+  { title: "Since", show: (one) => time(one.since), key: (one) => one.since },
+  { title: "Addresses", kind: "long", show: (one) => one.addresses.join(", ") },
+  { title: "From", kind: "long", show: way },
+  { title: "Last handshake", show: (one) => age(one.handshake), key: (one) => one.handshake },
+  received, sent,
+  { title: "Login", kind: "long", show: (one) => (one.login === null ? ""
+    : make("span", [time(one.login.time), `, ${one.login.factors}, from ${one.login.source}`])) },
+  { title: "Action", isTitleHidden: true, show: end },
+]);
+
+let search = 0;
+
 async function showDevices() {
-  const found = await ask("/api/admin/devices", { search: element("search").search.value.trim() });
-  const more = found.more > 0 ? `; ${found.more} more are not shown, search for them` : "";
-  element("devices-summary").textContent = `${found.connected} of ${found.devices.length + found.more} connected${more}`;
-  fill(element("devices").querySelector("table"), found.devices.map((one) => [
-    cell(`${one.user}/${one.device}`), state(one.state), cell(one.addresses.join(", ")), cell(one.endpoint), cell(age(one.handshake)),
-    cell(bytes(one.received), "number"), cell(bytes(one.sent), "number"),
-    cell(one.login === null ? "" : `${time(one.login.time)}, ${one.login.factors}, from ${one.login.source}`), cell(end(one)),
-  ]));
+  search += 1;
+  const [form, number] = [element("search"), search];
+  const text = form.search.value.trim();
+  const found = await ask("/api/admin/devices", { search: text, connected: form.connected.checked ? "1" : "" });
+  // An answer to an earlier question came later.
+  if (number !== search) return;
+  now = new Date(found.time).getTime();
+  const count = found.devices.length + found.more;
+  const shown = form.connected.checked ? unit(found.connected, "connected") : unit(found.connected, "of", count, "connected");
+  write("devices-summary", (text === "" ? shown : `“${text}”: ${shown}`)
+    + (found.more > 0 ? `. The first ${found.devices.length} by name are shown; search for the others.` : ""));
+  devices.show(found.devices);
 }
+
+const groups = new List("group-list", [
+  { title: "Group", show: (one) => one.group, key: (one) => one.group },
+  { title: "Precedence", show: (one) => String(one.precedence), key: (one) => one.precedence },
+  { title: "Users", kind: "long", show: (one) => one.users.join(", ") },
+]);
+
+const users = new List("user-list", [
+  { title: "User", show: (one) => one.user, key: (one) => one.user },
+  { title: "State", show: (one) => word(one.state), key: (one) => one.state },
+  { title: "Until", show: (one) => time(one.until), key: (one) => one.until },
+  { title: "Devices", show: (one) => String(one.devices), key: (one) => one.devices },
+]);
 
 async function showGroups() {
   const found = await ask("/api/admin/groups");
-  fill(element("group-list"), found.groups.map((one) => [cell(one.group), cell(String(one.precedence)), cell(one.users.join(", "))]));
-  fill(element("user-list"), found.users.map((one) => [cell(one.user), state(one.state), cell(time(one.until)), cell(String(one.devices))]));
-  if (found.more > 0) say(`${found.more} more groups and users are not shown.`);
+  groups.show(found.groups);
+  users.show(found.users);
+  write("groups-summary", found.groups.length === 0 ? "No groups." : found.more > 0 ? `${found.more} more are not shown.` : "");
 }
 
-async function showAudit() {
-  const found = await ask("/api/admin/audit");
-  fill(element("audit").querySelector("table"), found.entries.reverse().map((one) => [
-    cell(String(one.sequence)), cell(time(one.time)), cell(one.actor), cell(one.request), cell(one.object), cell(one.detail),
-  ]));
+const rules = new List("rule-list", [
+  { title: "Place", show: (one) => String(one.place) },
+  { title: "Rule", kind: "long", show: (one) => one.text },
+  { title: "Result", show: (one) => (one.mismatch === null ? make("strong", "decides") : `no match: ${one.mismatch}`) },
+]);
+
+async function showAccess(form) {
+  const values = { user: form.user.value.trim(), to: form.to.value.trim(), protocol: form.protocol.value };
+  const answer = await ask("/api/admin/access", values);
+  write("decision", answer.decision);
+  element("decision").className = answer.allowed ? "allowed" : "denied";
+  rules.show(answer.rules);
+  element("evaluated").hidden = answer.rules.length === 0;
 }
+
+const audit = new List("audit-list", [
+  { title: "Number", show: (one) => String(one.sequence) },
+  { title: "Time", show: (one) => time(one.time) },
+  { title: "Actor", kind: "long", show: (one) => one.actor },
+  { title: "Request", show: (one) => one.request },
+  { title: "Object", kind: "long", show: (one) => one.object },
+  { title: "Detail", kind: "long", show: (one) => one.detail },
+]);
+
+const showAudit = async () => audit.show((await ask("/api/admin/audit")).entries.reverse());
+
+// A search begins while a person types, a moment after the last key.
+let pause;
+
+element("search").addEventListener("input", () => {
+  clearTimeout(pause);
+  pause = setTimeout(() => attempt(showDevices), 250);
+});
 
 element("search").addEventListener("submit", (event) => {
   event.preventDefault();
+  clearTimeout(pause);
   attempt(showDevices);
 });
 
 element("question").addEventListener("submit", (event) => {
   event.preventDefault();
-  attempt(async () => {
-    const form = event.target;
-    const values = { user: form.user.value.trim(), to: form.to.value.trim(), protocol: form.protocol.value };
-    const answer = await ask("/api/admin/access", values);
-    element("decision").textContent = answer.decision;
-    element("decision").className = answer.allowed ? "allowed" : "denied";
-    element("passed").replaceChildren(...answer.passed.map((text) => {
-      const item = document.createElement("li");
-      item.textContent = "no match: " + text;
-      return item;
-    }));
-  });
+  attempt(() => showAccess(event.target));
 });
+
+// --- views ----------------------------------------------------------------------------------------------------------
 
 const views = { mine: showMine, devices: showDevices, groups: showGroups, access: async () => {}, audit: showAudit };
+let view = "mine";
 
-element("tabs").addEventListener("click", (event) => {
-  const name = event.target.dataset.tab;
-  if (!name) return;
-  for (const button of element("tabs").children) button.toggleAttribute("aria-current", button === event.target);
-  for (const view of Object.keys(views)) element(view).hidden = view !== name;
-  attempt(views[name]);
-});
+// The address says which view it is: a browser's back button and bookmarks work.
+async function enter() {
+  const wanted = location.hash.slice(1) || "mine";
+  if (!(wanted in views) || (wanted !== "mine" && !me.administrator)) return;
+  view = wanted;
+  for (const link of element("tabs").children) {
+    if (link.hash === "#" + view) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  for (const name of Object.keys(views)) element("view-" + name).hidden = name !== view;
+  showPerson();
+  await attempt(views[view]);
+}
 
-attempt(showMine);
+window.addEventListener("hashchange", () => me && enter());
+
+// The times, states and counts of an open page stay true. The state at the top says that the gateway does not answer.
+async function refresh() {
+  if (document.hidden || document.querySelector("dialog[open]")) return;
+  try {
+    if (me === null) return await begin();
+    await showMine();
+    if (view === "devices") await showDevices();
+  } catch {}
+}
+
+async function begin() {
+  await showMine();
+  await enter();
+}
+
+attempt(begin);
+setInterval(refresh, 15000);
