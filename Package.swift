@@ -193,7 +193,7 @@ let house = """
     tests PolicyAuthoringTests: NetworkTypes PolicyAuthoring PolicyFiles PolicyLint PolicySource RoamwardCore
     tests PolicyImportTests: KernelModel LinuxIO NetworkTypes OpenVPNLanguage OpenVPNProvider PolicyFiles PolicyImport PolicySource
         RoamwardCore SeededRandom TestSupport +but=Fixtures
-    tests StatusDisplayTests: ControlProtocol JSON Metrics NetworkTypes RoamwardCore StatusDisplay TestSupport
+    tests StatusDisplayTests: ControlProtocol JSON Metrics MetricUses NetworkTypes RoamwardCore StatusDisplay TestSupport
   Desktop: the tray item and the notifications
     rim DesktopService: LinuxIO NetworkTypes SystemdIO
     tests DesktopServiceTests: DesktopService LinuxIO NetworkTypes SeededRandom SystemdIO SystemdTestSupport TestSupport
@@ -218,8 +218,8 @@ let house = """
   Support: for tests alone
     c CConfined CNamespace CTunDevice
     c CFaultyCipher: CCipherLibraries
+    rim MetricUses SeededRandom
     rim SchemaCheck: JSON
-    rim SeededRandom
     rim SystemdTestSupport: CSystemd LinuxIO NetworkTypes SystemdIO TestSupport
     rim TestSupport: CLinux CNamespace LinuxIO NetworkTypes
     rim TestKit: KernelModel KeyMemory NetworkTypes RoamwardCore +tested
@@ -255,7 +255,6 @@ let strictC: [CSetting] =
 
 /// A target of a kind. pure: values and functions, without an import of the machine, all of it memory-safe (Tests/ArchitectureTests). rim:
 /// may touch the machine. c, system: C of ours, and of libraries. Settings are `+name` or `+name=value,value` in the table:
-///
 /// tested: debug builds optimize it too, because the tests run it most. fast: on the way of packets, routes and look-ups: releases optimize
 /// it for speed, and all else for size (docs/decisions/0016). unsafe: pure, over C that computes. link, pkg, apt: a library, its name for
 /// pkg-config, its package. embed, but: files that are built in, or are no sources. in: the folder of an example.

@@ -1,6 +1,7 @@
 import ControlProtocol
 import Glibc
 import JSON
+import MetricUses
 import Metrics
 import NetworkTypes
 import RoamwardCore
@@ -76,7 +77,9 @@ import Testing
     #expect(text == "# HELP roamward_up Whether the agent answers.\n# TYPE roamward_up gauge\nroamward_up 0\n# EOF\n")
   }
 
-  @Test("are good for promtool, where it is there, in the format of the textfile collector", .enabled(if: promtoolPath != nil))
+  @Test(
+    "are good for promtool, in the format of the textfile collector",
+    .enabled(if: prometheusProgram("promtool") != nil, "promtool is missing (scripts/setup --vm)"))
   func promtool() throws {
     let text = MetricsFormat.prometheus.text(Self.families)
     #expect(try check(text) == 0)
@@ -99,17 +102,9 @@ import Testing
 
   /// The exit status of `promtool check metrics`.
   private func check(_ text: String) throws -> Int32 {
-    let path = try #require(promtoolPath)
+    let path = try #require(prometheusProgram("promtool"))
     let stream = try #require(popen("'\(path)' check metrics >/dev/null 2>&1", "we"))
     fputs(text, stream)
     return pclose(stream)
   }
 }
-
-/// Of the machine, or unpacked by `scripts/setup --vm`.
-private let promtoolPath: String? = {
-  let cache = getenv("XDG_CACHE_HOME").map { String(cString: $0) } ?? (getenv("HOME").map { String(cString: $0) } ?? "") + "/.cache"
-  return ["/usr/bin/promtool", "/usr/local/bin/promtool", "\(cache)/roamward-vm/unpacked/prometheus/usr/bin/promtool"].first {
-    access($0, X_OK) == 0
-  }
-}()
