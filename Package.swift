@@ -143,7 +143,7 @@ let house = """
     rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO Lives LoginProtocol NetworkTypes PeerDetection ProviderProtocol RoamwardProvider
         WireGuardControl
     tests GatewayAuthTests: CConfined GatewayAuth GatewayOpenID GatewayPAM GatewayPostgreSQL GatewayWeb ProcessConfinement
-    tests GatewayCoreTests: GatewayCore HostFindings KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestKit TestSupport
+    tests GatewayCoreTests: GatewayCore GatewayLogin HostFindings KernelModel KeyMemory Metrics NetworkTypes SeededRandom TestKit TestSupport
     tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin Lives LoginProtocol NetworkTypes SeededRandom TestKit
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
         SchemaCheck SeededRandom TestKit TestSupport

@@ -85,7 +85,7 @@ import Testing
         "bob/laptop  10.77.0.4  connected  from 198.51.100.2:4711  handshake 10 s ago  received 0  sent 0  "
           + "login 1970-01-12T13:46:40.000Z by password from 192.0.2.7",
       ])
-    let text = MetricsFormat.openMetrics.text(GatewayMetrics.families(status, nil, nil, lastReading: nil, version: "1"))
+    let text = MetricsFormat.openMetrics.text(GatewayMetrics.families(status, .init(), version: "1"))
     for line in [
       "roamward_gateway_sessions 1", "roamward_gateway_devices{state=\"session_ended\"} 1",
       "roamward_gateway_devices{state=\"connected\"} 1",

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayLogin
 import KernelModel
 import Metrics
 import NetworkTypes
@@ -27,16 +28,41 @@ import Testing
     return GatewayStatus(directory: work.directory, isServing: true, device: state, now: Self.now)
   }
 
-  @Test("the metrics are OpenMetrics, in both formats, and name no person and no address") func metrics() throws {
-    var counts = GatewayCounts(started: 999_000)
+  /// All facts that a gateway can have.
+  private func facts(_ counts: GatewayCounts) -> GatewayMetrics.Facts {
+    var facts = GatewayMetrics.Facts()
+    facts.counts = counts
+    facts.lastLook = 999_990
+    facts.traffic = GatewayMetrics.Traffic(receivedBytes: 7, sentBytes: 8, receivedDropped: 1, sentDropped: 2)
+    facts.services = [.logins: true, .relay: false, .page: true]
+    facts.forwarding = [.v4: false, .v6: true]
+    facts.relayLimit = 400
+    facts.lastReading = 999_999
+    facts.partners = [999_995, 999_900]
+    facts.newestEntry = 12
+    return facts
+  }
+
+  /// Metrics in which each family has a sample.
+  func families() throws -> [MetricFamily] {
+    var counts = GatewayCounts(started: 999_000, reasons: LoginRefusal.allCases.map { "\($0)" })
     counts.accept(by: "password", milliseconds: 90)
     counts.accept(by: "password", milliseconds: 40_000)
     counts.accept(by: "password,code", milliseconds: nil)
     counts.refuse("wrongPassword")
     counts.unavailable = 3
-    let status = try status { _, work in try work.setLocked(true, try name("bob")) }
-    let traffic = GatewayMetrics.Traffic(receivedBytes: 7, sentBytes: 8, receivedDropped: 1, sentDropped: 2)
-    let families = GatewayMetrics.families(status, counts, traffic, lastReading: 999_999, version: "1")
+    counts.fail(.openID)
+    counts.isApplied = false
+    let status = try status { state, work in
+      try work.setLocked(true, try name("bob"))
+      state.peers[0].endpoint = Endpoint("127.83.0.7:4711")
+    }
+    return GatewayMetrics.families(status, facts(counts), version: "1")
+  }
+
+  @Test("the metrics are OpenMetrics, in both formats, and name no person and no address") func metrics() throws {
+    let families = try families()
+    #expect(families.allSatisfy { !$0.samples.isEmpty })
     let text = MetricsFormat.openMetrics.text(families)
     #expect(openMetricsViolations(in: text) == [])
     for line in [
@@ -50,15 +76,22 @@ import Testing
       "roamward_gateway_login_seconds_bucket{le=\"0.05\"} 0", "roamward_gateway_login_seconds_bucket{le=\"0.1\"} 1",
       "roamward_gateway_login_seconds_bucket{le=\"+Inf\"} 2", "roamward_gateway_login_seconds_sum 40.090",
       "roamward_gateway_login_seconds_count 2", "roamward_gateway_store_up 1", "roamward_gateway_start_time_seconds 999000",
+      "roamward_gateway_logins_refused_total{reason=\"wrongCode\"} 0", "roamward_gateway_metrics_time_seconds 1000000",
+      "roamward_gateway_last_look_seconds 999990", "roamward_gateway_applied 0", "roamward_gateway_forwarding{family=\"ipv4\"} 0",
+      "roamward_gateway_service_up{service=\"logins\"} 1", "roamward_gateway_service_up{service=\"relay\"} 0",
+      "roamward_gateway_settings_taken 1", "roamward_gateway_relayed_devices 1", "roamward_gateway_relayed_devices_limit 400",
+      "roamward_gateway_worker_failures_total{worker=\"openid\"} 1", "roamward_gateway_worker_failures_total{worker=\"page\"} 0",
+      "roamward_gateway_partners 2", "roamward_gateway_partner_last_seen_seconds 999900", "roamward_gateway_audit_entries 12",
     ] { #expect(text.contains(line + "\n"), "\(line)") }
     let other = MetricsFormat.prometheus.text(families)
     for word in ["alice", "bob", "laptop", "198.51.100", "10.77"] { #expect(!text.contains(word) && !other.contains(word), "\(word)") }
     // No gateway runs, and nothing was counted.
-    var idle = status
+    var idle = try status()
     idle.isServing = false
     idle.device = nil
-    let rest = MetricsFormat.openMetrics.text(GatewayMetrics.families(idle, nil, nil, lastReading: nil, version: "1"))
+    let rest = MetricsFormat.openMetrics.text(GatewayMetrics.families(idle, .init(), version: "1"))
     #expect(openMetricsViolations(in: rest) == [] && rest.contains("roamward_gateway_up 0\n") && !rest.contains("logins"))
+    #expect(!rest.contains("applied") && !rest.contains("settings_taken") && !rest.contains("relayed"))
   }
 
   @Test("a pool without a free address has none, and is shown") func fullPool() throws {
@@ -68,7 +101,7 @@ import Testing
     for number in 0..<5 { _ = try work.addDevice(try path("alice/d\(number)"), publicKey: try key(UInt64(number) + 2)) }
     #expect(work.directory.poolList.first?.hasSuffix("5 leased, 0 held, 0 free") == true)
     let status = GatewayStatus(directory: work.directory, isServing: true, device: nil, now: Self.now)
-    let text = MetricsFormat.openMetrics.text(GatewayMetrics.families(status, nil, nil, lastReading: nil, version: "1"))
+    let text = MetricsFormat.openMetrics.text(GatewayMetrics.families(status, .init(), version: "1"))
     #expect(text.contains("roamward_gateway_leases{pool=\"pool4\",family=\"ipv4\",state=\"free\"} 0\n"))
   }
 
@@ -78,6 +111,8 @@ import Testing
     counts.refuse("unknownName")
     counts.refuse("unknownName")
     counts.unavailable = 1
+    counts.fail(.page)
+    counts.isApplied = false
     #expect(GatewayCounts(counts.text) == counts)
     #expect(GatewayCounts(counts.text + "later 1\n") == counts)
     for text in ["", "nonsense", "started -1", "started 1\ndurations 1 2", "started 1\nrefused x y"] { #expect(GatewayCounts(text) == nil) }

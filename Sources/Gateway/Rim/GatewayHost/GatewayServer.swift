@@ -84,7 +84,8 @@ package final class GatewayServer {
     let page = PageService(
       PageService.Host(
         folder: folder, loop: loop, store: followed.store, directory: directory, device: { link.presentDevice },
-        lastDevice: { link.lastDevice }, changed: changed, log: GatewayJournal.log))
+        lastDevice: { link.lastDevice }, changed: changed, failed: { [weak logins] in logins?.countFailure(of: .page) },
+        log: GatewayJournal.log))
     let tunnel = TunnelService(on: loop, key, relayPort: { [weak logins] in logins?.relayPort }, directory: directory)
     var pair: PairService?
     if followed.place == .server {
@@ -102,7 +103,7 @@ package final class GatewayServer {
 
   private func stop() {
     ServiceManager.stopping()
-    services?.logins.keepCounts(isLast: true)
+    services?.logins.keepCounts(isApplied: link.isApplied, isLast: true)
     loop.stop()
   }
 
@@ -122,7 +123,7 @@ package final class GatewayServer {
     publish()
     note.record(settings)
     if let next = pace.plan(isOnTime: onTime, from: before, to: followed.access, at: .now) {
-      services.logins.keepCounts()
+      services.logins.keepCounts(isApplied: link.isApplied)
       timer = try? loop.at(next) { [weak self] in self?.refresh(onTime: true) }
     }
   }

@@ -1,4 +1,5 @@
 package import GatewayCore
+internal import GatewayLogin
 package import GatewayStore
 internal import Glibc
 internal import HostFindings
@@ -37,9 +38,35 @@ package struct HostExamination {
   /// The metrics of this moment. What a gateway has counted is of its last look, at most 15 seconds ago.
   package func metrics(version: String) -> [MetricFamily] {
     let status = status()
-    return GatewayMetrics.families(
-      status, status.isServing ? folder.counts : nil, view.directory.site.flatMap { Self.traffic(of: $0.link.description) },
-      lastReading: folder.lastReading, version: version)
+    var facts = GatewayMetrics.Facts()
+    facts.traffic = view.directory.site.flatMap { Self.traffic(of: $0.link.description) }
+    facts.lastReading = folder.lastReading
+    facts.forwarding = Dictionary(uniqueKeysWithValues: view.directory.families.map { ($0, Forwarding.isOn($0)) })
+    facts.newestEntry = ((try? known.store?.newestEntries(1)) ?? nil)?.last?.sequence
+    facts.partners = ((try? partners()) ?? nil)?.map(\.seen)
+    if status.isServing {
+      (facts.counts, facts.lastLook, facts.services) = (folder.counts, folder.lastLook, services)
+      if status.relayPort != nil { facts.relayLimit = Int64(RelayTable.devices) }
+    }
+    return GatewayMetrics.families(status, facts, version: version)
+  }
+
+  /// Whether a running gateway offers what is enabled. One process has logins and relays.
+  private var services: [GatewayMetrics.Service: Bool] {
+    var found: [GatewayMetrics.Service: Bool] = [:]
+    if ((try? folder.loginIdentity()) ?? nil) != nil {
+      found[.logins] = folder.trouble(of: .logins) == nil
+      if folder.relayPort() != nil { found[.relay] = folder.trouble(of: .relay) == nil && found[.logins] == true }
+    }
+    if folder.hasPage { found[.page] = folder.trouble(of: .page) == nil }
+    return found
+  }
+
+  /// The other gateways with the same key that were there within a day; `nil`: the store is a file, or away.
+  private func partners() throws -> [GatewayStore.Partner]? {
+    guard let store = known.store, try folder.storeServer() != nil, let own = view.directory.site else { return nil }
+    let (id, now) = (try? folder.gatewayID(), now)
+    return try store.partners().filter { $0.publicKey == own.publicKey && $0.id != id && now - $0.seen < .seconds(86_400) }
   }
 
   /// The kernel's counters of a link; `nil`: there is no such link.
@@ -105,13 +132,7 @@ package struct HostExamination {
     condition.away = away
     if let store = known.store {
       condition.storeProblems = try store.problems()
-      if try folder.storeServer() != nil, let own = view.directory.site {
-        let (id, now) = (try? folder.gatewayID(), now)
-        condition.partners = try store.partners().filter {
-          $0.publicKey == own.publicKey && $0.id != id && now - $0.seen < .seconds(86_400)
-        }
-        .map(\.host)
-      }
+      condition.partners = try partners()?.map(\.host) ?? []
     }
     condition.hasConntrackd = Self.runs("conntrackd")
     condition.isServing = isServing

@@ -6,10 +6,13 @@ internal import NetworkTypes
 
 /// The record of logins: their counts, and the entries of the audit log about refused ones.
 struct LoginRecord {
-  private var counts = GatewayCounts(started: Timestamp.now.wholeSecond)
+  private var counts = GatewayCounts(
+    started: Timestamp.now.wholeSecond, reasons: LoginRefusal.allCases.map { "\($0)" } + [unbound])
   /// The counts that were taken last.
   private var taken: GatewayCounts?
   private var notes = RefusalNotes()
+  /// The reason of a device that was not taken.
+  private static let unbound = "unbound"
 
   /// The counts, if they have changed since the last call.
   mutating func takeCounts() -> GatewayCounts? {
@@ -17,6 +20,11 @@ struct LoginRecord {
     taken = counts
     return counts
   }
+
+  /// Records whether the machine is as the store says.
+  mutating func record(isApplied: Bool) { counts.isApplied = isApplied }
+
+  mutating func fail(_ worker: GatewayCounts.Worker) { counts.fail(worker) }
 
   /// Counts a login, with its duration if that is the gateway's alone.
   mutating func accept(by factors: [LoginMethod], milliseconds: Int64?) {
@@ -27,7 +35,7 @@ struct LoginRecord {
   mutating func count(_ answer: LoginAnswer) {
     switch answer {
     case .unavailable: counts.unavailable += 1
-    case .unbound: counts.refuse("unbound")
+    case .unbound: counts.refuse(Self.unbound)
     default: break
     }
   }

@@ -40,6 +40,7 @@ final class LoginService {
     self.host = host
     openID = OpenIDService(on: host.loop, log: host.log)
     pam = PAMService(on: host.loop)
+    openID.failed = { [weak self] in self?.countFailure(of: .openID) }
     process = AuthProcess(on: host.loop) { [weak self] in self?.take($0) }
   }
 
@@ -82,6 +83,7 @@ final class LoginService {
     case .failed(let text):
       host.log("logins: \(text)")
       host.folder.record(trouble: text, of: .logins)
+      countFailure(of: .logins)
     case .relay(let trouble):
       host.folder.record(trouble: trouble, of: .relay)
       if let trouble { host.log("relay: \(trouble)") }
@@ -99,12 +101,15 @@ final class LoginService {
     if let relayPort { host.log("relay: at TCP port \(relayPort)") }
   }
 
+  func countFailure(of worker: GatewayCounts.Worker) { record.fail(worker) }
+
   /// Writes the counts for `roamward-gateway metrics` if they have changed, and those of refused logins into the audit log at the end of an
-  /// hour. `isLast`: the gateway ends.
-  func keepCounts(isLast: Bool = false) {
+  /// hour. `isApplied`: whether the machine is as the store says. `isLast`: the gateway ends.
+  func keepCounts(isApplied: Bool, isLast: Bool = false) {
     let now = Timestamp.now.wholeSecond
     write(record.endHour(at: now, isLast: isLast), at: now)
-    guard let counts = record.takeCounts() else { return }
+    record.record(isApplied: isApplied)
+    guard let counts = record.takeCounts() else { return host.folder.recordLook() }
     do throws(SystemError) { try host.folder.keep(counts) } catch { host.log("logins: \(error)") }
   }
 

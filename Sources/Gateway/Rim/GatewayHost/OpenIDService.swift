@@ -23,6 +23,8 @@ final class OpenIDService {
   /// By the number that the process knows each by.
   private var flows: [UInt32: Flow] = [:]
   private var lastNumber: UInt32 = 0
+  /// Called after each failure of the process.
+  var failed: () -> Void = {}
 
   private struct Flow {
     let attempt: LifeToken
@@ -98,6 +100,7 @@ final class OpenIDService {
     // The next sign-in starts it.
     guard case .failed(let text) = news else { return }
     log("logins: \(text)")
+    failed()
     let settings = settings
     stop(text)
     self.settings = settings

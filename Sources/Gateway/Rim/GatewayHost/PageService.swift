@@ -33,6 +33,8 @@ final class PageService {
     let lastDevice: () -> WireGuardState?
     /// After a change of the store.
     let changed: () -> Void
+    /// After a failure of the process.
+    let failed: () -> Void
     let log: (String) -> Void
   }
 
@@ -120,6 +122,7 @@ final class PageService {
   private func hear(_ news: WorkerSupervisor.News) {
     // The page's own life has the pause too.
     guard case .failed(let text) = news else { return }
+    host.failed()
     take(.failed(text, again: worker.mayStart ?? .now))
   }
 

@@ -42,6 +42,7 @@ final class ServedLink {
   private let connections: Conntrack
   private var desired = FollowedState()
   private var sight = Sight.looked(nil)
+  private var lastOutcome = Outcome.nothing
   /// Devices that are told the end of their sessions.
   private var leaving = LeavingPeers()
   private var leavingTimer: EventSource?
@@ -64,8 +65,19 @@ final class ServedLink {
   /// The link's device at the last comparison.
   var lastDevice: WireGuardState? { sight.device }
 
+  /// Whether the kernel was as wanted at the last comparison, or after its steps.
+  var isApplied: Bool {
+    guard case .applied(nil) = lastOutcome, case .verified = sight else { return false }
+    return true
+  }
+
   /// Compares the kernel with the store, and makes it so. `retry` is called later if a step takes longer.
   func converge(_ tunnel: TunnelService, retry: @escaping () -> Void) -> Outcome {
+    lastOutcome = compare(tunnel, retry: retry)
+    return lastOutcome
+  }
+
+  private func compare(_ tunnel: TunnelService, retry: @escaping () -> Void) -> Outcome {
     // Until the kernel was seen as wanted.
     sight = .looked(sight.device)
     guard let site = followed.directory.site else {

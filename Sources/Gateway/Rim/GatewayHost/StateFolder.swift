@@ -58,15 +58,23 @@ package struct StateFolder: Hashable, Sendable {
   private var followedPath: String { "\(path)/followed" }
 
   /// When a gateway read the store; `nil`: that was never noted.
-  package var lastReading: Timestamp? {
-    var information = stat()
-    return stat(followedPath, &information) == 0 ? Timestamp(seconds: Int64(information.st_mtim.tv_sec)) : nil
-  }
+  package var lastReading: Timestamp? { time(of: followedPath) }
 
   private var countsPath: String { "\(path)/counts" }
 
   /// Replaces what a gateway has counted since its start.
   func keep(_ counts: GatewayCounts) throws(SystemError) { try TextFile.replace(countsPath, with: Array(counts.text.utf8), mode: 0o600) }
+
+  /// Records that a gateway has compared the machine with the store now. The time of a file costs no write to the disk now.
+  func recordLook() { _ = utimensat(AT_FDCWD, countsPath, nil, 0) }
+
+  /// When the running gateway last compared the machine with the store; `nil`: that was never noted.
+  package var lastLook: Timestamp? { time(of: countsPath) }
+
+  private func time(of path: String) -> Timestamp? {
+    var information = stat()
+    return stat(path, &information) == 0 ? Timestamp(seconds: Int64(information.st_mtim.tv_sec)) : nil
+  }
 
   /// `nil`: there are no counts, or none that this version can read.
   package var counts: GatewayCounts? {
@@ -164,6 +172,9 @@ package struct StateFolder: Hashable, Sendable {
     do throws(GatewayError) { page = try pageSettings()?.port } catch { page = nil }
     return OwnPorts([site.endpoint.port, relayPort(), page, SettingsPush.port].compactMap { $0 })
   }
+
+  /// Whether the page is enabled, also with damaged settings.
+  var hasPage: Bool { access(path(of: .page), F_OK) == 0 }
 
   /// The settings of the page; `nil`: there is none. Throws for settings that are none.
   package func pageSettings() throws(GatewayError) -> PageSettings? {

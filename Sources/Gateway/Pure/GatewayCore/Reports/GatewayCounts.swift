@@ -10,10 +10,28 @@ package struct GatewayCounts: Hashable, Sendable {
   package private(set) var refused: [String: Int64] = [:]
   /// Logins that could not be judged: a store or a service of the network was away.
   package var unavailable: Int64 = 0
+  /// Failures of the gateway's processes, by the service that each one is for.
+  package private(set) var failures = Dictionary(uniqueKeysWithValues: Worker.allCases.map { ($0, Int64(0)) })
+  /// Whether the machine was as the store says when the gateway last compared them.
+  package var isApplied = true
   /// From the first check of a login to its settings, where nothing else was asked of the person.
   package private(set) var durations = DurationCounts()
 
-  package init(started: Timestamp) { self.started = started }
+  /// A service whose process is started again after a failure.
+  package enum Worker: String, Hashable, Sendable, CaseIterable {
+    /// Reads the bytes of logins and relays (`roamward-gateway-auth`).
+    case logins
+    /// Talks to the OpenID provider (`roamward-gateway-oidc`).
+    case openID = "openid"
+    /// Reads the requests for the page (`roamward-gateway-web`).
+    case page
+  }
+
+  /// `reasons`: those of refusals that are counted from 0, so that a monitoring system sees the first one as an increase.
+  package init(started: Timestamp, reasons: some Sequence<String> = []) {
+    self.started = started
+    for reason in reasons { refused[reason] = 0 }
+  }
 
   /// `milliseconds`: `nil`: the person was asked something meanwhile.
   package mutating func accept(by methods: String, milliseconds: Int64?) {
@@ -22,6 +40,8 @@ package struct GatewayCounts: Hashable, Sendable {
   }
 
   package mutating func refuse(_ reason: String) { refused[reason, default: 0] += 1 }
+
+  package mutating func fail(_ worker: Worker) { failures[worker, default: 0] += 1 }
 }
 
 // As a file: a word and numbers a line.
@@ -32,7 +52,8 @@ extension GatewayCounts {
     }
     let buckets = (durations.counts + [durations.milliseconds]).map { "\($0)" }.joined(separator: " ")
     let all = ["started \(started.seconds)"] + lines("accepted", accepted) + lines("refused", refused) + ["unavailable \(unavailable)"]
-    return (all + ["durations \(buckets)"]).map { $0 + "\n" }.joined()
+    let workers = Worker.allCases.map { "failures \($0.rawValue) \(failures[$0] ?? 0)" }
+    return (all + workers + ["applied \(isApplied ? 1 : 0)", "durations \(buckets)"]).map { $0 + "\n" }.joined()
   }
 
   /// `nil`: it is none of such a file.
@@ -47,6 +68,8 @@ extension GatewayCounts {
       case ("accepted", 3): counts.accepted[words[1]] = last
       case ("refused", 3): counts.refused[words[1]] = last
       case ("unavailable", 2): counts.unavailable = last
+      case ("failures", 3): if let worker = Worker(rawValue: words[1]) { counts.failures[worker] = last }
+      case ("applied", 2): counts.isApplied = last != 0
       case ("durations", _):
         let numbers = words.dropFirst().compactMap { Int64($0) }
         guard numbers.count == words.count - 1, let durations = DurationCounts(counts: numbers.dropLast(), milliseconds: last) else {

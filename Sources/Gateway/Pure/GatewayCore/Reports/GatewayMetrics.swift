@@ -19,23 +19,94 @@ package enum GatewayMetrics {
     }
   }
 
-  /// `counts` and `traffic`: `nil`: there are none.
-  package static func families(
-    _ status: GatewayStatus, _ counts: GatewayCounts?, _ traffic: Traffic?, lastReading: Timestamp?, version: String
-  ) -> [MetricFamily] {
-    process(status, counts, version: version) + people(status) + leases(status) + (traffic.map(families) ?? [])
-      + store(status, lastReading: lastReading) + (counts.map(logins) ?? [])
+  /// A service that a gateway offers where it is enabled.
+  package enum Service: String, Hashable, Sendable, CaseIterable {
+    /// Logins at the port of the endpoint.
+    case logins
+    /// Relays for clients whose networks let no UDP pass.
+    case relay
+    /// The page inside the tunnel.
+    case page
   }
 
-  private static func process(_ status: GatewayStatus, _ counts: GatewayCounts?, version: String) -> [MetricFamily] {
+  /// The facts beside the status, as far as they are known.
+  package struct Facts: Sendable {
+    /// `nil`: no gateway runs.
+    package var counts: GatewayCounts?
+    /// The time at which the gateway last compared the machine with the store.
+    package var lastLook: Timestamp?
+    /// `nil`: there is no link.
+    package var traffic: Traffic?
+    /// Whether the gateway offers each service that is enabled.
+    package var services: [Service: Bool] = [:]
+    /// Whether the kernel forwards packets of each family that the pools have.
+    package var forwarding: [IPAddress.Family: Bool] = [:]
+    /// The most devices that are connected by relays at once; `nil`: there are no relays.
+    package var relayLimit: Int64?
+    /// The time at which a gateway last read a store on a server.
+    package var lastReading: Timestamp?
+    /// When each other gateway with the same key said that it is there; `nil`: the store is a file, or away.
+    package var partners: [Timestamp]?
+    /// The number of the newest entry of the audit log; `nil`: the store is away.
+    package var newestEntry: Int64?
+
+    package init() {}
+  }
+
+  package static func families(_ status: GatewayStatus, _ facts: Facts, version: String) -> [MetricFamily] {
+    process(status, facts, version: version) + people(status) + leases(status) + (facts.traffic.map(families) ?? [])
+      + machine(status, facts) + store(status, facts) + services(status, facts) + (facts.counts.map(logins) ?? [])
+  }
+
+  private static func process(_ status: GatewayStatus, _ facts: Facts, version: String) -> [MetricFamily] {
     var up = MetricFamily("roamward_gateway_up", .gauge, "Whether a gateway runs.")
     up.add(status.isServing ? 1 : 0)
     var build = MetricFamily("roamward_gateway_build", .info, "The version of Roamward.")
     build.add(1, ["version": version])
+    var time = MetricFamily("roamward_gateway_metrics_time_seconds", .gauge, "Time at which these metrics were read.")
+    time.add(status.now.seconds)
     var start = MetricFamily("roamward_gateway_start_time_seconds", .gauge, "Time at which the gateway started.")
-    if let counts { start.add(counts.started.seconds) }
-    return [up, build, start]
+    if let counts = facts.counts { start.add(counts.started.seconds) }
+    return [up, build, time, start]
   }
+
+  private static func machine(_ status: GatewayStatus, _ facts: Facts) -> [MetricFamily] {
+    var look = MetricFamily(
+      "roamward_gateway_last_look_seconds", .gauge, "Time at which the gateway last compared the machine with the store.")
+    if let last = facts.lastLook { look.add(last.seconds) }
+    var applied = MetricFamily(
+      "roamward_gateway_applied", .gauge, "Whether link, routes, firewall and forwarding were as the store says at the last look.")
+    if let counts = facts.counts { applied.add(counts.isApplied ? 1 : 0) }
+    var forwarding = MetricFamily("roamward_gateway_forwarding", .gauge, "Whether the kernel forwards packets of a family.")
+    for family in IPAddress.Family.allCases {
+      if let isOn = facts.forwarding[family] { forwarding.add(isOn ? 1 : 0, ["family": word(family)]) }
+    }
+    return [look, applied, forwarding]
+  }
+
+  private static func services(_ status: GatewayStatus, _ facts: Facts) -> [MetricFamily] {
+    var up = MetricFamily("roamward_gateway_service_up", .gauge, "Whether the gateway offers a service that is enabled.")
+    for service in Service.allCases {
+      if let isUp = facts.services[service] { up.add(isUp ? 1 : 0, ["service": service.rawValue]) }
+    }
+    var settings = MetricFamily(
+      "roamward_gateway_settings_taken", .gauge, "Whether the running gateway uses the store and the settings that commands show.")
+    if status.isServing { settings.add(status.unserved == nil ? 1 : 0) }
+    var relayed = MetricFamily("roamward_gateway_relayed_devices", .gauge, "Devices that are connected by TCP.")
+    var limit = MetricFamily("roamward_gateway_relayed_devices_limit", .gauge, "The most devices that can be connected by TCP at once.")
+    if let most = facts.relayLimit {
+      relayed.add(Int64(status.relayedCount))
+      limit.add(most)
+    }
+    var failures = MetricFamily(
+      "roamward_gateway_worker_failures", .counter, "Failures of the gateway's processes, each of which is started again.")
+    if let counts = facts.counts {
+      for worker in GatewayCounts.Worker.allCases { failures.add(counts.failures[worker] ?? 0, ["worker": worker.rawValue]) }
+    }
+    return [up, settings, relayed, limit, failures]
+  }
+
+  private static func word(_ family: IPAddress.Family) -> String { family == .v4 ? "ipv4" : "ipv6" }
 
   private static func people(_ status: GatewayStatus) -> [MetricFamily] {
     let directory = status.directory
@@ -64,7 +135,7 @@ package enum GatewayMetrics {
       "roamward_gateway_leases", .gauge, "Addresses of a pool, by whether a device has them. Those of IPv6 are never all counted.")
     for pool in status.directory.allPools {
       let usage = status.directory.usage(of: pool)
-      let labels = (pool: pool.name.description, family: pool.prefix.family == .v4 ? "ipv4" : "ipv6")
+      let labels = (pool: pool.name.description, family: word(pool.prefix.family))
       family.add(usage.leased, ["pool": labels.pool, "family": labels.family, "state": "leased"])
       family.add(usage.held, ["pool": labels.pool, "family": labels.family, "state": "held"])
       if let free = usage.free { family.add(free, ["pool": labels.pool, "family": labels.family, "state": "free"]) }
@@ -82,13 +153,22 @@ package enum GatewayMetrics {
     return [bytes, dropped]
   }
 
-  private static func store(_ status: GatewayStatus, lastReading: Timestamp?) -> [MetricFamily] {
+  private static func store(_ status: GatewayStatus, _ facts: Facts) -> [MetricFamily] {
     var up = MetricFamily("roamward_gateway_store_up", .gauge, "Whether the store can be read.")
     up.add(status.away == nil ? 1 : 0)
     var reading = MetricFamily(
       "roamward_gateway_store_last_reading_seconds", .gauge, "Time at which the gateway last read a store on a server.")
-    if let lastReading { reading.add(lastReading.seconds) }
-    return [up, reading]
+    if let last = facts.lastReading { reading.add(last.seconds) }
+    var partners = MetricFamily("roamward_gateway_partners", .gauge, "Other gateways with the same key that were there within a day.")
+    var seen = MetricFamily(
+      "roamward_gateway_partner_last_seen_seconds", .gauge, "Time at which such a gateway was last there: the earliest of all.")
+    if let times = facts.partners {
+      partners.add(Int64(times.count))
+      if let earliest = times.min() { seen.add(earliest.seconds) }
+    }
+    var entries = MetricFamily("roamward_gateway_audit_entries", .gauge, "The number of the newest entry of the audit log.")
+    if let newest = facts.newestEntry { entries.add(newest) }
+    return [up, reading, partners, seen, entries]
   }
 
   private static func logins(_ counts: GatewayCounts) -> [MetricFamily] {

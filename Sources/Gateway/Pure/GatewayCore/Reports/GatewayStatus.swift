@@ -39,12 +39,17 @@ package struct GatewayStatus: Hashable, Sendable {
       "devices  \(directory.devices.count), \(device == nil ? "the link is not there, or access is denied" : "\(connected) connected")",
     ]
     if let relayPort {
-      let relayed = directory.devices.values.filter { isConnected(peers[$0.publicKey]) && peers[$0.publicKey]?.isRelayed ?? false }.count
-      lines.append("relay  TCP port \(relayPort), \(relayed) connected by it")
+      lines.append("relay  TCP port \(relayPort), \(relayedCount) connected by it")
     }
     if directory.sites.count > 1 { lines += directory.siteList.map { "site  \($0)" } }
     lines += directory.poolList.map { "pool  \($0)" }
     return lines + self.lines(of: directory.devices.values).map { "device  \($0)" }
+  }
+
+  /// The number of devices that are connected by TCP.
+  var relayedCount: Int {
+    let peers = peers
+    return directory.devices.values.count { isConnected(peers[$0.publicKey]) && peers[$0.publicKey]?.isRelayed ?? false }
   }
 
   /// One line for each device that logged in.
