@@ -181,7 +181,7 @@ import Testing
         + " \(program) user lock --version >version; \(program) user lock alice --state \(folder.path) 2>store; :"
     )
     func text(_ name: String) throws -> String { String(decoding: try TextFile.read("\(folder.path)/\(name)"), as: UTF8.self) }
-    let form = "roamward-gateway user lock <name> [--reason <text>] [--state <folder>]"
+    let form = "roamward-gateway user lock <name> [--reason <text>] [--dry-run] [--json] [--state <folder>]"
     #expect(try text("missing").hasPrefix("Error: Missing expected argument '<name>'\n") && text("missing").contains("\nUsage: \(form)\n"))
     #expect(try text("extra").hasPrefix("Error: Unexpected argument 'y'\nUsage: \(form)\n"))
     #expect(try text("help").contains("\nUSAGE: \(form)\n"))

@@ -9,7 +9,7 @@ import Testing
 struct SchemaTests {
   private static let root = Lab.root
 
-  /// The commands with `--json`, as the program declares them.
+  /// The commands with `--json`, as the program declares them; of the gateway, the changing ones by their common option.
   private static func commandsWithJSON(of program: String = "roamward") throws -> Set<String> {
     guard let stream = popen("'\(Lab.programs)/\(program)' --experimental-dump-help", "re") else { return [] }
     var bytes: [UInt8] = []
@@ -18,7 +18,8 @@ struct SchemaTests {
     var found: Set<String> = []
     func gather(_ command: JSON, _ path: [String]) {
       let names = (command["arguments"]?.array ?? []).flatMap { $0["names"]?.array ?? [] }
-      if names.contains(where: { $0["name"] == "json" }) { found.insert(path.joined(separator: " ")) }
+      let isChange = program == "roamward-gateway" && names.contains { $0["name"] == "dry-run" }
+      if names.contains(where: { $0["name"] == "json" }) { found.insert(isChange ? "COMMAND --dry-run" : path.joined(separator: " ")) }
       for other in command["subcommands"]?.array ?? [] { gather(other, path + [other["commandName"]?.string ?? ""]) }
     }
     gather(try JSON(parsing: bytes)["command"] ?? .null, [])

@@ -20,7 +20,7 @@ struct Access: ParsableCommand {
     @Option(help: "any, tcp, udp or icmp.") var `protocol` = Transport.any
     @Option(help: "A destination port or range; may be repeated.") var port: [PortRange] = []
     @Option(help: ArgumentHelp("Evaluate it before this rule, not as the last one.", valueName: "rule")) var before: GatewayName?
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func validate() throws {
       if from.count > 1 { throw ValidationError("a rule has one --from: name a group of these users, or add a rule for each") }
@@ -29,7 +29,7 @@ struct Access: ParsableCommand {
 
     func add(isAllowing: Bool) throws {
       guard let from = from.first, let to = Goal.together(to) else { return }
-      try state.change(reading: .users(from.users)) { work throws(GatewayError) in
+      try options.make { work throws(GatewayError) in
         let source: AccessRule.Source =
           switch from {
           case .everybody: .everybody
@@ -84,9 +84,9 @@ struct Access: ParsableCommand {
       abstract: "Remove a rule.",
       discussion: "Example: `roamward-gateway access remove web`")
     @Argument(help: "The rule's name.") var name: GatewayName
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change(reading: .users([])) { work throws(GatewayError) in try work.removeRule(name) } }
+    func run() throws { try options.make { work throws(GatewayError) in try work.removeRule(name) } }
   }
 
   struct List: ParsableCommand {
@@ -131,7 +131,7 @@ struct Access: ParsableCommand {
 
     func run() throws {
       let (decision, directory) = try question.decision()
-      write(directory.text(of: decision) + "\n")
+      write(decision.text(in: directory) + "\n")
       if !decision.isAllowed { throw ExitStatus.refused }
     }
   }
@@ -145,7 +145,7 @@ struct Access: ParsableCommand {
 
     func run() throws {
       let (decision, directory) = try question.decision()
-      write(decision.passed.map { "no match  \(directory.text(of: $0.rule)): \($0.reason.rawValue)" } + [directory.text(of: decision)])
+      write(decision.passed.map { "no match  \(directory.text(of: $0.rule)): \($0.reason.rawValue)" } + [decision.text(in: directory)])
     }
   }
 }
@@ -155,9 +155,6 @@ enum Party: ExpressibleByArgument {
   case everybody
   case user(GatewayName)
   case group(GatewayName)
-
-  /// The users that it names.
-  var users: [GatewayName] { if case .user(let name) = self { [name] } else { [] } }
 
   init?(argument: String) {
     let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

@@ -8,7 +8,7 @@ import NetworkTypes
 import Terminal
 
 /// The options for showing a client's file.
-struct FileOptions: ParsableArguments {
+struct ClientFileOptions: ParsableArguments {
   @Flag(help: "Show a QR code for the WireGuard app.") var qr = false
 
   func show(_ text: String) throws {
@@ -36,17 +36,17 @@ struct Peers: ParsableCommand {
         """)
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Option(help: "The device's own public key.") var publicKey: KeyArgument?
-    @OptionGroup var file: FileOptions
-    @OptionGroup var state: StateOptions
+    @OptionGroup var file: ClientFileOptions
+    @OptionGroup var options: QuietChangeOptions
 
     func run() throws {
       let key = publicKey == nil ? SecretKey.random() : nil
       guard let known = publicKey?.key ?? key?.publicKey else { throw Failure.refused("no key can be made") }
-      let content = try state.change { work throws(GatewayError) in
+      let content = try options.make { work throws(GatewayError) in
         let added = try work.addDevice(device, publicKey: known, by: .administrator)
         return try ClientFile(work.directory, added)
       }
-      try file.show(content.text(privateKey: key?.base64 ?? "(the device's own private key)"))
+      if let content { try file.show(content.text(privateKey: key?.base64 ?? "(the device's own private key)")) }
     }
   }
 
@@ -61,7 +61,7 @@ struct Peers: ParsableCommand {
         """)
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Option(help: ArgumentHelp("A file with the device's private key.", valueName: "file"), completion: .file()) var privateKey: String?
-    @OptionGroup var file: FileOptions
+    @OptionGroup var file: ClientFileOptions
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -106,9 +106,9 @@ struct Devices: ParsableCommand {
         Example: `roamward-gateway device remove alice/phone`
         """)
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change(reading: .users([device.user])) { work throws(GatewayError) in try work.removeDevice(device) } }
+    func run() throws { try options.make(reading: .users([device.user])) { work throws(GatewayError) in try work.removeDevice(device) } }
   }
 
   struct Rename: ParsableCommand {
@@ -118,10 +118,10 @@ struct Devices: ParsableCommand {
       discussion: "Example: `roamward-gateway device rename alice/phone tablet`")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Argument(help: "The new name, without the user.") var name: GatewayName
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change(reading: .users([device.user])) { work throws(GatewayError) in try work.rename(device, to: name) }
+      try options.make(reading: .users([device.user])) { work throws(GatewayError) in try work.rename(device, to: name) }
     }
   }
 
@@ -132,9 +132,9 @@ struct Devices: ParsableCommand {
       discussion: "Example: `roamward-gateway device rekey alice/phone xTIBA5rboUvnH4htodjb6e697QjLERt1NAB4mZqp8Dg=`")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
     @Argument(help: "The device's new public key.") var publicKey: KeyArgument
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.setKey(publicKey.key, of: device) } }
+    func run() throws { try options.make { work throws(GatewayError) in try work.setKey(publicKey.key, of: device) } }
   }
 }
 
@@ -154,7 +154,8 @@ struct SettingsCommand: ParsableCommand {
       }
     }
 
-    var excerpt: Excerpt { .users([user, device?.user].compactMap { $0 }) }
+    /// The rows of those whom settings of this scope concern.
+    var excerpt: Excerpt { (user ?? device?.user).map { .users([$0]) } ?? .everything }
 
     func scope(_ work: Administration) throws(GatewayError) -> (scope: Settings.Scope, name: String) {
       if let group { return (.group(try work.group(group).id), "group \(group)") }
@@ -171,29 +172,52 @@ struct SettingsCommand: ParsableCommand {
       discussion: """
         The most specific scope that has a setting decides. `--devices` limits how many devices a user has after a login or by the \
         page, and goes to no client; `peer add` adds more. Connected devices that have logged in get new settings at once, stock \
-        clients with their next file.
+        clients with their next file. A list that loses nothing is changed; --replace is for another one in its place.
 
         Example: `roamward-gateway settings set --group staff --route 10.20.0.0/16 --dns 10.20.0.53`
         """)
     @OptionGroup var scope: ScopeOptions
-    @Option(help: "A prefix that goes into the tunnel; may be repeated.") var route: [Parsed<IPPrefix>] = []
-    @Option(help: "A name server; may be repeated.") var dns: [Parsed<IPAddress>] = []
-    @Option(help: "A search domain; may be repeated.") var search: [Parsed<DomainName>] = []
+    @Option(help: "A prefix that goes into the tunnel; may be repeated.", transform: prefix(_:)) var route: [IPPrefix] = []
+    @Option(help: "A further prefix, beside those that the scope has.", transform: prefix(_:)) var addRoute: [IPPrefix] = []
+    @Option(help: "A prefix that goes there no longer.", transform: prefix(_:)) var removeRoute: [IPPrefix] = []
+    @Option(help: "A name server; may be repeated.", transform: address(_:)) var dns: [IPAddress] = []
+    @Option(help: "A further name server.", transform: address(_:)) var addDns: [IPAddress] = []
+    @Option(help: "A name server that is asked no longer.", transform: address(_:)) var removeDns: [IPAddress] = []
+    @Option(help: "A search domain; may be repeated.", transform: domain(_:)) var search: [DomainName] = []
+    @Option(help: "A further search domain.", transform: domain(_:)) var addSearch: [DomainName] = []
+    @Option(help: "A search domain to remove.", transform: domain(_:)) var removeSearch: [DomainName] = []
+    @Flag(help: "Replace the lists that the scope has.") var replace = false
     @Option(help: "The MTU in bytes, 1280 to 9000.") var mtu: UInt32?
     @Option(help: "Seconds between keepalives; 0 is off.") var keepalive: UInt16?
     @Option(help: "The number of devices that a user may add; 10 at first.") var devices: Int64?
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      func list<T>(_ values: [Parsed<T>]) -> [T]? { values.isEmpty ? nil : values.map(\.value) }
-      let pushed = PushedSettings(routes: list(route), dns: list(dns), search: list(search), mtu: mtu, keepalive: keepalive)
-      if pushed == PushedSettings(), devices == nil {
-        throw ValidationError("give at least one of --route, --dns, --search, --mtu, --keepalive and --devices")
-      }
-      try state.change(reading: scope.excerpt) { work throws(GatewayError) in
+      let isGiven =
+        mtu != nil || keepalive != nil || devices != nil || replace
+        || [route, addRoute, removeRoute].contains { !$0.isEmpty } || [dns, addDns, removeDns].contains { !$0.isEmpty }
+        || [search, addSearch, removeSearch].contains { !$0.isEmpty }
+      if !isGiven { throw ValidationError("give a setting, such as --route, --add-route, --dns, --search, --mtu or --devices") }
+      try options.make(reading: scope.excerpt) { work throws(GatewayError) in
         let (scope, name) = try scope.scope(work)
+        let present = work.directory.settings(for: scope)?.pushed
+        let pushed = PushedSettings(
+          routes: try route(present?.routes), dns: try dns(present?.dns), search: try search(present?.search), mtu: mtu,
+          keepalive: keepalive)
         try work.change(pushed, deviceLimit: devices, for: scope, named: name)
       }
+    }
+
+    private func route(_ present: [IPPrefix]?) throws(GatewayError) -> [IPPrefix]? {
+      try ListChange(option: "route", whole: route, added: addRoute, removed: removeRoute, replaces: replace).made(of: present)
+    }
+
+    private func dns(_ present: [IPAddress]?) throws(GatewayError) -> [IPAddress]? {
+      try ListChange(option: "dns", whole: dns, added: addDns, removed: removeDns, replaces: replace).made(of: present)
+    }
+
+    private func search(_ present: [DomainName]?) throws(GatewayError) -> [DomainName]? {
+      try ListChange(option: "search", whole: search, added: addSearch, removed: removeSearch, replaces: replace).made(of: present)
     }
   }
 
@@ -203,12 +227,12 @@ struct SettingsCommand: ParsableCommand {
       abstract: "Remove all settings of a scope.",
       discussion: "Example: `roamward-gateway settings clear --group staff`")
     @OptionGroup var scope: ScopeOptions
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change(reading: scope.excerpt) { work throws(GatewayError) in
+      try options.make(reading: scope.excerpt) { work throws(GatewayError) in
         let (scope, name) = try scope.scope(work)
-        work.clearSettings(for: scope, named: name)
+        try work.clearSettings(for: scope, named: name)
       }
     }
   }

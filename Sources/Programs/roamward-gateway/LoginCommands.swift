@@ -25,16 +25,19 @@ struct Logins: ParsableCommand {
 
         Example: `roamward-gateway login enable`
         """)
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: QuietChangeOptions
 
     func run() throws {
-      if try state.folder.loginIdentity() == nil {
-        guard let identity = LoginIdentity.make() else { throw Failure.refused("no key can be made") }
-        try TextFile.create(state.folder.loginPath, with: Array(identity.utf8), mode: 0o600)
-        state.folder.announceChange()
+      let folder = options.state.folder
+      let isThere = try folder.loginIdentity() != nil
+      guard let identity = isThere ? "" : LoginIdentity.make() else { throw Failure.refused("no key can be made") }
+      let summary = ChangeSummary(setting: "logins", from: isThere ? "accepted\n" : nil, to: "accepted\n")
+      let isMade = try options.make(summary, verb: "login enable", object: "logins") {
+        try TextFile.create(folder.loginPath, with: Array(identity.utf8), mode: 0o600)
       }
-      let trouble = state.folder.outcome(of: "login.pem", .logins)
-      try Show.show(state)
+      if !isMade { return }
+      let trouble = folder.outcome(of: "login.pem", .logins)
+      try Show.show(options.state)
       if let trouble {
         throw Failure.refused("nobody can log in: \(trouble)\n  help: free that port (`ss -ltnp`), or `journalctl -u roamward-gateway`")
       }
@@ -50,11 +53,12 @@ struct Logins: ParsableCommand {
 
         Example: `roamward-gateway login disable`
         """)
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try TextFile.remove(state.folder.loginPath)
-      state.folder.announceChange()
+      let isThere = try options.state.folder.loginIdentity() != nil
+      let summary = ChangeSummary(setting: "logins", from: isThere ? "accepted\n" : nil, to: nil)
+      try options.make(summary, verb: "login disable", object: "logins") { try TextFile.remove(options.state.folder.loginPath) }
     }
   }
 
@@ -117,17 +121,17 @@ struct UserPassword: ParsableCommand {
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "The user has to choose another one at the next login.") var change = false
   @Flag(help: "Remove the password.") var remove = false
-  @OptionGroup var state: StateOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() throws {
     if remove {
-      try state.change(reading: .users([name])) { work throws(GatewayError) in try work.removePassword(of: name) }
+      try options.make(reading: .users([name])) { work throws(GatewayError) in try work.removePassword(of: name) }
       return
     }
     let password = try readSecret("password of \(name)")
     if let fault = NewPassword.fault(of: password) { throw Failure.refused(fault) }
     guard let hash = PasswordHash.usual.hash(password) else { throw Failure.refused("there is not enough memory for a hash (64 MiB)") }
-    try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setPassword(hash, of: name, mustChange: change) }
+    try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setPassword(hash, of: name, mustChange: change) }
   }
 }
 
@@ -142,12 +146,12 @@ struct UserTOTP: ParsableCommand {
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "Ask for codes no longer.") var remove = false
   @Flag(help: "Show a QR code for the app.") var qr = false
-  @OptionGroup var state: StateOptions
+  @OptionGroup var options: QuietChangeOptions
 
   func run() throws {
     let secret = remove ? [] : randomBytes(OneTimeCode.secretLength)
-    try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setCodeSecret(secret, of: name) }
-    if remove { return }
+    let isMade = try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setCodeSecret(secret, of: name) } != nil
+    if remove || !isMade { return }
     let address = "otpauth://totp/roamward:\(name)?secret=\(base32(secret))&issuer=roamward"
     write(qr ? QRCode.text(address) ?? address : address + "\n")
   }
@@ -164,13 +168,13 @@ struct UserRecovery: ParsableCommand {
       """)
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "Accept no recovery codes any more.") var remove = false
-  @OptionGroup var state: StateOptions
+  @OptionGroup var options: QuietChangeOptions
 
   func run() throws {
     let codes = remove ? [] : (0..<RecoveryCode.count).map { _ in RecoveryCode.make() }
     let hashes = codes.compactMap { RecoveryCode.hash(Array($0.utf8)) }
-    try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setRecovery(hashes, of: name) }
-    write(codes)
+    let isMade = try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setRecovery(hashes, of: name) } != nil
+    if isMade { write(codes) }
   }
 }
 
@@ -191,7 +195,7 @@ struct Tokens: ParsableCommand {
     @Argument(help: "The user.") var user: GatewayName
     @Option(help: "The number of devices that it adds.") var uses: Int64 = 1
     @Option(help: "Days until it ends.") var days: Int64 = 7
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: QuietChangeOptions
 
     func run() throws {
       guard (1...3650).contains(days) else { throw ValidationError("--days: use 1 to 3650") }
@@ -199,9 +203,10 @@ struct Tokens: ParsableCommand {
       let token = "rw1-" + base32(randomBytes(20)).lowercased()
       let hash = GatewayStore.digest(Array(token.utf8))
       let until = Timestamp.now.wholeSecond + .seconds(days * 86_400)
-      try state.change(reading: .users([user])) { work throws(GatewayError) in try work.addToken(hash, for: user, uses: uses, until: until)
+      let number = try options.make(reading: .users([user])) { work throws(GatewayError) in
+        try work.addToken(hash, for: user, uses: uses, until: until)
       }
-      write(token + "\n")
+      if number != nil { write(token + "\n") }
     }
   }
 
@@ -211,9 +216,9 @@ struct Tokens: ParsableCommand {
       abstract: "Revoke a token; devices that it added stay.",
       discussion: "Example: `roamward-gateway token revoke 3`")
     @Argument(help: "The token's number.") var number: Int64
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.removeToken(number) } }
+    func run() throws { try options.make { work throws(GatewayError) in try work.removeToken(number) } }
   }
 
   struct List: ParsableCommand {

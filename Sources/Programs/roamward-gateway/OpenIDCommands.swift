@@ -43,7 +43,7 @@ struct OpenID: ParsableCommand {
       []
     @Option(help: "A scope to ask for, beside openid.") var scope = ["profile"]
     @Flag(help: "Add users at their first login, under names that are free.") var createUsers = false
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
       var settings = OpenIDSettings(issuer: issuer, clientID: clientID)
@@ -55,13 +55,12 @@ struct OpenID: ParsableCommand {
       settings.scopes = ["openid"] + scope.filter { $0 != "openid" }
       settings.createsUsers = createUsers
       if let fault = settings.fault { throw fault }
-      let directory = try state.directory()
+      let directory = try options.state.directory()
       for mapping in settings.groups where directory.group(named: mapping.group) == nil {
         throw GatewayError("there is no group \(mapping.group)", help: "roamward-gateway group add \(mapping.group)")
       }
       try OpenIDFiles.check(settings)
-      try state.folder.set(.openID, to: settings.text)
-      state.folder.announceChange()
+      try options.set(.openID, to: settings.text)
     }
   }
 
@@ -70,12 +69,9 @@ struct OpenID: ParsableCommand {
       commandName: "disable",
       abstract: "End logins there; devices stay.",
       discussion: "Example: `roamward-gateway login openid disable`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws {
-      try state.folder.set(.openID, to: nil)
-      state.folder.announceChange()
-    }
+    func run() throws { try options.set(.openID, to: nil) }
   }
 
   struct Show: ParsableCommand {
@@ -106,7 +102,7 @@ struct UserLink: ParsableCommand {
   @Argument(help: "The name.") var name: GatewayName
   @Option(help: ArgumentHelp("The person at the OpenID provider: `sub`.", valueName: "subject")) var openid: String?
   @Option(help: ArgumentHelp("The account that PAM checks.", valueName: "account")) var pam: GatewayName?
-  @OptionGroup var state: StateOptions
+  @OptionGroup var options: ChangeOptions
 
   func validate() throws {
     if (openid == nil) == (pam == nil) { throw ValidationError("give one of --openid and --pam") }
@@ -115,8 +111,8 @@ struct UserLink: ParsableCommand {
 
   func run() throws {
     let subject = try subject()
-    try state.change { work throws(GatewayError) in try work.link(name, to: subject) }
-    let directory = try state.directory(.users([name]))
+    try options.make { work throws(GatewayError) in try work.link(name, to: subject) }
+    let directory = try options.state.directory(.users([name]))
     if pam != nil, let user = directory.user(named: name), directory.credential(of: user.id)?.password.isEmpty == false {
       write("note  \(name) has a password here, which alone counts\n  help: roamward-gateway user password \(name) --remove\n")
     }
@@ -124,12 +120,12 @@ struct UserLink: ParsableCommand {
 
   private func subject() throws -> String {
     if let openid {
-      guard let settings = try state.folder.openIDSettings() else {
+      guard let settings = try options.state.folder.openIDSettings() else {
         throw Failure.refused("there is no OpenID provider\n  help: `roamward-gateway login openid enable` sets one")
       }
       return settings.subject(of: openid)
     }
-    guard let settings = try state.folder.pamSettings(), let pam else {
+    guard let settings = try options.state.folder.pamSettings(), let pam else {
       throw Failure.refused("PAM checks no passwords\n  help: `roamward-gateway login pam enable` sets a service")
     }
     return settings.subject(of: pam)
@@ -146,14 +142,14 @@ struct UserIdentity: ParsableCommand {
       """)
   @Argument(help: "The name.") var name: GatewayName
   @Flag(help: "Forget the person, who cannot log in any more.") var remove = false
-  @OptionGroup var state: StateOptions
+  @OptionGroup var options: ChangeOptions
 
   func run() throws {
     if remove {
-      try state.change { work throws(GatewayError) in try work.removeSubject(of: name) }
+      try options.make { work throws(GatewayError) in try work.removeSubject(of: name) }
       return
     }
-    guard let user = try state.directory().user(named: name) else {
+    guard let user = try options.state.directory().user(named: name) else {
       throw GatewayError.noUser(name)
     }
     write("\(user.subject ?? "\(name) is linked to no person of an OpenID provider or of PAM")\n")

@@ -22,16 +22,15 @@ struct PAM: ParsableCommand {
     @Option(help: ArgumentHelp("The service: a file in /etc/pam.d.", valueName: "name")) var service: String
     @Flag(help: "Add users at their first login, under names that are free.") var createUsers = false
     @Option(help: "Seconds that a check may take, 1 to 15.") var timeout = 15
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
       var settings = PAMSettings(service: service)
       settings.createsUsers = createUsers
       settings.seconds = timeout
       try PAMFiles.check(settings)
-      _ = try state.directory(.users([]))
-      try state.folder.set(.pam, to: settings.text)
-      state.folder.announceChange()
+      _ = try options.state.directory(.users([]))
+      try options.set(.pam, to: settings.text)
     }
   }
 
@@ -40,12 +39,9 @@ struct PAM: ParsableCommand {
       commandName: "disable",
       abstract: "Stop checks of passwords by PAM; devices stay.",
       discussion: "Example: `roamward-gateway login pam disable`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws {
-      try state.folder.set(.pam, to: nil)
-      state.folder.announceChange()
-    }
+    func run() throws { try options.set(.pam, to: nil) }
   }
 
   struct Show: ParsableCommand {

@@ -29,7 +29,7 @@ struct Page: ParsableCommand {
     @Option(help: "The title, as the company's name; none at first.") var title: String?
     @Flag(help: "Have no title.") var noTitle = false
     @Option(help: "The number of devices that a user may add.") var devices: Int64?
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: QuietChangeOptions
 
     func validate() throws {
       if port == 0 { throw ValidationError("--port: use 1 to 65535") }
@@ -41,36 +41,29 @@ struct Page: ParsableCommand {
     }
 
     func run() throws {
-      let directory = try state.directory()
+      let directory = try options.state.directory()
       guard directory.site != nil else { throw GatewayError.notInitialised }
       for group in [administrators, operators].compactMap({ $0 }) where directory.group(named: group) == nil {
         throw GatewayError("there is no group \(group)", help: "`roamward-gateway group add \(group)` adds it")
       }
-      let before = try state.folder.pageSettings()
-      var settings = before ?? PageSettings()
+      var settings = try options.state.folder.pageSettings() ?? PageSettings()
       settings.port = port ?? settings.port
       settings.administrators = noAdministrators ? nil : administrators ?? settings.administrators
       settings.operators = noOperators ? nil : operators ?? settings.operators
       if !name.isEmpty { settings.names = name.map(\.value.text) }
       settings.title = noTitle ? nil : title ?? settings.title
       if let devices {
-        try state.change(reading: .users([])) { work throws(GatewayError) in
+        _ = try options.make { work throws(GatewayError) in
           try work.change(PushedSettings(), deviceLimit: devices, for: .everybody, named: "everybody")
         }
       }
-      try state.folder.set(.page, to: settings.description)
-      try record(before == nil ? "web enable" : "web change", settings)
-      state.folder.announceChange()
-      let trouble = state.folder.outcome(of: "page", .page)
-      try Show.show(state)
+      guard try options.set(.page, to: settings.description) else { return }
+      let trouble = options.state.folder.outcome(of: "page", .page)
+      try Show.show(options.state)
       if let trouble {
         throw Failure.refused(
           "the page is not shown: \(trouble)\n  help: roamward-gateway web enable --port PORT, or free that port (`ss -ltnp`)")
       }
-    }
-
-    private func record(_ verb: String, _ settings: PageSettings) throws {
-      try state.record(verb, "page", settings.description.split(separator: "\n").joined(separator: "; "))
     }
   }
 
@@ -79,13 +72,9 @@ struct Page: ParsableCommand {
       commandName: "disable",
       abstract: "Show no page; devices that it added stay.",
       discussion: "Example: `roamward-gateway web disable`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws {
-      try state.folder.set(.page, to: nil)
-      try state.record("web disable", "page")
-      state.folder.announceChange()
-    }
+    func run() throws { try options.set(.page, to: nil) }
   }
 
   struct Show: ParsableCommand {
@@ -134,7 +123,7 @@ extension Directory {
     {
       found.append(
         "note  the routes of clients do not lead to it\n  help: roamward-gateway settings set"
-          + (routes.map(\.description) + addresses.map { IPPrefix.host($0).description }).map { " --route \($0)" }.joined())
+          + addresses.map { " --add-route \(IPPrefix.host($0))" }.joined())
     }
     return found
   }

@@ -23,12 +23,13 @@ struct Users: ParsableCommand {
       abstract: "Add a user.",
       discussion: "Example: `roamward-gateway user add alice --until 2027-01-31`")
     @Argument(help: "The name: letters, digits, `.`, `_`, `-`, `@`.") var name: GatewayName
-    @Option(help: ArgumentHelp("End of the account: `2026-12-31T00:00:00.000Z`.", valueName: "time")) var until: Parsed<TimeText>?
-    @OptionGroup var state: StateOptions
+    @Option(help: ArgumentHelp("End of the account: a day, such as 2027-01-31, or a time.", valueName: "time"), transform: end(_:))
+    var until: Timestamp?
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change(reading: .users([name])) { work throws(GatewayError) in
-        try work.addUser(name, until: until?.value.timestamp.wholeSecond)
+      try options.make(reading: .users([name])) { work throws(GatewayError) in
+        try work.addUser(name, until: until)
       }
     }
   }
@@ -39,9 +40,9 @@ struct Users: ParsableCommand {
       abstract: "Remove a user and the user's devices.",
       discussion: "Example: `roamward-gateway user remove alice`")
     @Argument(help: "The name.") var name: GatewayName
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change(reading: .users([name])) { work throws(GatewayError) in try work.removeUser(name) } }
+    func run() throws { try options.make(reading: .users([name])) { work throws(GatewayError) in try work.removeUser(name) } }
   }
 
   struct Lock: ParsableCommand {
@@ -51,10 +52,10 @@ struct Users: ParsableCommand {
       discussion: #"Example: `roamward-gateway user lock alice --reason "lost laptop"`"#)
     @Argument(help: "The name.") var name: GatewayName
     @Option(help: ArgumentHelp("Why, for the audit log and `user show`.", valueName: "text")) var reason = ""
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(true, name, reason: reason) }
+      try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(true, name, reason: reason) }
     }
   }
 
@@ -64,9 +65,9 @@ struct Users: ParsableCommand {
       abstract: "Accept the user's devices again.",
       discussion: "Example: `roamward-gateway user unlock alice`")
     @Argument(help: "The name.") var name: GatewayName
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(false, name) } }
+    func run() throws { try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setLocked(false, name) } }
   }
 
   struct Show: ParsableCommand {
@@ -100,16 +101,9 @@ struct Users: ParsableCommand {
   }
 }
 
-/// A time as `Timestamp` writes it.
-struct TimeText: LosslessStringConvertible, Sendable {
-  let timestamp: Timestamp
-
-  init?(_ text: String) {
-    guard let timestamp = Timestamp(text) else { return nil }
-    self.timestamp = timestamp
-  }
-
-  var description: String { timestamp.description }
+private func end(_ text: String) throws -> Timestamp {
+  guard let time = User.end(text) else { throw ValidationError("a day such as 2027-01-31, or a time such as 2027-01-31T18:00:00.000Z") }
+  return time
 }
 
 struct Groups: ParsableCommand {
@@ -124,10 +118,10 @@ struct Groups: ParsableCommand {
       discussion: "Example: `roamward-gateway group add staff --precedence 10`")
     @Argument(help: "The name.") var name: GatewayName
     @Option(help: "Of two groups, the lower number is preferred.") var precedence: Int64 = 100
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change(reading: .users([])) { work throws(GatewayError) in try work.addGroup(name, precedence: precedence) }
+      try options.make(reading: .users([])) { work throws(GatewayError) in try work.addGroup(name, precedence: precedence) }
     }
   }
 
@@ -137,9 +131,9 @@ struct Groups: ParsableCommand {
       abstract: "Remove a group that no rule of access names.",
       discussion: "Example: `roamward-gateway group remove staff`")
     @Argument(help: "The name.") var name: GatewayName
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.removeGroup(name) } }
+    func run() throws { try options.make { work throws(GatewayError) in try work.removeGroup(name) } }
   }
 
   struct Join: ParsableCommand {
@@ -149,10 +143,10 @@ struct Groups: ParsableCommand {
       discussion: "Example: `roamward-gateway group join staff alice bob`")
     @Argument(help: "The group.") var group: GatewayName
     @Argument(help: "The users.") var users: [GatewayName]
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change(reading: .users(users)) { work throws(GatewayError) in
+      try options.make(reading: .users(users)) { work throws(GatewayError) in
         for user in users { try work.setMember(true, user, of: group) }
       }
     }
@@ -165,10 +159,10 @@ struct Groups: ParsableCommand {
       discussion: "Example: `roamward-gateway group leave staff bob`")
     @Argument(help: "The group.") var group: GatewayName
     @Argument(help: "The users.") var users: [GatewayName]
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change(reading: .users(users)) { work throws(GatewayError) in
+      try options.make(reading: .users(users)) { work throws(GatewayError) in
         for user in users { try work.setMember(false, user, of: group) }
       }
     }

@@ -19,16 +19,16 @@ struct Relay: ParsableCommand {
         Example: `roamward-gateway relay enable --port 443`
         """)
     @Option(help: "The TCP port. 443 passes most networks.") var port: UInt16 = 443
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
       guard port > 0 else { throw ValidationError("--port: use 1 to 65535") }
-      guard try state.folder.loginIdentity() != nil else {
+      let folder = options.state.folder
+      guard try folder.loginIdentity() != nil else {
         throw Failure.refused("there are no logins, by which clients learn of the relay\n  help: roamward-gateway login enable")
       }
-      try state.folder.set(.relay, to: "\(port)\n")
-      state.folder.announceChange()
-      if let trouble = state.folder.outcome(of: "relay", .relay) {
+      try options.set(.relay, to: "\(port)\n")
+      if !options.trial.dryRun, let trouble = folder.outcome(of: "relay", .relay) {
         throw Failure.refused(
           "nothing is relayed: \(trouble)\n  help: roamward-gateway relay enable --port PORT, or free that port (`ss -ltnp`)")
       }
@@ -40,12 +40,9 @@ struct Relay: ParsableCommand {
       commandName: "disable",
       abstract: "Stop the relay, and disconnect its devices.",
       discussion: "Example: `roamward-gateway relay disable`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws {
-      try state.folder.set(.relay, to: nil)
-      state.folder.announceChange()
-    }
+    func run() throws { try options.set(.relay, to: nil) }
   }
 
   struct Show: ParsableCommand {

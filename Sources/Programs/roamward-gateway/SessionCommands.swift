@@ -39,14 +39,14 @@ struct Sessions: ParsableCommand {
         Example: `roamward-gateway session end alice/laptop`
         """)
     @Argument(help: ArgumentHelp("The device, or the user.", valueName: "user[/device]")) var holder: Holder
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
       switch holder {
       case .device(let path):
-        try state.change(reading: .users([path.user])) { work throws(GatewayError) in try work.endSession(of: path) }
+        try options.make(reading: .users([path.user])) { work throws(GatewayError) in try work.endSession(of: path) }
       case .user(let name):
-        let others = try state.change(reading: .users([name])) { work throws(GatewayError) in try work.endSessions(of: name) }
+        let others = try options.make(reading: .users([name])) { work throws(GatewayError) in try work.endSessions(of: name) }
         for path in others {
           writeError(
             "note: \(path) has not logged in, and stays connected\n  help: `roamward-gateway device remove \(path)` disconnects it\n")

@@ -26,10 +26,10 @@ struct Sites: ParsableCommand {
       discussion: "Example: `roamward-gateway site rename main berlin`")
     @Argument(help: "The present name.") var name: GatewayName
     @Argument(help: "The new name.") var new: GatewayName
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change(reading: .users([])) { work throws(GatewayError) in try work.renameSite(name, to: new) }
+      try options.make { work throws(GatewayError) in try work.renameSite(name, to: new) }
     }
   }
 
@@ -43,8 +43,8 @@ struct Sites: ParsableCommand {
         Example: `roamward-gateway site remove berlin`
         """)
     @Argument(help: "The name.") var name: GatewayName
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.removeSite(name) } }
+    func run() throws { try options.make { work throws(GatewayError) in try work.removeSite(name) } }
   }
 }

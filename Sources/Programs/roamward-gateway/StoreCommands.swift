@@ -153,24 +153,21 @@ extension Store {
         Example: `roamward-gateway store stale-after 24h`
         """)
     @Argument(help: "The time, or `off`.") var time: String
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      let folder = state.folder
       if time == "off" {
-        try? folder.set(.staleAfter, to: nil)
+        try options.set(.staleAfter, to: nil)
       } else {
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
         guard let unit = time.last.flatMap({ units[$0] }), let count = Int64(time.dropLast()), (1...1_000_000).contains(count) else {
           throw Failure.usage("\(time) is no time\n  help: 1h, 30m, 90s or off")
         }
-        try state.requireServer("it is never away")
+        try options.state.requireServer("it is never away")
         // The store is asked every 5 seconds.
         guard count * unit >= 15 else { throw Failure.usage("\(time) is too short\n  help: at least 15s") }
-        try folder.set(.staleAfter, to: "\(count * unit)\n")
+        try options.set(.staleAfter, to: "\(count * unit)\n")
       }
-      folder.announceChange()
-      try? state.record("store stale-after", time)
     }
   }
 }

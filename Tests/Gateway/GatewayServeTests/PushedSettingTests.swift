@@ -77,8 +77,11 @@ import Testing
     }
     let arguments = try command("set", of: command("settings", of: help["command"]))["arguments"]?.array ?? []
     let names = Set(arguments.compactMap { $0["preferredName"]?["name"]?.string })
-    let others: Set = ["group", "user", "device", "devices", "state", "help"]
-    #expect(names.subtracting(others) == Set(Self.all.map(\.option)))
+    let others: Set = ["group", "user", "device", "devices", "replace", "dry-run", "json", "state", "help"]
+    let changes = names.filter { $0.hasPrefix("add-") || $0.hasPrefix("remove-") }
+    #expect(names.subtracting(others).subtracting(changes) == Set(Self.all.map(\.option)))
+    let lists: Set = ["route", "dns", "search"]
+    #expect(changes == Set(lists.flatMap { ["add-\($0)", "remove-\($0)"] }))
   }
 
   @Test("each field of the message is in docs/wire-format.md") func format() throws {

@@ -19,10 +19,12 @@ extension Directory {
     return "\(rule.isAllowing ? "allow" : "deny") \(rule.name): \(source) to \(destination)"
       + (rule.transport == .any ? "" : " \(rule.transport.rawValue)") + (ports.isEmpty ? "" : " \(ports)")
   }
+}
 
+extension AccessDecision {
   /// The deciding rule in one line.
-  package func text(of decision: AccessDecision) -> String {
-    decision.rule.map { "\(decision.isAllowed ? "allowed" : "denied") by rule \($0.name) (\(text(of: $0)))" }
-      ?? "denied: no rule matches (\(rules.count) evaluated)"
+  package func text(in directory: Directory) -> String {
+    rule.map { "\(isAllowed ? "allowed" : "denied") by rule \($0.name) (\(directory.text(of: $0)))" }
+      ?? "denied: no rule matches (\(directory.rules.count) evaluated)"
   }
 }

@@ -81,6 +81,12 @@ package struct GatewayStatus: Hashable, Sendable {
 
   private func isConnected(_ peer: WireGuardState.Peer?) -> Bool { peer?.isConnected(at: now) ?? false }
 
+  /// The number of these devices that are connected.
+  package func countConnected(_ devices: [Device]) -> Int {
+    let peers = peers
+    return devices.count { isConnected(peers[$0.publicKey]) }
+  }
+
   /// A device's addresses, and whether it is connected: since when, from where, with how many bytes.
   private func state(_ device: Device, _ peer: WireGuardState.Peer?) -> String {
     let addresses = directory.addresses(of: device.id).map(\.description).joined(separator: ", ")

@@ -70,7 +70,7 @@ package struct PacketEvaluation: Hashable, Sendable {
       let decision = AccessDecision(
         AccessQuestion(user: device.user, destination: destination, transport: transport, port: port), in: directory)
       rule = decision.rule?.name
-      judge(.access, decision.isAllowed, directory.text(of: decision))
+      judge(.access, decision.isAllowed, decision.text(in: directory))
     }
     let pool = directory.sortedPools.first { $0.prefix.contains(destination) }
     if let pool, pool.gateway?.address != destination {

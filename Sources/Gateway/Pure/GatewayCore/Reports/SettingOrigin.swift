@@ -31,7 +31,8 @@ extension Directory {
     return found
   }
 
-  private func text(of scope: Settings.Scope) -> String {
+  /// `everybody`, `group staff`, `user alice` or `device alice/laptop`.
+  func text(of scope: Settings.Scope) -> String {
     switch scope {
     case .everybody: "everybody"
     case .group(let id): "group \(groups[id]?.name.description ?? "(removed)")"

@@ -13,6 +13,8 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
   case monitor
   /// An answer of the page.
   case page
+  /// `roamward-gateway COMMAND --json`, of each command that changes something.
+  case change
 
   /// The name of its file in docs/schema.
   package var file: String { "gateway-\(rawValue).schema.json" }
@@ -24,6 +26,11 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
       case .user: ("What `roamward-gateway user show --json` prints.", try JSON.schema(of: UserDocument.self))
       case .sessions: ("What `roamward-gateway session list --json` prints.", try JSON.schema(of: [DeviceReport].self))
       case .page: ("An answer of the page in the tunnel to its own script.", try PageReport.schemaOfAnswers())
+      case .change:
+        (
+          "What `roamward-gateway COMMAND --dry-run --json` prints, and each such command without `--dry-run`.",
+          try JSON.schema(of: ChangeDocument.self)
+        )
       case .monitor: ("A line of what `roamward-gateway monitor --json` prints: one event.", try GatewayEventReport.schema())
       }
     return JSON.documentSchema(title, of: schema)

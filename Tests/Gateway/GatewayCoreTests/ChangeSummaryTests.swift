@@ -1,0 +1,152 @@
+import GatewayCore
+import KernelModel
+import NetworkTypes
+import TestKit
+import Testing
+
+/// The effect of requests in words.
+@Suite struct ChangeSummaryTests {
+  private func people() throws -> Administration {
+    var work = Administration()
+    try work.addPool("10.77.0.0/24")
+    for user in ["alice", "bob"] { try work.addUser(try name(user)) }
+    try work.addGroup(try name("staff"))
+    try work.setMember(true, try name("alice"), of: try name("staff"))
+    try work.addDevice(try path("alice/phone"), publicKey: try key(1))
+    try work.addDevice(try path("bob/laptop"), publicKey: try key(2))
+    return work.later(by: 1)
+  }
+
+  private func texts(_ body: (inout Administration) throws -> Void) throws -> [String] {
+    var work = try people()
+    try body(&work)
+    return work.summary.text(connected: 1)
+  }
+
+  @Test("a list shows its old and its new values, and whom it concerns") func list() throws {
+    var work = try people()
+    try work.change(PushedSettings(routes: [try #require(IPPrefix("10.20.0.0/16"))]), for: .everybody, named: "everybody")
+    #expect(work.summary.text(connected: 0) == ["add     settings of everybody: routes 10.20.0.0/16", "concerns 2 users, 2 devices, 0 connected"])
+    work = work.later(by: 1)
+    let staff = try work.group(try name("staff")).id
+    try work.change(PushedSettings(routes: []), for: .group(staff), named: "staff")
+    #expect(work.summary.text(connected: nil) == ["add     settings of group staff: routes none", "concerns alice, 1 device"])
+    work = work.later(by: 1)
+    // What everybody gets, staff does not.
+    try work.change(PushedSettings(routes: [try #require(IPPrefix("10.30.0.0/16"))]), for: .everybody, named: "everybody")
+    #expect(
+      work.summary.text(connected: 1) == [
+        "change  settings of everybody: routes 10.20.0.0/16 → 10.30.0.0/16", "concerns bob, 1 device, connected",
+      ])
+  }
+
+  @Test("a lock, a removal, a rule, a rename and a key") func objects() throws {
+    #expect(try texts { try $0.setLocked(true, try name("bob")) } == ["change  user bob: active → locked", "concerns bob, 1 device, connected"])
+    #expect(
+      try texts { try $0.removeUser(try name("bob")) } == [
+        "remove  user bob: active", "remove  device bob/laptop: 10.77.0.3", "concerns bob, 1 device, connected",
+      ])
+    #expect(
+      try texts { work in
+        try work.addRule(
+          AccessRule(
+            id: 0, name: try name("web"), position: 0, source: .group(try work.group(try name("staff")).id), destination: .everything,
+            transport: .tcp, ports: [try #require(PortRange("443"))], isAllowing: true))
+      } == ["add     rule web: allow group staff to everything tcp 443", "concerns alice, 1 device, connected"])
+    #expect(
+      try texts { try $0.rename(try path("bob/laptop"), to: try name("desk")) }.first
+        == "change  device bob/laptop: name bob/laptop → bob/desk")
+    let rekeyed = try texts { try $0.setKey(try key(9), of: try path("bob/laptop")) }
+    #expect(rekeyed.first == "change  device bob/laptop: key the present one → another one")
+    #expect(try texts { try $0.setMember(true, try name("alice"), of: try name("staff")) } == ["nothing changes"])
+    #expect(try texts { try $0.setLocked(true, try name("bob")); try $0.setLocked(false, try name("bob")) } == ["nothing changes"])
+  }
+
+  @Test("a rule that is put before others changes no word of them") func places() throws {
+    var work = try people()
+    func rule(_ text: String) throws -> AccessRule {
+      AccessRule(id: 0, name: try name(text), position: 0, source: .everybody, destination: .everything, isAllowing: true)
+    }
+    try work.addRule(try rule("a"))
+    try work.addRule(try rule("b"))
+    work = work.later(by: 1)
+    try work.addRule(try rule("c"), before: try name("a"))
+    #expect(work.summary.lines.map(\.text) == ["add rule c: allow everybody to everything"])
+  }
+
+  @Test("no secret, and no digest of one, is in the words") func secrets() throws {
+    var work = try people()
+    try work.setPassword("$argon2id$hash", of: try name("bob"), mustChange: false)
+    try work.setCodeSecret([UInt8](repeating: 65, count: 20), of: try name("bob"))
+    try work.addToken([UInt8](repeating: 66, count: 32), for: try name("bob"), uses: 1, until: work.now + .seconds(9))
+    let first = work.summary.text(connected: nil).joined(separator: "\n")
+    #expect(first.contains("logins of bob: password set") && first.contains("one-time code asked for") && first.contains("token"))
+    work = work.later(by: 1)
+    try work.setPassword("$argon2id$other", of: try name("bob"), mustChange: false)
+    let second = work.summary.text(connected: nil)
+    #expect(second == ["change  logins of bob: password the present one → another one", "concerns bob"])
+    #expect(!(first + second.joined()).contains("argon") && !first.contains("AAAA") && !first.contains("BBBB"))
+  }
+
+  @Test("settings of a file: each value, old and new") func files() {
+    let summary = ChangeSummary(setting: "page", from: "port 80\nname a.example\nname b.example\n", to: "port 81\nname a.example\n")
+    #expect(summary.lines.map(\.text) == ["change page: name a.example, b.example → a.example", "change page: port 80 → 81"])
+    #expect(ChangeSummary(setting: "relay", from: "443\n", to: nil).text(connected: nil) == ["remove  relay: 443"])
+    #expect(ChangeSummary(setting: "relay", from: "443\n", to: "443\n").text(connected: nil) == ["nothing changes"])
+  }
+
+  /// Of random lives: the way back is the same difference turned around, and whose devices, settings or rules differ is among those that it
+  /// concerns.
+  @Test("of random requests, every device that differs is concerned", arguments: 0..<40) func lives(seed: UInt64) throws {
+    var random = RandomRequests(seed: seed)
+    for _ in 0..<120 {
+      let old = random.directory
+      let changes = try random.request()
+      let new = random.directory
+      let summary = ChangeSummary(changes, from: old, to: new)
+      let back = ChangeSummary(changes, from: new, to: old)
+      #expect(
+        Set(summary.lines.filter { !["name", "key"].contains($0.title) }.map { [$0.subject, $0.title, $0.before ?? "-", $0.after ?? "-"] })
+          == Set(back.lines.filter { !["name", "key"].contains($0.title) }.map { [$0.subject, $0.title, $0.after ?? "-", $0.before ?? "-"] }))
+      #expect(summary.users == back.users && summary.paths == back.paths)
+      let concerned = Set(summary.devices.map(\.id))
+      for id in Set(old.devices.keys).union(new.devices.keys) where !concerned.contains(id) {
+        let (before, after) = (old.devices[id], new.devices[id])
+        #expect(before == after)
+        guard let before, let after else { continue }
+        #expect(old.addresses(of: id) == new.addresses(of: id))
+        #expect(old.pushedSettings(of: before) == new.pushedSettings(of: after))
+        #expect(old.isActive(before, at: random.now) == new.isActive(after, at: random.now))
+        #expect(old.groups(of: before.user).map(\.name) == new.groups(of: after.user).map(\.name))
+      }
+    }
+  }
+}
+
+/// A list of settings that options change.
+@Suite struct ListChangeTests {
+  private func made(
+    of present: [Int]?, whole: [Int] = [], added: [Int] = [], removed: [Int] = [], replaces: Bool = false
+  ) throws(GatewayError) -> [Int]? {
+    try ListChange(option: "route", whole: whole, added: added, removed: removed, replaces: replaces).made(of: present)
+  }
+
+  @Test("values are added once and removed") func values() throws {
+    #expect(try made(of: [1, 2]) == nil)
+    #expect(try made(of: nil, whole: [1, 1, 2]) == [1, 2])
+    #expect(try made(of: [1, 2], added: [2, 3]) == [1, 2, 3])
+    #expect(try made(of: [1, 2], removed: [1]) == [2])
+    #expect(try made(of: [1], removed: [1]) == [])
+    #expect(try made(of: [1], whole: [1, 4]) == [1, 4])
+    #expect(try made(of: [1, 2], whole: [4], replaces: true) == [4])
+    #expect(try made(of: [1, 2], whole: [2], removed: [1]) == [2])
+  }
+
+  @Test("no value is lost that no option names") func losses() {
+    #expect(throws: GatewayError("--route would replace 1, 2", help: "add to the list with --add-route 3; --replace puts the new list in its place")) {
+      try made(of: [1, 2], whole: [3])
+    }
+    #expect(throws: GatewayError.self) { try made(of: [1], removed: [2]) }
+    #expect(throws: GatewayError.self) { try made(of: nil, removed: [2]) }
+  }
+}

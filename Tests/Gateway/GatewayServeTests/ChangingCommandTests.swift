@@ -1,0 +1,30 @@
+import JSON
+import LinuxIO
+import TestSupport
+import Testing
+
+/// Each command of the gateway that changes something shows it, and can be tried without effect.
+@Suite struct ChangingCommandTests {
+  /// Those that show something, or run it. `init`, `store` and `backup` make files that were not there; `cleanup`, `forward` and
+  /// `take-over` are about this machine. The list may only shrink.
+  private static let others: Set = [
+    "init", "serve", "forward", "take-over", "cleanup", "pool list", "site list", "store show", "store move", "store copy", "store use",
+    "store check", "backup", "user show", "user list", "group list", "peer export", "device list", "settings show", "access list",
+    "access check", "access explain", "login show", "login openid show", "login pam show", "token list", "session list", "relay show",
+    "web show", "status", "monitor", "metrics", "evaluate", "plan", "doctor", "audit tail", "audit export", "audit verify",
+  ]
+
+  @Test("each command that changes something has a dry run") func dryRuns() throws {
+    let folder = try TemporaryFolder()
+    try shell("'\(GatewayScene.programs)/roamward-gateway' --experimental-dump-help >'\(folder.path)/help'")
+    var without: Set<String> = []
+    func gather(_ command: JSON, _ path: [String]) {
+      let commands = command["subcommands"]?.array ?? []
+      let names = (command["arguments"]?.array ?? []).flatMap { $0["names"]?.array ?? [] }
+      if commands.isEmpty, !names.contains(where: { $0["name"] == "dry-run" }) { without.insert(path.joined(separator: " ")) }
+      for other in commands { gather(other, path + [other["commandName"]?.string ?? ""]) }
+    }
+    gather(try JSON(parsing: try TextFile.read("\(folder.path)/help", limit: 10_000_000))["command"] ?? .null, [])
+    #expect(without.subtracting(["help"]) == Self.others)
+  }
+}
