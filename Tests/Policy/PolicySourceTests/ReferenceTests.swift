@@ -17,18 +17,6 @@ private func compare(_ text: String, with path: String) throws {
   #expect(try Repository.text(path) == text, "run the tests with UPDATE_DOCS=1 and read what changed")
 }
 
-/// The table of a mapping's keys, as the reference has it.
-private func table(_ mapping: KeyTable) -> String {
-  func cell(_ text: String) -> String { text.replacing("|", with: "\\|") }
-  func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
-  let rows = mapping.keys.map { key -> String in
-    let about = capitalized(key.about) + (key.limitation.map { " *\(capitalized($0)).*" } ?? "")
-    let standard = key.standard.map { "`\($0)`" } ?? (key.missing == nil && key.name != "version" ? "" : "required")
-    return "| `\(key.name)` | \(cell(about)) | \(cell(key.expected)) | \(standard) | `\(cell(key.example))` |\n"
-  }
-  return "| key | meaning | value | default | example |\n|---|---|---|---|---|\n" + rows.joined()
-}
-
 @Suite(.serialized) struct ReferenceTests {
   @Test("the JSON Schema is the one of these declarations")
   func schema() throws { try compare(policySchema(), with: "docs/policy.schema.json") }
@@ -43,7 +31,7 @@ private func table(_ mapping: KeyTable) -> String {
       let mapping = try #require((KeyTable.policy + KeyTable.snapshot).first { $0.subject == subject }, "\(subject)")
       seen.append(subject)
       let end = try #require(parts[i].firstRange(of: "<!-- end -->"))
-      parts[i] = "\(subject) -->\n\(table(mapping))" + parts[i][end.lowerBound...]
+      parts[i] = "\(subject) -->\n\(mapping.markdown)" + parts[i][end.lowerBound...]
     }
     #expect(Set(seen) == Set((KeyTable.policy + KeyTable.snapshot).map(\.subject)))
     try compare(parts.joined(separator: "<!-- keys of "), with: "docs/policy-reference.md")

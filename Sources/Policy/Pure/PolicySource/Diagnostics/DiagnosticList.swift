@@ -2,14 +2,16 @@ internal import NetworkTypes
 import RoamwardCore
 
 /// The problems of one file, up to a number that a person can still read.
-struct DiagnosticList: Sendable {
+package struct DiagnosticList: Sendable {
   static let limit = 200
 
   private var items: [Diagnostic] = []
   private var counts: [Diagnostic.Severity: Int] = [:]
 
+  package init() {}
+
   /// Sorted by place in the file. Problems of the same place keep their order.
-  var sorted: [Diagnostic] {
+  package var sorted: [Diagnostic] {
     items.enumerated().sorted {
       let (a, b) = ($0.element.location, $1.element.location)
       return (a.line, a.column, $0.offset) < (b.line, b.column, $1.offset)
@@ -18,7 +20,7 @@ struct DiagnosticList: Sendable {
 
   var isEmpty: Bool { items.isEmpty }
   var errorCount: Int { counts[.error, default: 0] }
-  var hasErrors: Bool { errorCount > 0 }
+  package var hasErrors: Bool { errorCount > 0 }
 
   /// Past the limit nothing is computed any more: a line of 1 MiB with 100,000 errors costs no more than a small one.
   mutating func add(

@@ -1,8 +1,8 @@
-import RoamwardCore
+package import RoamwardCore
 
 /// A file's bytes, split into lines, for places and excerpts. Columns count Unicode scalars; lines end at LF, CR or CRLF.
-struct SourceText: Sendable {
-  let file: String
+package struct SourceText: Sendable {
+  package let file: String
   /// The bytes without a byte order mark.
   let bytes: [UInt8]
   private let lineStarts: [Int]
@@ -11,7 +11,7 @@ struct SourceText: Sendable {
   /// The number of characters before an excerpt that the masking needs.
   private let reach: Int
 
-  init(file: String, bytes: [UInt8], masking: @escaping @Sendable (String) -> String = { $0 }, reach: Int = .max) {
+  package init(file: String, bytes: [UInt8], masking: @escaping @Sendable (String) -> String = { $0 }, reach: Int = .max) {
     self.file = file
     self.reach = reach
     self.bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
@@ -57,7 +57,7 @@ struct SourceText: Sendable {
     return Excerpt(text: shown, offset: offset - first + (first > 0 ? 1 : 0))
   }
 
-  func diagnostic(_ severity: Diagnostic.Severity, _ message: String, help: String? = nil, at place: SourceLocation) -> Diagnostic {
+  package func diagnostic(_ severity: Diagnostic.Severity, _ message: String, help: String? = nil, at place: SourceLocation) -> Diagnostic {
     Diagnostic(severity, message, help: help, at: place, excerpt: excerpt(at: place))
   }
 

@@ -17,7 +17,7 @@ extension PolicyFileSystem {
   }
 
   /// The absolute path; `..`, and `.` within it, are left to the kernel.
-  func absolute(_ path: String) -> String {
+  package func absolute(_ path: String) -> String {
     if path.hasPrefix("/") { return path }
     let directory = workingDirectory()
     if path == "." { return directory }
@@ -26,7 +26,7 @@ extension PolicyFileSystem {
 
   /// Reads a regular file, at most one byte more than `limit`. If required, only root may be able to write it, or to put another in its
   /// place.
-  func readTrusted(
+  package func readTrusted(
     _ path: String, requireRootOwnership: Bool, limit: Int = fileSizeLimit
   ) throws(FileFailure) -> (bytes: [UInt8], status: Status) {
     let (bytes, status) = try read(path, limit + 1)

@@ -1,5 +1,5 @@
 internal import NetworkTypes
-internal import PolicyFiles
+package import PolicyFiles
 
 /// A file that was found and ignored.
 package struct IgnoredFile: Equatable, Sendable {
@@ -20,24 +20,24 @@ package struct IgnoredFile: Equatable, Sendable {
 }
 
 /// The policy files of some layers, later layers over earlier ones.
-struct Layers {
-  struct Candidate: Hashable {
-    let path: String
+package struct Layers {
+  package struct Candidate: Hashable {
+    package let path: String
     /// The last component of the path.
     let name: String
-    let folder: String
+    package let folder: String
     /// The status of the folder itself.
-    let folderStatus: PolicyFileSystem.Status?
+    package let folderStatus: PolicyFileSystem.Status?
   }
 
   /// Sorted by the bytes of their names, across layers; each name once.
-  private(set) var candidates: [Candidate] = []
-  private(set) var ignored: [IgnoredFile] = []
+  package private(set) var candidates: [Candidate] = []
+  package private(set) var ignored: [IgnoredFile] = []
   /// Layers that could not be read.
-  private(set) var failures: [(path: String, failure: FileFailure)] = []
+  package private(set) var failures: [(path: String, failure: FileFailure)] = []
 
   /// `paths` are folders, or single files, which may have any name.
-  init(_ paths: [String], files: PolicyFileSystem) {
+  package init(_ paths: [String], files: PolicyFileSystem) {
     for path in paths { add(found(at: path, files: files)) }
   }
 

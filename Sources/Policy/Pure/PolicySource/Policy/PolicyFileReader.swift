@@ -59,7 +59,7 @@ final class ParsedPolicy: Sendable {
 
 extension SourceText {
   /// The text of a policy file, without the values of secrets.
-  init(policy path: String, _ bytes: [UInt8]) { self.init(file: path, bytes: bytes, masking: maskSecrets, reach: 1000) }
+  package init(policy path: String, _ bytes: [UInt8]) { self.init(file: path, bytes: bytes, masking: maskSecrets, reach: 1000) }
 }
 
 /// Reads a policy file.
@@ -140,14 +140,14 @@ private func readNetwork(_ entry: Node.Entry, _ reading: inout Reading) -> Named
 }
 
 /// The version. `isKnownVersion` checks it before anything else is read.
-func versionKey<Draft>() -> Key<Draft> {
+package func versionKey<Draft>() -> Key<Draft> {
   Key("version", expects: "1", schema: Schema(["enum": [1, "1"]]), "The version of the language.", example: "1", judgesNull: true) {
     _, _, _ in
   }
 }
 
 /// False, and reported, if the version is missing or unknown: nothing else can be checked then.
-func isKnownVersion(_ root: Node, _ reading: inout Reading) -> Bool {
+package func isKnownVersion(_ root: Node, _ reading: inout Reading) -> Bool {
   switch root.content {
   case .scalar, .sequence, .refused: return true
   case .null: break
@@ -162,7 +162,7 @@ func isKnownVersion(_ root: Node, _ reading: inout Reading) -> Bool {
 }
 
 /// The entries of a mapping whose keys are names; none if it is empty.
-func entries(of entry: Node.Entry, _ what: String, _ reading: inout Reading) -> [Node.Entry] {
+package func entries(of entry: Node.Entry, _ what: String, _ reading: inout Reading) -> [Node.Entry] {
   switch entry.value.content {
   case .mapping(let entries): return entries
   case .null: return []

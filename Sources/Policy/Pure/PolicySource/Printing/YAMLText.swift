@@ -1,20 +1,20 @@
 internal import JSON
 
 /// A mapping for output, in its order.
-struct YAMLMapping {
+package struct YAMLMapping {
   private(set) var entries: [(key: String, value: YAMLValue)]
 
-  init(_ entries: [(key: String, value: YAMLValue)] = []) { self.entries = entries }
+  package init(_ entries: [(key: String, value: YAMLValue)] = []) { self.entries = entries }
 
-  mutating func add(_ key: String, _ value: YAMLValue) { entries.append((key, value)) }
+  package mutating func add(_ key: String, _ value: YAMLValue) { entries.append((key, value)) }
 
-  mutating func add(_ key: String, _ value: YAMLValue?) { if let value { entries.append((key, value)) } }
+  package mutating func add(_ key: String, _ value: YAMLValue?) { if let value { entries.append((key, value)) } }
 
   var isEmpty: Bool { entries.isEmpty }
 }
 
 /// A value for output.
-indirect enum YAMLValue {
+package indirect enum YAMLValue {
   /// A number, a boolean or a keyword of the language, without quotes.
   case word(String)
   /// User text: quoted if a YAML reader could take it for something else.
@@ -23,7 +23,7 @@ indirect enum YAMLValue {
   case mapping(YAMLMapping)
 
   /// A single value is written as it is, several as a list.
-  static func oneOrMore(_ values: [YAMLValue]) -> YAMLValue { values.count == 1 ? values[0] : .list(values) }
+  package static func oneOrMore(_ values: [YAMLValue]) -> YAMLValue { values.count == 1 ? values[0] : .list(values) }
 }
 
 extension YAMLValue {
@@ -43,7 +43,7 @@ extension YAMLValue {
 
 extension YAMLMapping {
   /// In block style, with a newline at the end; `{}` where it is empty.
-  var text: String {
+  package var text: String {
     var text = ""
     write(to: &text, indent: 0)
     return text

@@ -1,7 +1,7 @@
-internal import JSON
+package import JSON
 
 /// The only declaration of a mapping's keys. Both the reader and the JSON Schema are derived from it.
-struct Mapping<Draft: Sendable>: Sendable {
+package struct Mapping<Draft: Sendable>: Sendable {
   /// The described object, with its article: `a tunnel`.
   let subject: String
   /// The noun for its keys, for `expected the keys of a tunnel`.
@@ -16,7 +16,7 @@ struct Mapping<Draft: Sendable>: Sendable {
   /// Of the keys. What needs no draft is compiled once for all mappings.
   let declarations: [KeyDeclaration]
 
-  init(subject: String, noun: String = "keys", draft: Draft, planned: [String] = [], constraints: [JSON.Member] = [], keys: [Key<Draft>]) {
+  package init(subject: String, noun: String = "keys", draft: Draft, planned: [String] = [], constraints: [JSON.Member] = [], keys: [Key<Draft>]) {
     self.subject = subject
     self.noun = noun
     self.draft = draft
@@ -28,7 +28,7 @@ struct Mapping<Draft: Sendable>: Sendable {
 
   /// Reads the mapping. `nil`, and reported, if the node is not a mapping. An absent value counts as an empty mapping. Keys are read in the
   /// order of the file.
-  func read(_ node: Node, as name: String? = nil, help: String? = nil, _ reading: inout Reading) -> Draft? {
+  package func read(_ node: Node, as name: String? = nil, help: String? = nil, _ reading: inout Reading) -> Draft? {
     let subject = name ?? subject
     guard let entries = reading.entries(of: node, "the \(noun) of \(subject)", help: help) else { return nil }
     var result = draft
@@ -40,7 +40,7 @@ struct Mapping<Draft: Sendable>: Sendable {
     return result
   }
 
-  var schema: Schema { Schema(of: declarations, constraints) }
+  package var schema: Schema { Schema(of: declarations, constraints) }
 
   /// A reader of values that `finish` creates from the keys.
   func reader<Value>(
@@ -125,7 +125,7 @@ struct KeyDeclaration: Sendable {
 }
 
 /// One key of a mapping.
-struct Key<Draft: Sendable>: Sendable {
+package struct Key<Draft: Sendable>: Sendable {
   let declaration: KeyDeclaration
   let read: @Sendable (Node.Entry, inout Draft, inout Reading) -> Void
 }
@@ -134,7 +134,7 @@ extension Key {
   /// An optional key. Empty or a plain `null` means the same as absent.
   ///
   /// `limitation` is a limitation of this version, reported once per file.
-  init<Value>(
+  package init<Value>(
     _ name: String, _ reader: ValueReader<Value>, _ about: String, standard: String? = nil, example: String, limitation: String? = nil,
     _ assign: @escaping @Sendable (inout Draft, Value) -> Void
   ) {
@@ -148,7 +148,7 @@ extension Key {
   }
 
   /// A required key. `missing` is the suggestion if it is absent.
-  init<Value>(
+  package init<Value>(
     required name: String, _ reader: ValueReader<Value>, _ about: String, example: String, missing: String? = nil,
     _ assign: @escaping @Sendable (inout Draft, Value) -> Void
   ) {
@@ -161,7 +161,7 @@ extension Key {
   }
 
   /// A key whose reader needs its place. `judgesNull`: its reader judges nothing, too, which means no key otherwise.
-  init(
+  package init(
     _ name: String, expects expected: String, schema: Schema, _ about: String, standard: String? = nil, example: String,
     missing: String? = nil, limitation: String? = nil, judgesNull: Bool = false,
     _ read: @escaping @Sendable (Node.Entry, inout Draft, inout Reading) -> Void

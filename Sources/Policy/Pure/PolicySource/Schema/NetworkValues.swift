@@ -1,8 +1,8 @@
-import NetworkTypes
+package import NetworkTypes
 import RoamwardCore
 
 extension ValueReader where Value == IPPrefix {
-  static let prefix = ValueReader("an address or prefix such as 10.0.0.0/8 or fd00::/8", schema: .definition("prefix")) { IPPrefix($0) }
+  package static let prefix = ValueReader("an address or prefix such as 10.0.0.0/8 or fd00::/8", schema: .definition("prefix")) { IPPrefix($0) }
     .warningOfHostBits
 }
 
@@ -14,7 +14,7 @@ extension ValueReader where Value == [IPPrefix] {
 }
 
 extension ValueReader where Value == IPAddress {
-  static let address = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1", schema: .definition("address")) { IPAddress($0) }
+  package static let address = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1", schema: .definition("address")) { IPAddress($0) }
 }
 
 extension ValueReader where Value == InterfaceAddress {
@@ -42,7 +42,7 @@ private let macPattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"
 }
 
 extension ValueReader where Value == DomainName {
-  static let domain = ValueReader(
+  package static let domain = ValueReader(
     "a domain name such as corp.example", schema: .text(pattern: SchemaPattern.domainName), cure: domainCure
   ) { DomainName($0) }
 }
@@ -153,7 +153,7 @@ extension ValueReader {
 }
 
 extension ValueReader where Value == String {
-  static let interfaceName = ValueReader(
+  package static let interfaceName = ValueReader(
     "a link name of 1 to 15 characters, such as tun0", schema: .text(pattern: SchemaPattern.linkName)
   ) { InterfaceName($0)?.description }
 }

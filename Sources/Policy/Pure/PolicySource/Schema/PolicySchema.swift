@@ -1,4 +1,4 @@
-internal import JSON
+package import JSON
 internal import NetworkTypes
 
 /// The JSON Schema (draft 7) of policy files, for editors: derived from the declarations of the reader.
@@ -19,6 +19,14 @@ package func policySchema() -> String {
   return JSON.object(head + policy + [required, tail]).text(indented: true) + "\n"
 }
 
+/// The definitions of addresses and prefixes, to which readers of such values refer.
+package func sharedDefinitions() -> JSON {
+  .object([
+    .init(key: "address", value: Schema.string(pattern: SchemaPattern.address).value),
+    .init(key: "prefix", value: Schema.string(pattern: SchemaPattern.prefix).value),
+  ])
+}
+
 /// The keys of one mapping, for documentation and tests.
 struct KeyTable: Sendable {
   let subject: String
@@ -36,6 +44,18 @@ struct KeyTable: Sendable {
       if let root { _ = mapping.read(root, &reading) }
       return reading.problems.sorted
     }
+  }
+
+  /// The keys as a table of Markdown, for a reference.
+  var markdown: String {
+    func cell(_ text: String) -> String { text.replacing("|", with: "\\|") }
+    func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+    let rows = keys.map { key -> String in
+      let about = capitalized(key.about) + (key.limitation.map { " *\(capitalized($0)).*" } ?? "")
+      let standard = key.standard.map { "`\($0)`" } ?? (key.missing == nil && key.name != "version" ? "" : "required")
+      return "| `\(key.name)` | \(cell(about)) | \(cell(key.expected)) | \(standard) | `\(cell(key.example))` |\n"
+    }
+    return "| key | meaning | value | default | example |\n|---|---|---|---|---|\n" + rows.joined()
   }
 
   /// Every mapping of a policy.

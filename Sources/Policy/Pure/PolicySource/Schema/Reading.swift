@@ -1,9 +1,9 @@
-import RoamwardCore
+package import RoamwardCore
 
 /// The context for reading one file from a tree to values: collects problems and other findings.
-struct Reading {
+package struct Reading {
   let source: SourceText
-  var problems: DiagnosticList
+  package internal(set) var problems: DiagnosticList
   /// Finds the other files that this one names; absent if it must not name any.
   var surroundings: Surroundings?
   /// References to networks, resolved after all files are read.
@@ -13,17 +13,19 @@ struct Reading {
   /// The limitations of this version that were already reported.
   private var limits: Set<String> = []
 
-  init(_ source: SourceText, problems: DiagnosticList = DiagnosticList(), surroundings: Surroundings? = nil) {
+  package init(_ source: SourceText, problems: DiagnosticList) { self.init(source, problems: problems, surroundings: nil) }
+
+  init(_ source: SourceText, problems: DiagnosticList = DiagnosticList(), surroundings: Surroundings?) {
     self.source = source
     self.problems = problems
     self.surroundings = surroundings
   }
 
-  mutating func error(_ message: @autoclosure () -> String, help: @autoclosure () -> String? = nil, at place: SourceLocation) {
+  package mutating func error(_ message: @autoclosure () -> String, help: @autoclosure () -> String? = nil, at place: SourceLocation) {
     problems.add(.error, message(), help: help(), at: place, in: source)
   }
 
-  mutating func warning(_ message: @autoclosure () -> String, help: @autoclosure () -> String? = nil, at place: SourceLocation) {
+  package mutating func warning(_ message: @autoclosure () -> String, help: @autoclosure () -> String? = nil, at place: SourceLocation) {
     problems.add(.warning, message(), help: help(), at: place, in: source)
   }
 
@@ -34,7 +36,7 @@ struct Reading {
   }
 
   /// Reports a node of the wrong kind, unless it was already refused.
-  mutating func expected(_ what: String, at node: Node, help: @autoclosure () -> String? = nil) {
+  package mutating func expected(_ what: String, at node: Node, help: @autoclosure () -> String? = nil) {
     if case .refused = node.content { return }
     error("expected \(what), found \(node.kind)", help: help(), at: node.location)
   }

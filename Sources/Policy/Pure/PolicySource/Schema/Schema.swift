@@ -1,25 +1,25 @@
-internal import JSON
+package import JSON
 
 /// A part of a JSON Schema (draft 7), for editors that complete and check policies.
-struct Schema: Equatable, Sendable {
-  var value: JSON
+package struct Schema: Equatable, Sendable {
+  package var value: JSON
 
-  init(_ value: JSON) { self.value = value }
+  package init(_ value: JSON) { self.value = value }
 
   init(members: [JSON.Member]) { value = .object(members) }
 
   /// User text: `no` and `0123` are names too.
-  static let anyText = Schema(["type": ["string", "number", "boolean"]])
+  package static let anyText = Schema(["type": ["string", "number", "boolean"]])
   static let boolean = either(
     Schema(["type": "boolean"]),
     .string(pattern: "^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|[Yy][Ee][Ss]|[Nn][Oo]|[Oo][Nn]|[Oo][Ff][Ff])$"))
-  static let null = Schema(["type": "null"])
+  package static let null = Schema(["type": "null"])
 
   /// Text that a YAML reader cannot take for a number.
-  static func string(pattern: String) -> Schema { Schema(["type": "string", "pattern": .string(pattern)]) }
+  package static func string(pattern: String) -> Schema { Schema(["type": "string", "pattern": .string(pattern)]) }
 
   /// User text of this form; a number and a word such as `true` have it.
-  static func text(pattern: String) -> Schema { Schema(["type": ["string", "number", "boolean"], "pattern": .string(pattern)]) }
+  package static func text(pattern: String) -> Schema { Schema(["type": ["string", "number", "boolean"], "pattern": .string(pattern)]) }
 
   /// A number, also in quotes.
   static func integer(_ range: ClosedRange<UInt32>) -> Schema {
@@ -29,22 +29,22 @@ struct Schema: Equatable, Sendable {
       .string(pattern: "^0*(\(pattern))$"))
   }
 
-  static func words(_ words: [String]) -> Schema { Schema(["enum": .array(words.map { .string($0) })]) }
+  package static func words(_ words: [String]) -> Schema { Schema(["enum": .array(words.map { .string($0) })]) }
 
   static func oneOrMore(_ item: Schema) -> Schema { Schema(["anyOf": [item.value, list(of: item).value]]) }
 
-  static func list(of item: Schema) -> Schema { Schema(["type": "array", "items": item.value]) }
+  package static func list(of item: Schema) -> Schema { Schema(["type": "array", "items": item.value]) }
 
-  static func either(_ schemas: Schema...) -> Schema { Schema(["anyOf": .array(schemas.map(\.value))]) }
+  package static func either(_ schemas: Schema...) -> Schema { Schema(["anyOf": .array(schemas.map(\.value))]) }
 
   /// A mapping without keys.
   static let nothing = Schema(["type": "object", "maxProperties": 0])
 
   /// A reference to a definition of the whole schema.
-  static func definition(_ name: String) -> Schema { Schema(["$ref": .string("#/definitions/\(name)")]) }
+  package static func definition(_ name: String) -> Schema { Schema(["$ref": .string("#/definitions/\(name)")]) }
 
   /// A mapping whose keys are names of the user, of this form.
-  static func named(_ pattern: String, _ item: Schema) -> Schema {
+  package static func named(_ pattern: String, _ item: Schema) -> Schema {
     Schema([
       "type": "object", "patternProperties": .object([.init(key: pattern, value: item.value)]), "additionalProperties": false,
     ])

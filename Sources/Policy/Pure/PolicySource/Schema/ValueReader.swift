@@ -2,16 +2,22 @@ import NetworkTypes
 import RoamwardCore
 
 /// Converts a node to a value, or reports the reason why it cannot.
-struct ValueReader<Value>: Sendable {
+package struct ValueReader<Value>: Sendable {
   /// The expected form, for `expected …, found …`.
   let expected: String
-  let schema: Schema
-  let read: @Sendable (Node, inout Reading) -> Value?
+  package let schema: Schema
+  package let read: @Sendable (Node, inout Reading) -> Value?
+
+  package init(expected: String, schema: Schema, read: @escaping @Sendable (Node, inout Reading) -> Value?) {
+    self.expected = expected
+    self.schema = schema
+    self.read = read
+  }
 }
 
 extension ValueReader {
   /// Reads the text of a scalar, plain or quoted.
-  init(_ expected: String, schema: Schema = .anyText, help: String? = nil, _ parse: @escaping @Sendable (String) -> Value?) {
+  package init(_ expected: String, schema: Schema = .anyText, help: String? = nil, _ parse: @escaping @Sendable (String) -> Value?) {
     self.init(expected: expected, schema: schema) { node, reading in
       if case .scalar(let text, _) = node.content, let value = parse(text) { return value }
       reading.expected(expected, at: node, help: help)
@@ -33,7 +39,7 @@ extension ValueReader {
   }
 
   /// One value, or a list. An absent value is an empty list. Invalid entries are reported and left out.
-  static func oneOrMore<Item>(_ item: ValueReader<Item>) -> ValueReader<[Item]> where Value == [Item] {
+  package static func oneOrMore<Item>(_ item: ValueReader<Item>) -> ValueReader<[Item]> where Value == [Item] {
     ValueReader<[Item]>(expected: "\(item.expected), or a list of such", schema: .oneOrMore(item.schema)) { node, reading in
       switch node.content {
       case .null: return []
@@ -48,7 +54,7 @@ extension ValueReader {
     }
   }
 
-  func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> ValueReader<Other> where Value: Sendable {
+  package func map<Other>(_ transform: @escaping @Sendable (Value) -> Other) -> ValueReader<Other> where Value: Sendable {
     let read = self.read
     return ValueReader<Other>(expected: expected, schema: schema) { node, reading in read(node, &reading).map(transform) }
   }
@@ -56,17 +62,17 @@ extension ValueReader {
 
 extension ValueReader where Value == String {
   /// One line of text that is not empty; a newline at the end, from folded text, is removed.
-  static let line = ValueReader("one line of text", schema: .text(pattern: SchemaPattern.line)) { text in
+  package static let line = ValueReader("one line of text", schema: .text(pattern: SchemaPattern.line)) { text in
     let line = text.hasSuffix("\n") ? String(text.dropLast()) : text
     return line.isEmpty || line.contains("\n") ? nil : line
   }
 }
 
 extension ValueReader where Value == Bool {
-  static let boolean = ValueReader("true or false", schema: .boolean) { parseBoolean($0) }
+  package static let boolean = ValueReader("true or false", schema: .boolean) { parseBoolean($0) }
 }
 
-func parseBoolean(_ text: String) -> Bool? {
+package func parseBoolean(_ text: String) -> Bool? {
   switch text.lowercased() {
   case "true", "yes", "on": true
   case "false", "no", "off": false
@@ -75,7 +81,7 @@ func parseBoolean(_ text: String) -> Bool? {
 }
 
 extension ValueReader where Value == UInt32 {
-  static func number(_ range: ClosedRange<UInt32>) -> ValueReader {
+  package static func number(_ range: ClosedRange<UInt32>) -> ValueReader {
     ValueReader("a number from \(range.lowerBound) to \(range.upperBound)", schema: .integer(range)) { text in
       decimal(text).flatMap { UInt32(exactly: $0) }.flatMap { range.contains($0) ? $0 : nil }
     }
@@ -87,7 +93,7 @@ extension ValueReader where Value == Duration {
   static let duration = ValueReader("a duration such as 500ms, 10s, 5m or 2h", schema: durationSchema(from: 0)) { milliseconds(of: $0) }
 
   /// The same, but more than zero.
-  static let positiveDuration = ValueReader("a duration such as 500ms, 10s, 5m or 2h, longer than nothing", schema: durationSchema(from: 1))
+  package static let positiveDuration = ValueReader("a duration such as 500ms, 10s, 5m or 2h, longer than nothing", schema: durationSchema(from: 1))
   {
     milliseconds(of: $0).flatMap { $0 > .zero ? $0 : nil }
   }

@@ -16,7 +16,7 @@ extension ValueReader where Value == String {
 
 extension ValueReader where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
   /// One of the words of an enumeration.
-  static func word() -> ValueReader {
+  package static func word() -> ValueReader {
     let word = ValueReader<String>.word(of: Value.allCases.map(\.rawValue))
     return ValueReader(expected: word.expected, schema: word.schema) { node, reading in
       word.read(node, &reading).flatMap { Value(rawValue: $0) }

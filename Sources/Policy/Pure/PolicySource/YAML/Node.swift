@@ -1,8 +1,8 @@
-import RoamwardCore
+package import RoamwardCore
 
 /// A node of a YAML or JSON file, and its place. Scalars have no type: their reader interprets the text.
-struct Node: Hashable, Sendable {
-  indirect enum Content: Hashable, Sendable {
+package struct Node: Hashable, Sendable {
+  package indirect enum Content: Hashable, Sendable {
     /// An empty value after the colon or the dash, or a plain `~`.
     case null
     /// A scalar; a plain one has no quotes.
@@ -14,17 +14,17 @@ struct Node: Hashable, Sendable {
     case refused
   }
 
-  struct Entry: Hashable, Sendable {
-    let key: String
-    let keyLocation: SourceLocation
-    let value: Node
+  package struct Entry: Hashable, Sendable {
+    package let key: String
+    package let keyLocation: SourceLocation
+    package let value: Node
   }
 
-  let content: Content
-  let location: SourceLocation
+  package let content: Content
+  package let location: SourceLocation
 
   /// The kind of node, for a message: `found a list`.
-  var kind: String {
+  package var kind: String {
     switch content {
     case .null: "nothing"
     case .scalar(let text, _): quoted(text)

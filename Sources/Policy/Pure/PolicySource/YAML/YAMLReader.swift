@@ -10,7 +10,7 @@ enum YAMLLimits {
 /// Reads one YAML document, or JSON, into a tree. An empty text or a file without a document is `nil` without a problem.
 ///
 /// Anchors, aliases and tags are refused, so nothing is ever expanded. The tree contains the readable rest beside such errors.
-func readYAML(_ source: SourceText) -> (root: Node?, diagnostics: DiagnosticList) {
+package func readYAML(_ source: SourceText) -> (root: Node?, diagnostics: DiagnosticList) {
   var problems = DiagnosticList()
   problems.append(contentsOf: textProblems(source))
   if problems.hasErrors { return (nil, problems) }
