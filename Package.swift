@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The targets by area, lowest first: kind, name, what the target uses, settings. Its folder follows from area and kind. A line that is
-/// indented further goes on. docs/architecture.md says what each area may use.
+/// The targets by area (docs/architecture.md), lowest first: kind, name, uses, settings. A line that is indented further goes on.
 let house = """
   C: module maps of C libraries, and shims for what Swift cannot import
     c CControlGroup CDatagrams CLinux CNftables CTextPages CWipingHeap CXFRM CTransportCipher CWireGuardIO CProviderIO CHashMemory
@@ -69,8 +68,8 @@ let house = """
     rim PolicyFiles
     rim YAMLEvents: CYAML
     tests RoamwardCoreTests: Doctor HostFindings KernelModel NetworkTypes PeerDetection RoamwardCore SeededRandom Simulation TestKit
-    tests PolicySourceTests: JSON KernelModel KeyMemory LinuxIO NetworkTypes PolicyFiles PolicyLint PolicySource RoamwardCore SeededRandom
-        TestSupport
+    tests PolicySourceTests: JSON KernelModel KeyMemory LinuxIO NetworkTypes PolicyFiles PolicyLint PolicySource RoamwardCore SchemaCheck
+        SeededRandom TestSupport
   Names: the name server, and its process
     pure NameServer: NetworkTypes +fast
     rim NameProtocol: JSON NameServer NetworkTypes
@@ -126,12 +125,13 @@ let house = """
     pure OpenIDConnect: GatewayLogin JSON LoginProtocol NetworkTypes
     pure PageProtocol: GatewayCore KernelModel LoginProtocol NetworkTypes
     pure GatewayPage: GatewayCore JSON KernelModel NetworkTypes PageProtocol
+    pure GatewaySource: GatewayCore GatewayLogin JSON KernelModel NetworkTypes PolicyFiles PolicySource RoamwardCore
     rim GatewayAuth: CLinux CSodium CTLS GatewayCore GatewayCredentials GatewayLogin GatewaySockets LinuxIO LoginProtocol NetworkTypes
         ProcessConfinement
     rim GatewayCredentials: CCrypto CHashMemory CSodium NetworkTypes
-    rim GatewayHost: ConfinedProcess CQREncode CSodium GatewayCore GatewayCredentials GatewayLogin GatewayPage GatewaySockets GatewayStore
-        HostFindings JSON KernelModel KernelNetwork KeyMemory LinuxIO Lives LoginProtocol Metrics NetworkTypes PageProtocol SystemdIO
-        TunnelProviders WorkerLife
+    rim GatewayHost: ConfinedProcess CQREncode CSodium GatewayCore GatewayCredentials GatewayLogin GatewayPage GatewaySockets
+        GatewaySource GatewayStore HostFindings JSON KernelModel KernelNetwork KeyMemory LinuxIO Lives LoginProtocol Metrics NetworkTypes
+        PageProtocol PolicyFiles PolicySource SystemdIO TunnelProviders WorkerLife
     rim GatewayOpenID: CAres CCrypto CCurl ClientLibraries GatewayLogin JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
         ProcessConfinement
     rim GatewayPAM: CPAM GatewayCore GatewayLogin LinuxIO LoginProtocol NetworkTypes ProcessConfinement
@@ -143,11 +143,12 @@ let house = """
     rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO Lives LoginProtocol NetworkTypes PeerDetection ProviderProtocol RoamwardProvider
         WireGuardControl
     tests GatewayAuthTests: CConfined GatewayAuth GatewayOpenID GatewayPAM GatewayPostgreSQL GatewayWeb ProcessConfinement
-    tests GatewayCoreTests: GatewayCore GatewayLogin HostFindings JSON KernelModel KeyMemory LinuxIO Metrics MetricUses NetworkTypes SeededRandom
-        TestKit TestSupport +but=Alerts
+    tests GatewayCoreTests: GatewayCore GatewayLogin HostFindings JSON KernelModel KeyMemory LinuxIO Metrics MetricUses NetworkTypes
+        SeededRandom TestKit TestSupport +but=Alerts
     tests GatewayLoginTests: GatewayCore GatewayCredentials GatewayLogin Lives LoginProtocol NetworkTypes SeededRandom TestKit
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
         SchemaCheck SeededRandom TestKit TestSupport
+    tests GatewaySourceTests: GatewayCore GatewayLogin GatewaySource JSON LinuxIO NetworkTypes PolicySource SchemaCheck SeededRandom
     tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO LoginProtocol MetricUses
         NetworkTypes ProviderGroups roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store
         roamward-gateway-web roamward-wireguard SchemaCheck SeededRandom TestKit TestSupport +but=Scenes
@@ -209,8 +210,8 @@ let house = """
     program roamward-provider: ClientProvider CWipingHeap NebulaProvider NetworkTypes OpenConnectProvider OpenVPNProvider RoamwardProvider
         StrongSwanProvider
     program roamward-wireguard: LinuxIO NetworkTypes WireGuardControl WireGuardDataPath
-    program roamward-gateway: ArgumentParser CWipingHeap GatewayCore GatewayCredentials GatewayHost GatewayLogin GatewayPage GatewayStore
-        HostFindings JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes Terminal
+    program roamward-gateway: ArgumentParser CWipingHeap GatewayCore GatewayCredentials GatewayHost GatewayLogin GatewayPage GatewaySource
+        GatewayStore HostFindings JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes PolicySource Terminal
     program roamward-gateway-auth: CWipingHeap GatewayAuth ProcessConfinement
     program roamward-gateway-oidc: CWipingHeap GatewayOpenID ProcessConfinement
     program roamward-gateway-pam: CWipingHeap GatewayPAM ProcessConfinement
@@ -281,11 +282,10 @@ func target(_ name: String, _ kind: String, in area: String, uses: [Target.Depen
   case "program": .executableTarget(name: name, dependencies: uses, path: path, swiftSettings: swift)
   case "tests": .testTarget(name: name, dependencies: uses, path: path, exclude: settings["but", default: []], swiftSettings: swift)
   case "pure", "rim": .target(name: name, dependencies: uses, path: path, resources: resources, swiftSettings: swift, linkerSettings: links)
-  default: fatalError("\(name): there is no kind \(kind) (pure, rim, c, system, program, tests)")
+  default: fatalError("\(name): there is no kind \(kind)")
   }
 }
 
-/// The targets of a line: kind, names, a colon, what they use, settings.
 func targets(_ line: [String], in area: String) -> [Target] {
   let packages = ["ArgumentParser": "swift-argument-parser", "Logging": "swift-log"]
   let (words, marks) = (line.dropFirst().filter { !$0.hasPrefix("+") }, line.filter { $0.hasPrefix("+") })
@@ -307,7 +307,7 @@ for text in house.split(separator: "\n").map(String.init) + ["End:"] {
 
 let package = Package(
   name: "roamward",
-  products: [  // for other packages: docs/engine.md and docs/provider-kit.md
+  products: [  // docs/engine.md, docs/provider-kit.md
     .library(name: "WireGuardEngine", targets: ["WireGuardEngine", "NetworkTypes"]),
     .library(name: "RoamwardProvider", targets: ["RoamwardProvider", "ProviderProtocol", "NetworkTypes", "JSON"]),
     .library(name: "RoamwardProviderTesting", targets: ["RoamwardProviderTesting"]),

@@ -1,7 +1,9 @@
 import ArgumentParser
 import GatewayCore
 import GatewayHost
+import GatewayPage
 import GatewayStore
+import JSON
 import KernelModel
 import LinuxIO
 import NetworkTypes
@@ -77,6 +79,28 @@ struct DestinationArgument: ExpressibleByArgument {
   }
 }
 
+/// A prefix of an option. What is beyond its length would be cut off in silence.
+func prefix(_ text: String) throws -> IPPrefix {
+  guard let prefix = IPPrefix(text) else {
+    throw ValidationError("a prefix is an address and a length, such as 10.20.0.0/16 (IPv4 up to /32, IPv6 up to /128)")
+  }
+  let written = text.split(separator: "/").first.flatMap { IPAddress(String($0)) }
+  if let written, written != prefix.address {
+    throw ValidationError("the network is \(prefix); \(IPPrefix.host(written)) would be that address alone")
+  }
+  return prefix
+}
+
+func address(_ text: String) throws -> IPAddress {
+  guard let address = IPAddress(text) else { throw ValidationError("an address is expected, such as 10.20.0.53, and no name") }
+  return address
+}
+
+func domain(_ text: String) throws -> DomainName {
+  guard let name = DomainName(text) else { throw ValidationError("a domain is expected, such as corp.example") }
+  return name
+}
+
 /// The folder of every command.
 struct StateOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Use the gateway of this folder.", valueName: "folder"), completion: .directory)
@@ -93,20 +117,135 @@ struct StateOptions: ParsableArguments {
       "the store is a file: \(consequence)\n  help: gateways share a server (`roamward-gateway store use`); docs/gateway.md shows it")
   }
 
-  /// Runs requests in one transaction, and wakes the running gateway. `excerpt`: the rows that they need.
-  @discardableResult func change<R>(
-    reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
-  ) throws -> R {
-    try folder.refuseOtherStore()
-    let result = try folder.store().change(as: Actor.current, at: Timestamp.now.wholeSecond, reading: excerpt, body)
-    folder.announceChange()
-    return result
-  }
-
   /// Records a change that is not in the store's tables.
   func record(_ verb: String, _ object: String, _ detail: String = "") throws {
     try folder.refuseOtherStore()
     let record = AuditEntry.Record(actor: Actor.current, verb: verb, object: object, detail: detail)
     try folder.store().record([record], at: Timestamp.now.wholeSecond)
   }
+}
+
+/// The options of a command that changes the store, and shows nothing else.
+struct ChangeOptions: ParsableArguments {
+  @OptionGroup var trial: TrialOption
+  @Flag(help: "Print JSON.") var json = false
+  @OptionGroup var state: StateOptions
+
+  /// Runs requests in one transaction, wakes the running gateway, and shows what has changed, and whom it concerns. `excerpt`: the rows
+  /// that they need, and those of everybody whom it can concern.
+  @discardableResult func make<R>(
+    reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
+  ) throws -> R {
+    let (result, effect) = try trial.change(state.folder, reading: excerpt, body)
+    if json {
+      write([JSON(encoding: effect.summary.document(isMade: !trial.dryRun, connected: effect.connected)).text(indented: true)])
+    } else {
+      write(effect.lines + trial.note)
+    }
+    return result
+  }
+}
+
+extension ChangeOptions {
+  /// Replaces settings of this gateway alone (`nil`: removes them), shows what differs, and wakes the running gateway.
+  func set(_ setting: SettingFile, to text: String?) throws { show(try trial.set(state, setting, to: text)) }
+
+  /// Shows a change that is not in the store's tables, and makes and records it unless it is a dry run.
+  func make(_ summary: ChangeSummary, verb: String, object: String, _ change: () throws -> Void) throws {
+    try trial.make(state, summary, verb: verb, object: object, change)
+    show(summary)
+  }
+
+  private func show(_ summary: ChangeSummary) {
+    if json {
+      write([JSON(encoding: summary.document(isMade: !trial.dryRun, connected: nil)).text(indented: true)])
+    } else {
+      write(summary.text(connected: nil) + trial.note)
+    }
+  }
+}
+
+/// The option of all commands that change something.
+struct TrialOption: ParsableArguments {
+  @Flag(help: "Show what would change, and change nothing.") var dryRun = false
+
+  /// The last line of a dry run.
+  var note: [String] { dryRun ? ["a dry run: nothing was changed"] : [] }
+
+  /// The changes of requests, and how many of the devices that they concern are connected, just before.
+  struct Effect {
+    let summary: ChangeSummary
+    let connected: Int?
+
+    var lines: [String] { summary.text(connected: connected) }
+  }
+
+  /// Replaces settings of this gateway alone (`nil`: removes them), and wakes the running gateway. Returns what differs.
+  func set(_ state: StateOptions, _ setting: SettingFile, to text: String?) throws -> ChangeSummary {
+    let summary = ChangeSummary(setting: setting.subject, from: try setting.text(in: state.folder), to: text)
+    try make(state, summary, verb: setting.verb(isSet: text != nil), object: setting.rawValue) { try state.folder.set(setting, to: text) }
+    return summary
+  }
+
+  /// Makes and records a change that is not in the store's tables, unless it is a dry run, or a file declares it.
+  func make(_ state: StateOptions, _ summary: ChangeSummary, verb: String, object: String, _ change: () throws -> Void) throws {
+    let directory = try? state.directory(.users([]))
+    if let refusal = directory?.marks.refusal(of: DeclaredSubject(.host, object), at: directory?.site?.id) { throw refusal }
+    if dryRun || summary.isEmpty { return }
+    try state.folder.refuseOtherStore()
+    try change()
+    state.folder.announceChange()
+    // A store that is away keeps nothing from being changed here.
+    do { try state.record(verb, object, summary.lines.map(\.text).joined(separator: "; ")) } catch {
+      writeError("note: the audit log does not have this change: \(error)\n")
+    }
+  }
+
+  func change<R>(
+    _ folder: StateFolder, reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
+  ) throws -> (R, Effect) {
+    try folder.refuseOtherStore()
+    let requests = { (work: inout Administration) throws(GatewayError) -> (R, Effect) in
+      let result = try body(&work)
+      let summary = ChangeSummary(work)
+      let connected = summary.devices.isEmpty ? nil : HostExamination.countConnected(summary.devices, of: work.directory, folder)
+      return (result, Effect(summary: summary, connected: connected))
+    }
+    let store = try folder.store()
+    let now = Timestamp.now.wholeSecond
+    if dryRun { return try store.tryOut(as: Actor.current, at: now, reading: excerpt, requests) }
+    let result = try store.change(as: Actor.current, at: now, reading: excerpt, requests)
+    folder.announceChange()
+    return result
+  }
+}
+
+/// The options of a command that changes the store, and prints what a person takes away: the change is shown on standard error.
+struct QuietChangeOptions: ParsableArguments {
+  @OptionGroup var trial: TrialOption
+  @OptionGroup var state: StateOptions
+
+  /// `nil`: a dry run, which has nothing to take away.
+  func make<R>(
+    reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
+  ) throws -> R? {
+    let (result, effect) = try trial.change(state.folder, reading: excerpt, body)
+    show(effect.lines)
+    return trial.dryRun ? nil : result
+  }
+
+  /// The same for settings of this gateway alone. False: a dry run.
+  func set(_ setting: SettingFile, to text: String?) throws -> Bool {
+    show(try trial.set(state, setting, to: text).text(connected: nil))
+    return !trial.dryRun
+  }
+
+  /// The same for a change that is not in the store's tables.
+  func make(_ summary: ChangeSummary, verb: String, object: String, _ change: () throws -> Void) throws -> Bool {
+    try trial.make(state, summary, verb: verb, object: object, change)
+    show(summary.text(connected: nil))
+    return !trial.dryRun
+  }
+
+  private func show(_ lines: [String]) { writeError((lines + trial.note).map { $0 + "\n" }.joined()) }
 }

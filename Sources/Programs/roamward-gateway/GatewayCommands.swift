@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayCore
 import GatewayHost
+import GatewaySource
 import GatewayStore
 import KernelModel
 import LinuxIO
@@ -80,10 +81,9 @@ extension Initialise {
         help: "put its key into \(state.folder.keyPath), then try again; --site NAME makes this a further gateway with a key of its own")
     }
     guard isNew else { return work.directory }
-    let usual = [work.nextPool, UniqueLocal.prefix()].compactMap { $0 }
-    for prefix in pool.isEmpty ? usual : pool.map(\.value) {
-      guard let name = work.newPoolName else { continue }
-      try work.addPool(name, prefix, isTranslated: nat)
+    if pool.isEmpty { try UniqueLocal.addUsualPools(to: &work, isTranslated: nat) }
+    for prefix in pool.map(\.value) {
+      if let name = UsualPools(beside: work.directory).name { try work.addPool(name, prefix, isTranslated: nat) }
     }
     return work.directory
   }
@@ -94,16 +94,16 @@ struct Serve: ParsableCommand {
     commandName: "serve",
     abstract: "Run the gateway in the foreground.",
     discussion: """
-      Ends with SIGTERM, and leaves link, peers and rules as they are: everybody stays connected. `roamward-gateway cleanup` removes \
+      Files that declare it are carried out at the start and when they change. Ends with SIGTERM, and leaves link, peers and rules as they are: everybody stays connected. `roamward-gateway cleanup` removes \
       them.
 
       Example: `roamward-gateway serve`
       """)
 
-  @OptionGroup var state: StateOptions
+  @OptionGroup var files: FileOptions
 
   func run() throws {
-    let status = try GatewayServer(state.folder).run()
+    let status = try GatewayServer(files.state.folder, files.declared).run()
     if status != 0 { throw ExitCode(status) }
   }
 }
@@ -118,11 +118,14 @@ struct Forward: ParsableCommand {
       Example: `roamward-gateway forward`
       """)
 
-  @OptionGroup var state: StateOptions
+  @OptionGroup var files: FileOptions
 
   func run() throws {
-    // While the store's server is away, what was read last decides.
-    for family in try state.folder.known().view.directory.families where !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
+    // While the store's server is away, what was read last decides; before the first start, the files.
+    let declared = (files.declared.load().file.declaration.pools?.value ?? []).map(\.value.prefix.family)
+    let folder = files.state.folder
+    let known = try declared.isEmpty || folder.hasStoreFile ? folder.known().view.directory.families : []
+    for family in Set(declared + known) where !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
   }
 }
 
@@ -185,15 +188,15 @@ struct Pools: ParsableCommand {
     @Argument(help: "The prefix: IPv4 /8 to /30, IPv6 /64 to /126.") var prefix: Parsed<IPPrefix>
     @Flag(help: "Masquerade its packets.") var nat = false
     @Flag(help: "Use the pool at all gateways: devices keep their addresses.") var everywhere = false
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      try state.change { work throws(GatewayError) in
+      try options.make { work throws(GatewayError) in
         try work.addPool(name, prefix.value, isTranslated: nat, isEverywhere: everywhere)
       }
       // A running gateway may not be able to: its unit has /proc/sys read-only.
       let family = prefix.value.family
-      if try state.folder.lock() == nil, !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
+      if try options.state.folder.lock() == nil, !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
     }
   }
 
@@ -203,9 +206,9 @@ struct Pools: ParsableCommand {
       abstract: "Remove a pool with all its leases.",
       discussion: "Example: `roamward-gateway pool remove guests`")
     @Argument(help: "The name.") var name: GatewayName
-    @OptionGroup var state: StateOptions
+    @OptionGroup var options: ChangeOptions
 
-    func run() throws { try state.change { work throws(GatewayError) in try work.removePool(name) } }
+    func run() throws { try options.make { work throws(GatewayError) in try work.removePool(name) } }
   }
 
   struct List: ParsableCommand {

@@ -20,6 +20,7 @@ struct RoamwardGateway: ParsableCommand {
       CommandGroup(
         name: "Gateway",
         subcommands: [Initialise.self, Serve.self, Forward.self, TakeOver.self, Cleanup.self, Pools.self, Sites.self]),
+      CommandGroup(name: "Files", subcommands: [CheckFiles.self, DiffFiles.self, ApplyFiles.self, ExportFiles.self]),
       CommandGroup(name: "Store", subcommands: [Store.self, Backup.self]),
       CommandGroup(
         name: "Users and devices", subcommands: [Users.self, Groups.self, Peers.self, Devices.self, SettingsCommand.self, Access.self]),
@@ -39,7 +40,7 @@ struct RoamwardGateway: ParsableCommand {
   static func main() {
     runAsProgram(synonyms: [
       "init": "initialise", "run": "serve", "start": "serve", "show": "status", "info": "status", "log": "audit", "logs": "audit",
-      "watch": "monitor", "events": "monitor", "explain": "evaluate", "check": "doctor", "version": "--version",
+      "watch": "monitor", "events": "monitor", "explain": "evaluate", "version": "--version",
     ])
   }
 }

@@ -39,7 +39,7 @@ import Testing
 
   @Test("the first matching rule decides, without one the packet is denied, and the reasons are named") func decisions() throws {
     var work = try sample()
-    #expect(work.directory.text(of: try decide(work, "alice", "10.1.2.3")) == "denied: no rule matches (0 evaluated)")
+    #expect(try decide(work, "alice", "10.1.2.3").text(in: work.directory) == "denied: no rule matches (0 evaluated)")
     let staff = try work.group(try name("staff")).id
     let net = try #require(IPPrefix("10.0.0.0/8"))
     try work.addRule(try rule("web", .group(staff), to: .prefixes([net]), .tcp, ["80", "443"]))
@@ -47,7 +47,7 @@ import Testing
     let allowed = try decide(work, "alice", "10.1.2.3")
     #expect(allowed.isAllowed)
     #expect(
-      work.directory.text(of: allowed) == "allowed by rule web (allow web: group staff to 10.0.0.0/8 tcp 80,443)")
+      allowed.text(in: work.directory) == "allowed by rule web (allow web: group staff to 10.0.0.0/8 tcp 80,443)")
     #expect(try decide(work, "alice", "10.1.2.3", .udp).passed.map(\.reason) == [.transport, .source])
     #expect(try decide(work, "alice", "10.1.2.3", .tcp, 22).passed.map(\.reason) == [.port, .source])
     #expect(try decide(work, "alice", "192.0.2.1").passed.map(\.reason) == [.destination, .source])

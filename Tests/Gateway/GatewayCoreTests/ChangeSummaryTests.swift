@@ -26,13 +26,14 @@ import Testing
   @Test("a list shows its old and its new values, and whom it concerns") func list() throws {
     var work = try people()
     try work.change(PushedSettings(routes: [try #require(IPPrefix("10.20.0.0/16"))]), for: .everybody, named: "everybody")
-    #expect(work.summary.text(connected: 0) == ["add     settings of everybody: routes 10.20.0.0/16", "concerns 2 users, 2 devices, 0 connected"])
+    #expect(
+      work.summary.text(connected: 0) == ["add     settings of everybody: routes 10.20.0.0/16", "concerns 2 users, 2 devices, 0 connected"])
     work = work.later(by: 1)
     let staff = try work.group(try name("staff")).id
     try work.change(PushedSettings(routes: []), for: .group(staff), named: "staff")
     #expect(work.summary.text(connected: nil) == ["add     settings of group staff: routes none", "concerns alice, 1 device"])
     work = work.later(by: 1)
-    // What everybody gets, staff does not.
+    // Staff has its own list.
     try work.change(PushedSettings(routes: [try #require(IPPrefix("10.30.0.0/16"))]), for: .everybody, named: "everybody")
     #expect(
       work.summary.text(connected: 1) == [
@@ -41,7 +42,8 @@ import Testing
   }
 
   @Test("a lock, a removal, a rule, a rename and a key") func objects() throws {
-    #expect(try texts { try $0.setLocked(true, try name("bob")) } == ["change  user bob: active → locked", "concerns bob, 1 device, connected"])
+    #expect(
+      try texts { try $0.setLocked(true, try name("bob")) } == ["change  user bob: active → locked", "concerns bob, 1 device, connected"])
     #expect(
       try texts { try $0.removeUser(try name("bob")) } == [
         "remove  user bob: active", "remove  device bob/laptop: 10.77.0.3", "concerns bob, 1 device, connected",
@@ -59,7 +61,10 @@ import Testing
     let rekeyed = try texts { try $0.setKey(try key(9), of: try path("bob/laptop")) }
     #expect(rekeyed.first == "change  device bob/laptop: key the present one → another one")
     #expect(try texts { try $0.setMember(true, try name("alice"), of: try name("staff")) } == ["nothing changes"])
-    #expect(try texts { try $0.setLocked(true, try name("bob")); try $0.setLocked(false, try name("bob")) } == ["nothing changes"])
+    #expect(
+      try texts {
+        try $0.setLocked(true, try name("bob")); try $0.setLocked(false, try name("bob"))
+      } == ["nothing changes"])
   }
 
   @Test("a rule that is put before others changes no word of them") func places() throws {
@@ -106,8 +111,10 @@ import Testing
       let summary = ChangeSummary(changes, from: old, to: new)
       let back = ChangeSummary(changes, from: new, to: old)
       #expect(
-        Set(summary.lines.filter { !["name", "key"].contains($0.title) }.map { [$0.subject, $0.title, $0.before ?? "-", $0.after ?? "-"] })
-          == Set(back.lines.filter { !["name", "key"].contains($0.title) }.map { [$0.subject, $0.title, $0.after ?? "-", $0.before ?? "-"] }))
+        Set(
+          summary.lines.filter { !["name", "key"].contains($0.title) }.map { [$0.subject, $0.title, $0.before ?? "-", $0.after ?? "-"] })
+          == Set(
+            back.lines.filter { !["name", "key"].contains($0.title) }.map { [$0.subject, $0.title, $0.after ?? "-", $0.before ?? "-"] }))
       #expect(summary.users == back.users && summary.paths == back.paths)
       let concerned = Set(summary.devices.map(\.id))
       for id in Set(old.devices.keys).union(new.devices.keys) where !concerned.contains(id) {
@@ -143,7 +150,10 @@ import Testing
   }
 
   @Test("no value is lost that no option names") func losses() {
-    #expect(throws: GatewayError("--route would replace 1, 2", help: "add to the list with --add-route 3; --replace puts the new list in its place")) {
+    #expect(
+      throws: GatewayError(
+        "--route would replace 1, 2", help: "add to the list with --add-route 3; --replace puts the new list in its place")
+    ) {
       try made(of: [1, 2], whole: [3])
     }
     #expect(throws: GatewayError.self) { try made(of: [1], removed: [2]) }

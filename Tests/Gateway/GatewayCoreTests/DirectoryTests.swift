@@ -97,6 +97,10 @@ import Testing
       Administration.Binding(
         user: alice, device: try name("tablet"), publicKey: try key(3), factors: "password", source: "192.0.2.7"))
     try work.endSession(of: try path("alice/tablet"))
+    let site = try #require(work.directory.site)
+    try work.converge(
+      to: Declaration(), also: [DeclaredSubject(.rules): DeclaredPlace(file: "f", line: 1, column: 1)], publicKey: site.publicKey, link: nil
+    )
     var kinds = Set<RowKind>()
     for case .put(let row) in work.changes {
       kinds.insert(row.kind)

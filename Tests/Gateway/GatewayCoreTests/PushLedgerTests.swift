@@ -189,7 +189,7 @@ import Testing
         case 1: try next.change(pushed, for: .group(next.group(group).id), named: "x")
         case 2: try next.change(pushed, for: .user(next.user(user).id), named: "x")
         case 3: try next.change(pushed, for: .device(next.device(device).id), named: "x")
-        case 4: next.clearSettings(for: random.chance(0.5) ? .everybody : .user(try next.user(user).id), named: "x")
+        case 4: try next.clearSettings(for: random.chance(0.5) ? .everybody : .user(try next.user(user).id), named: "x")
         case 5, 6: try next.setMember(random.chance(0.5), user, of: group)
         case 7: try next.addGroup(group, precedence: Int64(random.next() % 200))
         default: try next.removeGroup(group)

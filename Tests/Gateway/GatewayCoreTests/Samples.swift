@@ -20,6 +20,14 @@ let digest: Digest = { bytes in
 }
 
 extension Administration {
+  var summary: ChangeSummary { ChangeSummary(self) }
+
+  mutating func converge(
+    to declared: Declaration, also others: [DeclaredSubject: DeclaredPlace] = [:], publicKey: WireGuardKey, link: InterfaceName?
+  ) throws(DeclarationFault) {
+    try Convergence.carryOut(declared, also: others, publicKey: publicKey, link: link, in: &self)
+  }
+
   init(now: Timestamp = 1_000_000) { self.init(Directory(), lastID: 0, actor: "root", now: now) }
 
   /// The same directory later.

@@ -33,9 +33,10 @@ import Testing
     try work.addUser(try name("alice"))
     try work.addDevice(try path("alice/phone"), publicKey: try key(1))
     work = seen(by: lyon, work)
-    #expect(work.nextPool?.description == "10.77.1.0/24" && work.newPoolName?.description == "pool1")
+    let usual = UsualPools(beside: work.directory)
+    #expect(usual.prefix?.description == "10.77.1.0/24" && usual.name?.description == "pool1")
     try work.addSite(try name("lyon"), try #require(Endpoint("192.0.2.2:51820")), publicKey: lyon, link: try link())
-    try work.addPool(try name("lyon4"), try #require(work.nextPool), isTranslated: true)
+    try work.addPool(try name("lyon4"), try #require(usual.prefix), isTranslated: true)
     try work.addDevice(try path("alice/laptop"), publicKey: try key(2))
     return work
   }

@@ -23,7 +23,8 @@ import Testing
 
   @Test("no other schema of the gateway is in docs/schema") func files() {
     let files = Folder.names(in: "\(Self.root)/docs/schema").filter { $0.hasPrefix("gateway-") }
-    #expect(Set(files) == Set(PublishedGatewaySchema.allCases.map(\.file)))
+    // Of files that declare a gateway (GatewayFileTests).
+    #expect(Set(files) == Set(PublishedGatewaySchema.allCases.map(\.file)).union(["gateway-file.schema.json"]))
   }
 
   @Test("every member is in kebab case, and has a sentence", arguments: PublishedGatewaySchema.allCases)

@@ -3,6 +3,18 @@ import LinuxIO
 import TestSupport
 import Testing
 
+/// The file that is shipped for a gateway of one's own.
+@Suite struct ExampleFileTests {
+  @Test("the example is good, and its tests of access hold") func check() throws {
+    let folder = try TemporaryFolder()
+    try shell(
+      "cp '\(GatewayScene.root)/examples/gateway/gateway.yaml' '\(folder.path)/' && '\(GatewayScene.programs)/roamward-gateway' check"
+        + " --files '\(folder.path)/gateway.yaml' --state '\(folder.path)/state' >'\(folder.path)/out'")
+    let text = String(decoding: try TextFile.read("\(folder.path)/out"), as: UTF8.self)
+    #expect(text == "\(folder.path)/gateway.yaml  ok\n4 tests of access passed\n")
+  }
+}
+
 /// Each command of the gateway that changes something shows it, and can be tried without effect.
 @Suite struct ChangingCommandTests {
   /// Those that show something, or run it. `init`, `store` and `backup` make files that were not there; `cleanup`, `forward` and
@@ -10,7 +22,8 @@ import Testing
   private static let others: Set = [
     "init", "serve", "forward", "take-over", "cleanup", "pool list", "site list", "store show", "store move", "store copy", "store use",
     "store check", "backup", "user show", "user list", "group list", "peer export", "device list", "settings show", "access list",
-    "access check", "access explain", "login show", "login openid show", "login pam show", "token list", "session list", "relay show",
+    "access check", "access explain", "check", "diff", "export", "login show", "login openid show", "login pam show", "token list",
+    "session list", "relay show",
     "web show", "status", "monitor", "metrics", "evaluate", "plan", "doctor", "audit tail", "audit export", "audit verify",
   ]
 

@@ -71,6 +71,9 @@ import Testing
     }
   }
 
+  @Test("a gateway begins with its files and follows them; a mistake changes nothing; commands leave them what is theirs", .needs("ip"))
+  func declared() throws { try GatewayScene.play("declared") }
+
   @Test(
     "a user's logins end at the limit of devices, and others log in; in a full pool, the address of a removed device is given at once",
     .needs("python3", "ip"))

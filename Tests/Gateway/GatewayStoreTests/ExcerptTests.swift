@@ -91,7 +91,7 @@ import Testing
       request(.users([])) { work throws(GatewayError) in try work.change(pushed, for: .group(work.group(group).id), named: "x") },
       request(one) { work throws(GatewayError) in try work.change(pushed, for: .user(work.user(user).id), named: "x") },
       request(one) { work throws(GatewayError) in try work.change(pushed, for: .device(work.device(path).id), named: "x") },
-      request(one) { work throws(GatewayError) in work.clearSettings(for: .user(try work.user(user).id), named: "x") },
+      request(one) { work throws(GatewayError) in try work.clearSettings(for: .user(try work.user(user).id), named: "x") },
       request(.users([])) { work throws(GatewayError) in try work.removeRule(user == other ? Self.name("r0") : Self.name("r1")) },
       request(one) { work throws(GatewayError) in
         let source = AccessRule.Source.user(try work.user(user).id)

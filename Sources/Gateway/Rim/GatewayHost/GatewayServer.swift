@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySource
 internal import GatewayStore
 internal import Glibc
 internal import KernelModel
@@ -16,13 +17,19 @@ package final class GatewayServer {
   private let key: SecretKey
   private let followed: FollowedStore
   private let link: ServedLink
-  private var note: ServedNote
-  private var publisher = SitePublisher()
+  private var notices: Notices
   private var trouble = LastingTrouble()
   private var pace: RefreshPace
   private var timer: EventSource?
+  private let files: FileFollower
   /// `nil`: it has not begun to run.
   private var services: Services?
+
+  /// The notices of a gateway that runs: for commands, and for the other gateways of the store.
+  private struct Notices {
+    var note: ServedNote
+    var publisher = SitePublisher()
+  }
 
   /// The services of a gateway that runs, and the signals and files that it watches.
   private struct Services {
@@ -41,14 +48,19 @@ package final class GatewayServer {
     package init(description: String) { self.description = description }
   }
 
-  package init(_ folder: StateFolder) throws {
+  /// `files`: those that declare the gateway, which begins with them if it is not there yet.
+  package init(_ folder: StateFolder, _ files: DeclaredFiles) throws {
     self.folder = folder
     Privileges.forbidDumps()
+    let isNew = try !folder.hasStoreFile && folder.storeServer() == nil
+    let declared = isNew ? files.load() : LoadedGatewayFiles()
+    if !declared.files.isEmpty { try folder.make() }
     guard let lock = try folder.lock(patience: .seconds(1)) else {
       throw StartFailure(description: "another gateway runs with \(folder.path)")
     }
     self.lock = lock
-    note = ServedNote(folder)
+    notices = Notices(note: ServedNote(folder))
+    if isNew { _ = try files.apply(declared) }
     let (store, server) = try folder.openStore(waiting: true)
     guard let key = try folder.privateKey() else { throw GatewayError.notInitialised }
     self.key = key
@@ -61,11 +73,13 @@ package final class GatewayServer {
     guard Privileges.canChangeNetwork else { throw StartFailure(description: "the gateway needs CAP_NET_ADMIN; run it as root") }
     loop = try EventLoop()
     link = try ServedLink(folder, on: loop, followed, key)
+    self.files = FileFollower(folder, files, store, on: loop)
   }
 
   /// Runs until SIGTERM or SIGINT.
   package func run() throws -> Int32 {
     services = try makeServices()
+    files.begin()
     followed.follow(on: loop) { [weak self] in self?.refresh() }
     refresh()
     ServiceManager.ready(status: trouble.text ?? deviceCount)
@@ -111,8 +125,9 @@ package final class GatewayServer {
   /// Without the store the last state stays in force.
   private func refresh(onTime: Bool = false) {
     guard let services else { return }
+    if onTime { files.look() }
     // Before anything of it is read: what comes later is another note.
-    let (settings, before) = (note.present, followed.access)
+    let (settings, before) = (notices.note.present, followed.access)
     do throws(StoreError) { take(try followed.read(), services, onTime: onTime) } catch {
       let isStale = followed.isStale
       tell(isStale ? "\(error); all sessions end, as `store stale-after` says" : "\(error); the gateway goes on with what it has read")
@@ -121,7 +136,7 @@ package final class GatewayServer {
     services.logins.refresh()
     services.page.refresh()
     publish()
-    note.record(settings)
+    notices.note.record(settings)
     if let next = pace.plan(isOnTime: onTime, from: before, to: followed.access, at: .now) {
       services.logins.keepCounts(isApplied: link.isApplied)
       timer = try? loop.at(next) { [weak self] in self?.refresh(onTime: true) }
@@ -161,7 +176,7 @@ package final class GatewayServer {
   private func publish() {
     guard !followed.isAway else { return }
     do throws(GatewayStore.Refusal) {
-      if try publisher.publish(folder, followed.directory, to: followed.store) {
+      if try notices.publisher.publish(folder, followed.directory, to: followed.store) {
         GatewayJournal.log("told the other gateways of logins and relay")
       }
     } catch { GatewayJournal.log("\(error)") }

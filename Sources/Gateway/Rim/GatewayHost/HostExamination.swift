@@ -35,6 +35,15 @@ package struct HostExamination {
     return status
   }
 
+  /// The number of these devices that are connected now; `nil`: the link is not there, or access is denied.
+  package static func countConnected(_ devices: [Device], of directory: Directory, _ folder: StateFolder) -> Int? {
+    guard let link = directory.site?.link.description, let loop = try? EventLoop(),
+      let kernel = try? GatewayKernel(folder, on: loop, log: { _ in }), let device = kernel.device(link, kernel.engine(of: link))
+    else { return nil }
+    let status = GatewayStatus(directory: directory, isServing: folder.isServed, device: device, now: Timestamp.now.wholeSecond)
+    return status.countConnected(devices)
+  }
+
   /// The metrics of this moment. What a gateway has counted is of its last look, at most 15 seconds ago.
   package func metrics(version: String) -> [MetricFamily] {
     let status = status()
@@ -142,6 +151,9 @@ package struct HostExamination {
     do throws(GatewayError) {
       condition.pageTrouble = try folder.pageSettings() == nil ? nil : folder.trouble(of: .page)
     } catch { condition.settingsFindings.append(HostFinding("page", error)) }
+    if let trouble = folder.trouble(of: .files) {
+      condition.settingsFindings.append(HostFinding("files", GatewayError(trouble, help: "roamward-gateway check")))
+    }
     condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
     condition.serviceFindings = OpenIDExamination.findings(folder, view.directory) + PAMExamination.findings(folder)

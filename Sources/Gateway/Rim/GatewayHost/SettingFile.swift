@@ -1,3 +1,4 @@
+internal import Glibc
 package import LinuxIO
 
 /// A file with settings of this gateway alone: the store, which several gateways may have, is without it.
@@ -50,5 +51,32 @@ extension StateFolder {
     } else {
       try TextFile.remove(path(of: setting))
     }
+  }
+}
+
+extension SettingFile {
+  /// The text of the settings of a gateway; `nil`: there is no such file.
+  package func text(in folder: StateFolder) throws(SystemError) -> String? {
+    let path = folder.path(of: self)
+    guard access(path, F_OK) == 0 else { return nil }
+    return String(decoding: try TextFile.read(path, limit: 65_536), as: UTF8.self)
+  }
+
+  /// The subject of its changes.
+  package var subject: String {
+    switch self {
+    case .openID: "sign-ins at an OpenID provider"
+    case .pam: "passwords by PAM"
+    case .banner: "banner"
+    case .relay: "relay, TCP port"
+    case .page: "page"
+    case .staleAfter: "seconds without the store until all sessions end"
+    }
+  }
+
+  /// Its change in the audit log.
+  package func verb(isSet: Bool) -> String {
+    let words = (command ?? rawValue).split(separator: " ")
+    return isSet ? words.joined(separator: " ") : (words.filter { $0 != "enable" } + ["disable"]).joined(separator: " ")
   }
 }

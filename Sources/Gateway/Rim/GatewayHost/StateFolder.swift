@@ -149,7 +149,7 @@ package struct StateFolder: Hashable, Sendable {
   }
 
   /// A service that a running gateway may be unable to offer.
-  package enum Offer: String, Sendable { case logins, relay, page }
+  package enum Offer: String, Sendable { case logins, relay, page, files }
 
   /// Records for the doctor why a running gateway does not offer it; `nil`: it does, or need not.
   func record(trouble: String?, of offer: Offer) {

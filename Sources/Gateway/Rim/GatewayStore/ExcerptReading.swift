@@ -6,7 +6,7 @@ extension GatewayStore {
   func excerpt(of names: [GatewayName], _ addresses: [IPAddress]) throws(StoreError) -> Directory {
     var directory = Directory(isWhole: false, viewpoint: viewpoint)
     func add(_ rows: [AnyRow]) { for row in rows { directory.apply(.put(row)) } }
-    for kind in [RowKind.site, .groups, .pools, .rules] { add(try rows(kind)) }
+    for kind in [RowKind.site, .groups, .pools, .rules, .declarations] { add(try rows(kind)) }
     add(try rows(.users, "id IN (SELECT source_id FROM access_rules WHERE source = 'user')"))
     add(try rows(.settings, "scope IN ('all', 'group')"))
     var users: [Int64] = []

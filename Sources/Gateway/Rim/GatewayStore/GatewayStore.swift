@@ -120,11 +120,7 @@ package final class GatewayStore {
 
 // Following.
 extension GatewayStore {
-  /// The rows that a gateway has read, and their version.
-  package struct View: Hashable, Sendable {
-    package var directory: Directory
-    package var version: Int64
-  }
+  package typealias View = StoreView
 
   /// Everything.
   package func load() throws(StoreError) -> View { try reading { () throws(StoreError) in try wholeView() } }
@@ -222,18 +218,7 @@ extension GatewayStore {
 
 // Changing.
 extension GatewayStore {
-  /// The reason why a transaction was not made.
-  package enum Refusal: Error, CustomStringConvertible {
-    case request(GatewayError)
-    case store(StoreError)
-
-    package var description: String {
-      switch self {
-      case .request(let error): error.description
-      case .store(let error): error.description
-      }
-    }
-  }
+  package typealias Refusal = StoreRefusal
 
   /// Runs requests in one transaction: all of them are made, with their entries of the audit log, or none. `excerpt`: the rows that they
   /// need.
@@ -252,6 +237,19 @@ extension GatewayStore {
       engine.rollBack()
       throw error
     }
+  }
+
+  /// Runs requests on what the store has, and writes nothing. `excerpt`: the rows that they need.
+  package func tryOut<R>(
+    as actor: String, at now: Timestamp, reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
+  ) throws(Refusal) -> R {
+    var work: Administration
+    do throws(StoreError) {
+      work = try reading { () throws(StoreError) in
+        Administration(try directory(excerpt), lastID: try meta("last-id") ?? 0, actor: actor, now: now)
+      }
+    } catch { throw .store(error) }
+    do throws(GatewayError) { return try body(&work) } catch { throw .request(error) }
   }
 
   private func changing<R>(
@@ -334,4 +332,23 @@ extension GatewayStore {
     try engine.run("DELETE FROM tombstones WHERE removed < $1", [SQLValue(time)])
     try setMeta("oldest", newest)
   }
+}
+
+/// The reason why a transaction was not made.
+package enum StoreRefusal: Error, CustomStringConvertible {
+  case request(GatewayError)
+  case store(StoreError)
+
+  package var description: String {
+    switch self {
+    case .request(let error): error.description
+    case .store(let error): error.description
+    }
+  }
+}
+
+/// The rows that a gateway has read, and their version.
+package struct StoreView: Hashable, Sendable {
+  package var directory: Directory
+  package var version: Int64
 }

@@ -59,6 +59,11 @@ package enum Migrations {
     ["ALTER TABLE credentials ADD COLUMN recovery TEXT"],
     // The number of devices that a user may add.
     ["ALTER TABLE settings ADD COLUMN devices BIGINT"],
+    // Marks of what files declare.
+    [
+      "CREATE TABLE declarations (id BIGINT PRIMARY KEY, version BIGINT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, "
+        + "place TEXT NOT NULL, site_id BIGINT NOT NULL, UNIQUE (kind, name, site_id))"
+    ] + versionIndexes("declarations"),
   ]
 
   private static func versionIndexes(_ tables: String...) -> [String] {

@@ -14,8 +14,9 @@ package final class SQLiteEngine: StoreEngine {
 
   /// Opens the file, or creates it (`creating`) with access for its owner alone.
   package init(_ path: String, creating: Bool = false) throws(StoreError) {
-    // SQLite gives its other files the mode of this one.
-    if creating { close(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)) }
+    // SQLite gives its other files the mode of this one. A file that is there is left alone: closing it would end the locks that other
+    // connections of this process have on it (fcntl(2)).
+    if creating, access(path, F_OK) != 0 { close(open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)) }
     var database: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | (creating ? SQLITE_OPEN_CREATE : 0)
     let status = sqlite3_open_v2(path, &database, flags, nil)

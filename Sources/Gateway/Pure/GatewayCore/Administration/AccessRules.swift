@@ -5,6 +5,7 @@ extension Administration {
   /// Adds a rule at the end, or before another one. Its number and position are set here.
   package mutating func addRule(_ rule: AccessRule, before other: GatewayName? = nil) throws(GatewayError) {
     var rule = rule
+    try refuseDeclared(.rules)
     if directory.rule(named: rule.name) != nil { throw GatewayError("there is a rule \(rule.name) already", help: "choose another name") }
     if !rule.ports.isEmpty, !rule.transport.hasPorts {
       throw GatewayError("ports need a protocol", help: "add `--protocol tcp` or `--protocol udp`")
@@ -28,6 +29,7 @@ extension Administration {
   }
 
   package mutating func removeRule(_ name: GatewayName) throws(GatewayError) {
+    try refuseDeclared(.rules)
     guard let rule = directory.rule(named: name) else {
       throw GatewayError("there is no rule \(name)", help: "`roamward-gateway access list` lists the rules")
     }

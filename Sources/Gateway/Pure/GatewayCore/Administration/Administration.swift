@@ -13,6 +13,8 @@ package struct Administration: Sendable {
   package private(set) var lastID: Int64
   package var now: Timestamp
   private let actor: String
+  /// Whether requests carry out what files declare (`converge`), which no other request changes.
+  var isDeclaring = false
 
   package init(_ directory: consuming Directory, lastID: Int64, actor: String, now: Timestamp) {
     self.directory = directory
@@ -37,6 +39,13 @@ package struct Administration: Sendable {
     (changes, reverses, records) = ([], [], [])
   }
 
+  /// The directory without the requests so far: a copy of what they changed.
+  var before: Directory {
+    var before = directory
+    for reverse in reverses.reversed() { before.apply(reverse) }
+    return before
+  }
+
   mutating func newID() -> Int64 {
     lastID += 1
     return lastID
@@ -47,7 +56,7 @@ package struct Administration: Sendable {
   }
 }
 
-// Finding what a request names.
+// Finding what a request names, and what it must leave to files.
 extension Administration {
   package func user(_ name: GatewayName) throws(GatewayError) -> User {
     guard let user = directory.user(named: name) else { throw GatewayError.noUser(name) }
@@ -69,6 +78,14 @@ extension Administration {
   }
 }
 
+extension Administration {
+  /// Throws if a file declares the subject: it is changed there.
+  func refuseDeclared(_ kind: DeclaredSubject.Kind, _ name: String = "") throws(GatewayError) {
+    let subject = DeclaredSubject(kind, name)
+    if !isDeclaring, let refusal = directory.marks.refusal(of: subject, at: directory.site?.id) { throw refusal }
+  }
+}
+
 // The gateway itself, and its pools.
 extension Administration {
   /// Adds a pool. `isEverywhere`: its addresses are at all gateways, otherwise at this one.
@@ -76,6 +93,7 @@ extension Administration {
     _ name: GatewayName, _ prefix: IPPrefix, isTranslated: Bool, isEverywhere: Bool = false
   ) throws(GatewayError) {
     directory.requireAll()
+    try refuseDeclared(.pools)
     if directory.pool(named: name) != nil { throw GatewayError("there is a pool \(name) already", help: "choose another name") }
     let lengths = Pool.lengths(of: prefix.family)
     guard lengths.contains(prefix.length) else {
@@ -97,6 +115,7 @@ extension Administration {
 
   package mutating func removePool(_ name: GatewayName) throws(GatewayError) {
     directory.requireAll()
+    try refuseDeclared(.pools)
     guard let pool = directory.pool(named: name) else {
       throw GatewayError("there is no pool \(name)", help: "`roamward-gateway pool list` lists the pools")
     }
@@ -132,6 +151,7 @@ extension Administration {
   /// Removes the user, with devices, settings and rules of this user alone.
   package mutating func removeUser(_ name: GatewayName) throws(GatewayError) {
     let user = try user(name)
+    try refuseDeclared(.user, name.description)
     for device in directory.devices(of: user.id) { drop(device, of: user) }
     for member in directory.members.values.filter({ $0.user == user.id }).sorted(by: { $0.id < $1.id }) { remove(.members, member.id) }
     removeSettings(for: .user(user.id))
@@ -152,6 +172,7 @@ extension Administration {
   package mutating func removeGroup(_ name: GatewayName) throws(GatewayError) {
     directory.requireAll()
     let group = try group(name)
+    try refuseDeclared(.group, name.description)
     let rules = directory.sortedRules.filter { $0.source == .group(group.id) || $0.destination == .devices(ofGroup: group.id) }
     guard rules.isEmpty else {
       throw GatewayError(
@@ -167,6 +188,7 @@ extension Administration {
   package mutating func setMember(_ isMember: Bool, _ userName: GatewayName, of groupName: GatewayName) throws(GatewayError) {
     let user = try user(userName)
     let group = try group(groupName)
+    try refuseDeclared(.members, groupName.description)
     let present = directory.members.values.first { $0.user == user.id && $0.group == group.id }
     switch (present, isMember) {
     case (nil, true): put(.member(Membership(id: newID(), user: user.id, group: group.id)))
@@ -192,6 +214,7 @@ extension Administration {
       }
       if case .device = scope { throw GatewayError("a device has no devices", help: "limit them for a user, a group or everybody") }
     }
+    try refuseDeclared(.settings, name)
     let present = directory.settings(for: scope)
     let settings = Settings(
       id: present?.id ?? newID(), scope: scope, pushed: pushed.completed(by: present?.pushed ?? PushedSettings()),
@@ -200,7 +223,8 @@ extension Administration {
     record("settings set", name, settings.text.split(separator: "\n").joined(separator: "; "))
   }
 
-  package mutating func clearSettings(for scope: Settings.Scope, named name: String) {
+  package mutating func clearSettings(for scope: Settings.Scope, named name: String) throws(GatewayError) {
+    try refuseDeclared(.settings, name)
     if removeSettings(for: scope) { record("settings clear", name) }
   }
 

@@ -19,8 +19,8 @@ extension Administration {
     if directory.device(at: path) != nil {
       throw GatewayError("there is a device \(path) already", help: "choose another name, or remove it first")
     }
-    if adder == .user { try checkDeviceLimit(of: user) }
-    try check(publicKey)
+    if adder == .user { try DeviceCheck(directory).limit(of: user) }
+    try DeviceCheck(directory).key(publicKey)
     let before = self
     let device = Device(id: newID(), user: user.id, name: path.device, publicKey: publicKey, added: now)
     put(.device(device))
@@ -38,7 +38,7 @@ extension Administration {
   package mutating func setKey(_ publicKey: WireGuardKey, of path: DevicePath) throws(GatewayError) {
     var device = try device(path)
     if device.publicKey == publicKey { return }
-    try check(publicKey)
+    try DeviceCheck(directory).key(publicKey)
     device.publicKey = publicKey
     put(.device(device))
     // Nobody has logged in with this key.
@@ -78,25 +78,6 @@ extension Administration {
     remove(.devices, device.id)
   }
 
-  private func checkDeviceLimit(of user: User) throws(GatewayError) {
-    let (count, limit) = (directory.devices(of: user.id).count, directory.deviceLimit(of: user.id))
-    guard count >= limit else { return }
-    throw GatewayError(
-      "\(user.name) has \(count) device\(count == 1 ? "" : "s"), and adds no other: the limit is \(limit)",
-      help: "remove one by the page or `roamward-gateway device remove \(user.name)/NAME`; an administrator changes the limit with "
-        + "`roamward-gateway settings set --devices N --user \(user.name)`", kind: .deviceLimit)
-  }
-
-  private func check(_ key: WireGuardKey) throws(GatewayError) {
-    directory.requireAll()
-    if let other = directory.device(of: key), let path = directory.path(of: other) {
-      throw GatewayError("this public key belongs to \(path)", help: "every device needs a key of its own")
-    }
-    if directory.sites.values.contains(where: { $0.publicKey == key }) {
-      throw GatewayError("this public key is a gateway's own", help: "use the public key of the device")
-    }
-  }
-
   /// Gives the device an address of the pool: the one that it had under this name, else the lowest one that no device has had, else the one
   /// that is held for the longest time. It fails only if devices have all of them.
   mutating func grant(_ pool: Pool, to device: Device) throws(GatewayError) {
@@ -127,5 +108,33 @@ extension Administration {
     lease.holder = holder
     lease.heldSince = nil
     put(.lease(lease))
+  }
+}
+
+/// The reasons why a device cannot be added.
+private struct DeviceCheck {
+  private let directory: Directory
+
+  init(_ directory: Directory) { self.directory = directory }
+
+  /// Throws if the user adds no other device.
+  func limit(of user: User) throws(GatewayError) {
+    let (count, limit) = (directory.devices(of: user.id).count, directory.deviceLimit(of: user.id))
+    guard count >= limit else { return }
+    throw GatewayError(
+      "\(user.name) has \(count) device\(count == 1 ? "" : "s"), and adds no other: the limit is \(limit)",
+      help: "remove one by the page or `roamward-gateway device remove \(user.name)/NAME`; an administrator changes the limit with "
+        + "`roamward-gateway settings set --devices N --user \(user.name)`", kind: .deviceLimit)
+  }
+
+  /// Throws if the key is that of another device, or of a gateway.
+  func key(_ key: WireGuardKey) throws(GatewayError) {
+    directory.requireAll()
+    if let other = directory.device(of: key), let path = directory.path(of: other) {
+      throw GatewayError("this public key belongs to \(path)", help: "every device needs a key of its own")
+    }
+    if directory.sites.values.contains(where: { $0.publicKey == key }) {
+      throw GatewayError("this public key is a gateway's own", help: "use the public key of the device")
+    }
   }
 }

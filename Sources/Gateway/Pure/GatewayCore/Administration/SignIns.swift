@@ -76,6 +76,8 @@ extension Administration {
     guard let user = directory.user(of: person) else { throw GatewayError.loginEnded }
     // A group that is missing is a mistake that the doctor tells of, and no reason to keep the person out.
     for (group, isMember) in person.groups.sorted(by: { $0.key < $1.key }) where directory.group(named: group) != nil {
+      // A file has the last word on its groups.
+      if !directory.marks.marks(of: DeclaredSubject(.members, group.description)).isEmpty { continue }
       try setMember(isMember, user.name, of: group)
     }
     return user

@@ -38,6 +38,7 @@ extension Administration {
   package mutating func renameSite(_ name: GatewayName, to new: GatewayName) throws(GatewayError) {
     var site = try site(name)
     if name == new { return }
+    if site.id == directory.site?.id { try refuseDeclared(.site) }
     try check(new)
     site.name = new
     put(.site(site))
@@ -74,16 +75,21 @@ extension Administration {
   private func check(_ name: GatewayName) throws(GatewayError) {
     if directory.site(named: name) != nil { throw GatewayError("there is a gateway \(name) already", help: "choose another name") }
   }
+}
+
+/// The pools that a gateway gets where none are named.
+package struct UsualPools {
+  private let pools: [Pool]
+
+  package init(beside directory: Directory) { pools = Array(directory.pools.values) }
 
   /// The first of `pool1`, `pool2` … that no pool has.
-  package var newPoolName: GatewayName? {
-    (1...directory.pools.count + 1).lazy.compactMap { GatewayName("pool\($0)") }.first { directory.pool(named: $0) == nil }
+  package var name: GatewayName? {
+    (1...pools.count + 1).lazy.compactMap { GatewayName("pool\($0)") }.first { name in !pools.contains { $0.name == name } }
   }
 
-  /// The IPv4 pool of a further gateway if none is given: the first of 10.77.0.0/24, 10.77.1.0/24 … that overlaps with no other pool.
-  package var nextPool: IPPrefix? {
-    (0...255).lazy.compactMap { IPPrefix("10.77.\($0).0/24") }.first { prefix in
-      !directory.pools.values.contains { $0.prefix.overlaps(prefix) }
-    }
+  /// The IPv4 pool: the first of 10.77.0.0/24, 10.77.1.0/24 … that overlaps with no other one.
+  package var prefix: IPPrefix? {
+    (0...255).lazy.compactMap { IPPrefix("10.77.\($0).0/24") }.first { prefix in !pools.contains { $0.prefix.overlaps(prefix) } }
   }
 }

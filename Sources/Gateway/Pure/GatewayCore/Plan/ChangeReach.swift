@@ -29,7 +29,7 @@ package enum ChangeReach: Equatable, Sendable {
         // A session that was ended, or began again.
         case .login(let login): devices.insert(login.device)
         // A group is in the kernel by its members and rules.
-        case .settings, .group, .credential, .token: break
+        case .settings, .group, .credential, .token, .declaration: break
         }
       }
     }
@@ -61,7 +61,7 @@ package enum ChangeReach: Equatable, Sendable {
         case .member(let member): devices.formUnion(directory.devices(of: member.user).map(\.id))
         case .device(let device): devices.insert(device.id)
         case .lease(let lease): if let device = lease.device { devices.insert(device) }
-        case .user, .rule, .credential, .token, .login: break
+        case .user, .rule, .credential, .token, .login, .declaration: break
         }
       }
     }
@@ -113,6 +113,7 @@ extension Directory {
     case .credentials: credentials[id].map { .credential($0) }
     case .tokens: tokens[id].map { .token($0) }
     case .logins: logins[id].map { .login($0) }
+    case .declarations: marks.rows[id].map { .declaration($0) }
     }
   }
 }

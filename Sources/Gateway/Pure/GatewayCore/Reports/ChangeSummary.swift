@@ -31,6 +31,9 @@ package struct ChangeSummary: Hashable, Sendable {
     users = concerned.users.compactMap { (new.users[$0] ?? old.users[$0])?.name }.sorted()
   }
 
+  /// Of all requests so far.
+  package init(_ work: Administration) { self.init(work.changes, from: work.before, to: work.directory) }
+
   package var isEmpty: Bool { lines.isEmpty }
 
   /// The difference without the order in which the rows were changed.
@@ -189,9 +192,4 @@ private struct Concerned {
     guard old.settings != new.settings else { return }
     for user in new.users.keys where old.users[user] != nil && old.deviceLimit(of: user) != new.deviceLimit(of: user) { users.insert(user) }
   }
-}
-
-extension Administration {
-  /// The effect of the requests so far.
-  package var summary: ChangeSummary { ChangeSummary(changes, from: before, to: directory) }
 }

@@ -88,7 +88,7 @@ extension Credential {
 }
 
 extension AnyRow {
-  /// What is not shown, and differs from that of another row.
+  /// The secrets and keys that differ from those of another row.
   func replaced(by other: AnyRow) -> [String] {
     switch (self, other) {
     case (.credential(let before), .credential(let after)): before.replaced(by: after)

@@ -19,14 +19,14 @@ package struct Directory: Hashable, Sendable {
   package private(set) var credentials: [Int64: Credential] = [:]
   package private(set) var tokens: [Int64: EnrolmentToken] = [:]
   package private(set) var logins: [Int64: Login] = [:]
+  package private(set) var marks = DeclaredMarks()
 
   // Indexes, kept by `apply`.
   private var userIDs: [GatewayName: Int64] = [:]
   private var groupIDs: [GatewayName: Int64] = [:]
   private var deviceIDs: [WireGuardKey: Int64] = [:]
   private var leaseIDs: [IPAddress: Int64] = [:]
-  private var groupsOfUsers: [Int64: Set<Int64>] = [:]
-  private var devicesOfUsers: [Int64: Set<Int64>] = [:]
+  private var ofUsers = UserIndex()
   private var leasesOfDevices: [Int64: Set<Int64>] = [:]
   private var credentialsOfUsers: [Int64: Int64] = [:]
   private var tokenIDs: [[UInt8]: Int64] = [:]
@@ -64,11 +64,11 @@ package struct Directory: Hashable, Sendable {
       groupIDs[group.name] = group.id
     case .member(let member):
       members[member.id] = member
-      groupsOfUsers[member.user, default: []].insert(member.group)
+      ofUsers.groups[member.user, default: []].insert(member.group)
     case .device(let device):
       devices[device.id] = device
       deviceIDs[device.publicKey] = device.id
-      devicesOfUsers[device.user, default: []].insert(device.id)
+      ofUsers.devices[device.user, default: []].insert(device.id)
     case .pool(let pool):
       pools[pool.id] = pool
       findOwnPools()
@@ -89,6 +89,7 @@ package struct Directory: Hashable, Sendable {
     case .login(let login):
       logins[login.id] = login
       loginsOfDevices[login.device] = login.id
+    case .declaration(let mark): marks.put(mark)
     }
   }
 
@@ -99,11 +100,11 @@ package struct Directory: Hashable, Sendable {
       findOwnPools()
     case .users: if let old = users.removeValue(forKey: id), userIDs[old.name] == id { userIDs[old.name] = nil }
     case .groups: if let old = groups.removeValue(forKey: id), groupIDs[old.name] == id { groupIDs[old.name] = nil }
-    case .members: if let old = members.removeValue(forKey: id) { Self.drop(old.group, of: old.user, from: &groupsOfUsers) }
+    case .members: if let old = members.removeValue(forKey: id) { Self.drop(old.group, of: old.user, from: &ofUsers.groups) }
     case .devices:
       guard let old = devices.removeValue(forKey: id) else { return }
       if deviceIDs[old.publicKey] == id { deviceIDs[old.publicKey] = nil }
-      Self.drop(id, of: old.user, from: &devicesOfUsers)
+      Self.drop(id, of: old.user, from: &ofUsers.devices)
     case .pools:
       pools[id] = nil
       findOwnPools()
@@ -118,6 +119,7 @@ package struct Directory: Hashable, Sendable {
       if let old = credentials.removeValue(forKey: id), credentialsOfUsers[old.user] == id { credentialsOfUsers[old.user] = nil }
     case .tokens: if let old = tokens.removeValue(forKey: id), tokenIDs[old.hash] == id { tokenIDs[old.hash] = nil }
     case .logins: if let old = logins.removeValue(forKey: id), loginsOfDevices[old.device] == id { loginsOfDevices[old.device] = nil }
+    case .declarations: marks.remove(id)
     }
   }
 
@@ -131,6 +133,12 @@ package struct Directory: Hashable, Sendable {
     // An empty set would distinguish it from a directory that was loaded.
     if index[key]?.isEmpty == true { index[key] = nil }
   }
+}
+
+/// The groups and the devices of each user, by its number.
+private struct UserIndex: Hashable, Sendable {
+  var groups: [Int64: Set<Int64>] = [:]
+  var devices: [Int64: Set<Int64>] = [:]
 }
 
 // The gateway that reads, and the others.
@@ -185,15 +193,15 @@ extension Directory {
 
   /// The devices of a user, by name.
   package func devices(of user: Int64) -> [Device] {
-    (devicesOfUsers[user] ?? []).compactMap { devices[$0] }.sorted { $0.name < $1.name }
+    (ofUsers.devices[user] ?? []).compactMap { devices[$0] }.sorted { $0.name < $1.name }
   }
 
   /// The groups of a user, the preferred one first.
   package func groups(of user: Int64) -> [Group] {
-    (groupsOfUsers[user] ?? []).compactMap { groups[$0] }.sorted { ($0.precedence, $0.name) < ($1.precedence, $1.name) }
+    (ofUsers.groups[user] ?? []).compactMap { groups[$0] }.sorted { ($0.precedence, $0.name) < ($1.precedence, $1.name) }
   }
 
-  package func isMember(_ user: Int64, of group: Int64) -> Bool { groupsOfUsers[user]?.contains(group) ?? false }
+  package func isMember(_ user: Int64, of group: Int64) -> Bool { ofUsers.groups[user]?.contains(group) ?? false }
 
   /// The addresses of a device at this gateway, IPv4 first.
   package func addresses(of device: Int64) -> [IPAddress] {
@@ -254,6 +262,7 @@ extension Directory {
     case .credentials: credentials.values.map { .credential($0) }
     case .tokens: tokens.values.map { .token($0) }
     case .logins: logins.values.map { .login($0) }
+    case .declarations: marks.rows.values.map { .declaration($0) }
     }
   }
 

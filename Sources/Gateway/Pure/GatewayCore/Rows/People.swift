@@ -19,6 +19,11 @@ package struct User: Row {
     self.subject = subject
   }
 
+  /// The end of an account as it is written: a time, or a day (`2027-01-31`), at whose beginning in UTC it ends, as with chage(1).
+  package static func end(_ text: String) -> Timestamp? {
+    Timestamp(text.utf8.count == 10 ? text + "T00:00:00.000Z" : text)?.wholeSecond
+  }
+
   /// Whether the user's devices may connect now.
   package func isActive(at now: Timestamp) -> Bool { !isLocked && until.map { now < $0 } ?? true }
 

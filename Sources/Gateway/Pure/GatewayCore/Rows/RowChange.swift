@@ -24,6 +24,8 @@ package enum RowKind: String, Hashable, Sendable, CaseIterable {
   case tokens
   /// The services by which users log in.
   case logins
+  /// Marks of what files declare.
+  case declarations
 
   package var table: TableDeclaration {
     switch self {
@@ -39,6 +41,7 @@ package enum RowKind: String, Hashable, Sendable, CaseIterable {
     case .credentials: Credential.table
     case .tokens: EnrolmentToken.table
     case .logins: Login.table
+    case .declarations: DeclaredMark.table
     }
   }
 }
@@ -57,6 +60,7 @@ package enum AnyRow: Hashable, Sendable {
   case credential(Credential)
   case token(EnrolmentToken)
   case login(Login)
+  case declaration(DeclaredMark)
 
   package init(_ kind: RowKind, id: Int64, values: [SQLValue]) throws(RowError) {
     switch kind {
@@ -72,6 +76,7 @@ package enum AnyRow: Hashable, Sendable {
     case .credentials: self = .credential(try Credential(id: id, values: values))
     case .tokens: self = .token(try EnrolmentToken(id: id, values: values))
     case .logins: self = .login(try Login(id: id, values: values))
+    case .declarations: self = .declaration(try DeclaredMark(id: id, values: values))
     }
   }
 
@@ -89,6 +94,7 @@ package enum AnyRow: Hashable, Sendable {
     case .credential: .credentials
     case .token: .tokens
     case .login: .logins
+    case .declaration: .declarations
     }
   }
 
@@ -106,6 +112,7 @@ package enum AnyRow: Hashable, Sendable {
     case .credential(let row): row
     case .token(let row): row
     case .login(let row): row
+    case .declaration(let row): row
     }
   }
 

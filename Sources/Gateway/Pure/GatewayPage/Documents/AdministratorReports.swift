@@ -194,7 +194,7 @@ extension Directory {
       rules.append(AccessReport.Rule(place: rules.count + 1, rule: "\(rule.name)", text: text(of: rule), mismatch: nil))
     }
     let (shown, more) = fitting(rules, within: limit)
-    return AccessReport(allowed: decision.isAllowed, decision: text(of: decision), rules: shown, more: more)
+    return AccessReport(allowed: decision.isAllowed, decision: decision.text(in: self), rules: shown, more: more)
   }
 }
 

@@ -16,7 +16,9 @@ package struct Mapping<Draft: Sendable>: Sendable {
   /// Of the keys. What needs no draft is compiled once for all mappings.
   let declarations: [KeyDeclaration]
 
-  package init(subject: String, noun: String = "keys", draft: Draft, planned: [String] = [], constraints: [JSON.Member] = [], keys: [Key<Draft>]) {
+  package init(
+    subject: String, noun: String = "keys", draft: Draft, planned: [String] = [], constraints: [JSON.Member] = [], keys: [Key<Draft>]
+  ) {
     self.subject = subject
     self.noun = noun
     self.draft = draft

@@ -2,8 +2,10 @@ package import NetworkTypes
 import RoamwardCore
 
 extension ValueReader where Value == IPPrefix {
-  package static let prefix = ValueReader("an address or prefix such as 10.0.0.0/8 or fd00::/8", schema: .definition("prefix")) { IPPrefix($0) }
-    .warningOfHostBits
+  package static let prefix = ValueReader("an address or prefix such as 10.0.0.0/8 or fd00::/8", schema: .definition("prefix")) {
+    IPPrefix($0)
+  }
+  .warningOfHostBits
 }
 
 extension ValueReader where Value == [IPPrefix] {
@@ -14,7 +16,9 @@ extension ValueReader where Value == [IPPrefix] {
 }
 
 extension ValueReader where Value == IPAddress {
-  package static let address = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1", schema: .definition("address")) { IPAddress($0) }
+  package static let address = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1", schema: .definition("address")) {
+    IPAddress($0)
+  }
 }
 
 extension ValueReader where Value == InterfaceAddress {

@@ -93,8 +93,9 @@ extension ValueReader where Value == Duration {
   static let duration = ValueReader("a duration such as 500ms, 10s, 5m or 2h", schema: durationSchema(from: 0)) { milliseconds(of: $0) }
 
   /// The same, but more than zero.
-  package static let positiveDuration = ValueReader("a duration such as 500ms, 10s, 5m or 2h, longer than nothing", schema: durationSchema(from: 1))
-  {
+  package static let positiveDuration = ValueReader(
+    "a duration such as 500ms, 10s, 5m or 2h, longer than nothing", schema: durationSchema(from: 1)
+  ) {
     milliseconds(of: $0).flatMap { $0 > .zero ? $0 : nil }
   }
 }

@@ -1,0 +1,66 @@
+internal import GatewayCore
+internal import GatewaySource
+internal import GatewayStore
+internal import Glibc
+internal import LinuxIO
+internal import NetworkTypes
+internal import SystemdIO
+
+/// Carries out the files that declare a running gateway, when one of them changes. Files with errors change nothing: the last good ones
+/// stay in force, and the reason is in the journal and in `doctor`.
+final class FileFollower {
+  private let folder: StateFolder
+  private let files: DeclaredFiles
+  private let store: GatewayStore
+  private let loop: EventLoop
+  private var seen: [String] = []
+  private var trouble = LastingTrouble()
+  private var watches: [EventSource] = []
+  private var timer: EventSource?
+
+  /// An editor writes a file in several steps.
+  private static let pause = Duration.milliseconds(100)
+
+  init(_ folder: StateFolder, _ files: DeclaredFiles, _ store: GatewayStore, on loop: EventLoop) {
+    self.store = store
+    self.folder = folder
+    self.files = files
+    self.loop = loop
+  }
+
+  /// Carries the files out, and does so after each change of them.
+  func begin() {
+    watches = files.layers.compactMap { path in
+      try? loop.onChange(in: path, mask: UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB)) { [weak self] _, _ in
+        self?.wait()
+      }
+    }
+    take()
+  }
+
+  /// On time: for a folder that was not there when the gateway began.
+  func look() { if files.signature != seen { take() } }
+
+  private func wait() {
+    timer = try? loop.at(.now + Self.pause) { [weak self] in self?.take() }
+  }
+
+  private func take() {
+    timer = nil
+    seen = files.signature
+    do {
+      let effect = try files.apply(files.load(), in: store)
+      for line in effect.parts.flatMap(\.lines) { GatewayJournal.log("files: \(line.text)") }
+      tell(nil)
+    } catch {
+      // A store that is away comes back.
+      seen = []
+      tell("\(error)")
+    }
+  }
+
+  private func tell(_ text: String?) {
+    folder.record(trouble: text, of: .files)
+    if trouble.isNew(text) { GatewayJournal.log(text.map { "nothing of the files is changed: \($0)" } ?? "the files are good again") }
+  }
+}

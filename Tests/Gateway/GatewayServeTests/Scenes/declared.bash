@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# A gateway that begins with files in its usual folders, and follows them: no `init`, no option. /etc and /var/lib are covered.
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
+source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
+
+gateway() { "$ROAMWARD_BIN/roamward-gateway" "$@"; }
+# It ends with 1 where it finds something.
+doctor() { gateway doctor || true; }
+serve() {
+  (exec "$ROAMWARD_BIN/roamward-gateway" serve) >>serve.log 2>&1 &
+  serving=$!
+  until_so 'the gateway serves' eval 'gateway status | found "  serving$"'
+}
+says() { # WHAT COMMAND...: a command that is refused, with these words
+  local words=$1
+  shift
+  ! "$@" >out.log 2>&1 || fail "not refused: $*"
+  found -F "$words" <out.log || fail "$*: $(<out.log)"
+}
+user_is() { gateway user list | found "^$1  $2"; } # NAME STATE
+
+ip link set lo up
+umask 022
+for place in etc var/lib; do
+  mkdir -p "over/$place/upper" "over/$place/work"
+  mount -t overlay -o "lowerdir=/$place,upperdir=over/$place/upper,workdir=over/$place/work" cover "/$place"
+done
+rm -rf /var/lib/roamward-gateway /etc/roamward-gateway
+mkdir /etc/roamward-gateway
+files=/etc/roamward-gateway
+
+cat >$files/10-network.yaml <<'END'
+version: 1
+gateway: { endpoint: 127.0.0.1 }
+pools:
+  office: { prefix: 10.77.0.0/24, masquerade: true }
+settings:
+  everybody: { routes: [10.20.0.0/16] }
+access:
+  - { deny: printers, from: everybody, to: 10.20.9.0/24 }
+  - { allow: office, from: group:staff, to: 10.20.0.0/16 }
+expect:
+  - alice → 10.20.0.5:443 allowed
+  - alice → 10.20.9.5:631 denied
+END
+cat >$files/20-people.yaml <<'END'
+version: 1
+users:
+  alice:
+  bob:
+groups:
+  staff: { members: [alice, bob] }
+END
+
+# Tried, and nothing is made.
+gateway check >out.log || fail "check: $(<out.log)"
+found -F '2 tests of access passed' <out.log || fail "check: $(<out.log)"
+gateway apply --dry-run >out.log || fail "dry run: $(<out.log)"
+found -Fx 'add     group staff: member bob' <out.log || fail "dry run: $(<out.log)"
+[[ ! -e /var/lib/roamward-gateway ]] || fail 'a dry run made a store'
+
+serve
+user_is alice active || fail "users: $(gateway user list)"
+gateway diff >out.log || fail "diff: $(<out.log)"
+gateway access check bob 10.20.0.5:443 >/dev/null || fail 'bob may not pass'
+# Life: a device of a user who is declared.
+gateway peer add bob/laptop >bob.conf 2>added.log
+found 'concerns bob, 1 device' <added.log || fail "peer add: $(<added.log)"
+found -F 'AllowedIPs = 10.20.0.0/16' <bob.conf || fail "the client's file: $(<bob.conf)"
+
+# A change of the file is in force without a command.
+sed -i 's/\[10.20.0.0\/16\]/[10.20.0.0\/16, 10.30.0.0\/16]/' $files/10-network.yaml
+until_so 'the routes change' eval 'gateway settings show bob/laptop | found "10.30.0.0/16"'
+
+# Commands leave to the files what is theirs, and name the line.
+says "$files/20-people.yaml:4 declares user bob" gateway user remove bob
+says "$files/10-network.yaml:7 declares the list of rules of access" gateway access allow all --from everybody --to everything
+says "$files/10-network.yaml:6 declares settings of everybody" gateway settings set --mtu 1300
+says "$files/20-people.yaml:6 declares the list of members of group staff" gateway group leave staff bob
+
+# A mistake in one file changes nothing, also not what is right in the other; the cause is told with its place.
+printf 'acces: []\n' >>$files/10-network.yaml
+sed -i 's/^  bob:/  bob:\n  carol:/' $files/20-people.yaml
+is_told() { doctor | found -F "$files/10-network.yaml:13:1: error: unknown key \"acces\""; }
+until_so 'the doctor knows the mistake' is_told
+! user_is carol active || fail 'a part of the files is in force'
+gateway access check bob 10.20.0.5:443 >/dev/null || fail 'the last good rules are gone'
+sed -i '/^acces:/d' $files/10-network.yaml
+until_so 'the files are in force' user_is carol active
+until_so 'the doctor has no word of files' eval '! doctor | found yaml'
+
+# A test of access that fails keeps the files from being carried out.
+cp $files/10-network.yaml good.yaml
+sed -i 's/deny: printers/allow: printers/' $files/10-network.yaml
+says 'expected alice → 10.20.9.5:631 denied, found allowed by rule printers' gateway check
+until_so 'the gateway refuses them' eval 'doctor | found "expected alice"'
+gateway access list | found '^deny printers' || fail "the rules: $(gateway access list)"
+cp good.yaml $files/10-network.yaml
+
+# What others could have written is none of ours.
+chown 12345 $files/20-people.yaml
+says "$files/20-people.yaml" gateway check
+chown 0 $files/20-people.yaml
+
+# A user who is declared no longer is locked at once, and keeps the device; declared again, it is back.
+sed -i '/^  bob:/d; s/\[alice, bob\]/[alice]/' $files/20-people.yaml
+until_so 'bob is locked' user_is bob locked
+gateway audit tail | found "user lock bob  (declared no longer in $files/20-people.yaml:4)" || fail "$(gateway audit tail)"
+sed -i 's/^  alice:/  alice:\n  bob:/; s/\[alice\]/[alice, bob]/' $files/20-people.yaml
+until_so 'bob is back' user_is bob 'active  groups staff  devices laptop'
+# Locked by an administrator is locked for good.
+gateway user lock bob --reason stolen >/dev/null
+sed -i 's/^  carol:/  dave:/' $files/20-people.yaml
+until_so 'dave is there' user_is dave active
+user_is bob locked || fail 'a file unlocked bob'
+user_is carol locked || fail 'carol is declared no longer'
+
+# Killed, and changed meanwhile.
+kill -9 "$serving"
+wait "$serving" || true
+sed -i 's/^  dave:/  dave:\n  erin:/' $files/20-people.yaml
+serve
+until_so 'erin is there' user_is erin active
+
+# A file of another layer, and one that masks it.
+mkdir -p /run/roamward-gateway
+cat >/run/roamward-gateway/30-more.yaml <<'END'
+version: 1
+users: { frank: }
+END
+until_so 'frank is there' user_is frank active
+: >$files/30-more.yaml
+until_so 'frank is masked' user_is frank locked
+rm $files/30-more.yaml /run/roamward-gateway/30-more.yaml
+
+# Written down as it is, it is the same gateway.
+gateway export >all.yaml
+until_so 'what is left is in force' eval 'gateway diff >/dev/null'
+rm $files/*.yaml
+until_so 'nothing is declared' eval 'gateway access allow more --from everybody --to 10.40.0.0/16 >/dev/null'
+user_is alice active || fail 'a folder that is empty locks users'
+cp all.yaml $files/gateway.yaml
+until_so 'the file is in force' eval '! gateway access list | found more'
+gateway diff >out.log || fail "diff: $(<out.log)"
+says "$files/gateway.yaml" gateway user remove erin
+
+gateway store check >check.out || fail "the store: $(<check.out)"
+gateway audit verify >/dev/null || fail 'the audit log is broken'
+kill "$serving"
+wait "$serving" || fail 'the gateway ends with an error'
+gateway cleanup >/dev/null
