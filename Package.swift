@@ -125,7 +125,7 @@ let house = """
     pure OpenIDConnect: GatewayLogin JSON LoginProtocol NetworkTypes
     pure PageProtocol: GatewayCore KernelModel LoginProtocol NetworkTypes
     pure GatewayPage: GatewayCore JSON KernelModel NetworkTypes PageProtocol
-    pure GatewaySource: GatewayCore GatewayLogin JSON KernelModel NetworkTypes PolicyFiles PolicySource RoamwardCore
+    pure GatewaySource: GatewayCore GatewayLogin JSON NetworkTypes PolicyFiles PolicySource RoamwardCore
     rim GatewayAuth: CLinux CSodium CTLS GatewayCore GatewayCredentials GatewayLogin GatewaySockets LinuxIO LoginProtocol NetworkTypes
         ProcessConfinement
     rim GatewayCredentials: CCrypto CHashMemory CSodium NetworkTypes

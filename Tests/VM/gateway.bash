@@ -35,6 +35,19 @@ gateway_unit() {
   check 'it stops' systemctl stop roamward-gateway.service
   check 'and is removed' roamward_gateway cleanup
   rm -rf /var/lib/roamward-gateway
+
+  # One that is declared begins without a command.
+  check 'there is a folder for its files' systemd-tmpfiles --create /usr/lib/tmpfiles.d/roamward-gateway.conf
+  printf 'version: 1\ngateway: { endpoint: "198.51.100.23:51999" }\nusers: { carol: }\n' >/etc/roamward-gateway/gateway.yaml
+  check 'its unit starts with a file alone' systemctl start roamward-gateway.service
+  check 'it has what the file says' eval 'roamward_gateway user list | grep -q "^carol  active"'
+  check 'with the usual pools' eval 'roamward_gateway pool list | grep -q "10.77.0.0/24"'
+  sed -i 's/carol: /carol: , dave: /' /etc/roamward-gateway/gateway.yaml
+  check 'a change is in force without a command' within_seconds 10 eval 'roamward_gateway user list | grep -q "^dave  active"'
+  check 'a sandbox keeps nothing from it' eval '! roamward_gateway doctor | grep -q yaml'
+  check 'it stops again' systemctl stop roamward-gateway.service
+  check 'and is removed again' roamward_gateway cleanup
+  rm -rf /var/lib/roamward-gateway /etc/roamward-gateway
   sysctl --quiet --write net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
 }
 

@@ -12,11 +12,11 @@ struct Access: ParsableCommand {
 
   struct RuleOptions: ParsableArguments {
     @Argument(help: "The rule's name.") var name: GatewayName
-    @Option(help: ArgumentHelp("`everybody`, `user:NAME` or `group:NAME`.", valueName: "source")) var from: [Party]
+    @Option(help: ArgumentHelp("`everybody`, `user:NAME` or `group:NAME`.", valueName: "source")) var from: [Declaration.Party]
     @Option(
       help: ArgumentHelp(
         "Prefixes, `group:NAME` (its devices), or `everything`.", valueName: "destination"))
-    var to: [Goal]
+    var to: [Declaration.Goal]
     @Option(help: "any, tcp, udp or icmp.") var `protocol` = Transport.any
     @Option(help: "A destination port or range; may be repeated.") var port: [PortRange] = []
     @Option(help: ArgumentHelp("Evaluate it before this rule, not as the last one.", valueName: "rule")) var before: GatewayName?
@@ -24,29 +24,16 @@ struct Access: ParsableCommand {
 
     func validate() throws {
       if from.count > 1 { throw ValidationError("a rule has one --from: name a group of these users, or add a rule for each") }
-      if Goal.together(to) == nil { throw ValidationError("only prefixes go together in --to: add a rule for each of the others") }
+      if Declaration.Goal.together(to) == nil {
+        throw ValidationError("only prefixes go together in --to: add a rule for each of the others")
+      }
     }
 
     func add(isAllowing: Bool) throws {
-      guard let from = from.first, let to = Goal.together(to) else { return }
-      try options.make { work throws(GatewayError) in
-        let source: AccessRule.Source =
-          switch from {
-          case .everybody: .everybody
-          case .user(let name): .user(try work.user(name).id)
-          case .group(let name): .group(try work.group(name).id)
-          }
-        let destination: AccessRule.Destination =
-          switch to {
-          case .everything: .everything
-          case .prefixes(let prefixes): .prefixes(prefixes)
-          case .group(let name): .devices(ofGroup: try work.group(name).id)
-          }
-        try work.addRule(
-          AccessRule(
-            id: 0, name: name, position: 0, source: source, destination: destination, transport: `protocol`, ports: port,
-            isAllowing: isAllowing), before: before)
-      }
+      guard let from = from.first, let to = Declaration.Goal.together(to) else { return }
+      let rule = Declaration.Rule(
+        name: name, isAllowing: isAllowing, source: from, destination: to, transport: `protocol`, ports: port)
+      try options.make { work throws(GatewayError) in try work.addRule(AccessRule(rule, in: work), before: before) }
     }
   }
 
@@ -150,49 +137,11 @@ struct Access: ParsableCommand {
   }
 }
 
-/// The source of a rule as it is written.
-enum Party: ExpressibleByArgument {
-  case everybody
-  case user(GatewayName)
-  case group(GatewayName)
-
-  init?(argument: String) {
-    let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    switch (parts[0], parts.count == 2 ? GatewayName(parts[1]) : nil) {
-    case ("everybody", nil) where parts.count == 1: self = .everybody
-    case ("user", let name?): self = .user(name)
-    case ("group", let name?): self = .group(name)
-    default: return nil
-    }
-  }
+extension Declaration.Party: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
 }
 
-/// The destination of a rule as it is written.
-enum Goal: ExpressibleByArgument {
-  case everything
-  case prefixes([IPPrefix])
-  case group(GatewayName)
-
-  /// All of them as one; `nil`: a rule cannot have all of them.
-  static func together(_ goals: [Goal]) -> Goal? {
-    if goals.count == 1 { return goals.first }
-    var all: [IPPrefix] = []
-    for goal in goals {
-      guard case .prefixes(let prefixes) = goal else { return nil }
-      all += prefixes
-    }
-    return .prefixes(all)
-  }
-
-  init?(argument: String) {
-    if argument == "everything" {
-      self = .everything
-    } else if argument.hasPrefix("group:"), let name = GatewayName(String(argument.dropFirst(6))) {
-      self = .group(name)
-    } else {
-      let prefixes = argument.split(separator: ",", omittingEmptySubsequences: false).map { IPPrefix(String($0)) }
-      guard !prefixes.contains(where: { $0 == nil }) else { return nil }
-      self = .prefixes(prefixes.compactMap { $0 })
-    }
-  }
+extension Declaration.Goal: ExpressibleByArgument {
+  /// `everything`, `group:NAME`, or prefixes with commas between them.
+  public init?(argument: String) { self.init(argument) }
 }

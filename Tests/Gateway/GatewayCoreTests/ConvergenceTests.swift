@@ -1,7 +1,6 @@
 import GatewayCore
 import KernelModel
 import NetworkTypes
-import SeededRandom
 import TestKit
 import Testing
 

@@ -251,22 +251,11 @@ func readAccessRule(_ node: Node, _ reading: inout Reading) -> Declaration.Place
     reading.error("ports need a protocol", help: "add `protocol: tcp` or `protocol: udp`", at: node.location)
     return nil
   }
-  guard let goal = together(draft.goals) else {
+  guard let goal = Declaration.Goal.together(draft.goals) else {
     reading.error("only prefixes go together in `to`", help: "write a rule for each of the others", at: node.location)
     return nil
   }
   let rule = Declaration.Rule(
     name: name, isAllowing: isAllowing, source: source, destination: goal, transport: draft.transport, ports: draft.ports)
   return Declaration.Placed(rule, at: place(node.location))
-}
-
-/// All goals as one; `nil`: a rule cannot have all of them.
-private func together(_ goals: [Declaration.Goal]) -> Declaration.Goal? {
-  if goals.count == 1 { return goals[0] }
-  var all: [IPPrefix] = []
-  for goal in goals {
-    guard case .prefixes(let prefixes) = goal else { return nil }
-    all += prefixes
-  }
-  return .prefixes(all)
 }

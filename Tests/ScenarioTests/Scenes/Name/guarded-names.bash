@@ -35,5 +35,7 @@ stage back; within 30 eval 'grep -q "^back .*10.77.0.77$" $scene/lookups'; answe
 stop_asking
 for name in up down resumed agent engine peer back; do say "$name $(seen_of $name | sed 's/asked=[1-9][0-9]*/asked/; s/gateway=[1-9][0-9]*/gateway/')"; done
 say "past $(names_past)"
+# The questions that were seen outside, where there were any: of which stage they are.
+[[ $(names_past) == 'dns4=0 dns6=0' ]] || tail -n 30 "$scene"/names-{home,cafe,mobile}
 waits
 seen_of roaming

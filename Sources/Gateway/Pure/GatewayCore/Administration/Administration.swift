@@ -189,11 +189,12 @@ extension Administration {
     let user = try user(userName)
     let group = try group(groupName)
     try refuseDeclared(.members, groupName.description)
-    let present = directory.members.values.first { $0.user == user.id && $0.group == group.id }
-    switch (present, isMember) {
-    case (nil, true): put(.member(Membership(id: newID(), user: user.id, group: group.id)))
-    case (let present?, false): remove(.members, present.id)
-    default: return
+    // Most are as they should be, of thousands that a file has.
+    if directory.isMember(user.id, of: group.id) == isMember { return }
+    if isMember {
+      put(.member(Membership(id: newID(), user: user.id, group: group.id)))
+    } else if let present = directory.members.values.first(where: { $0.user == user.id && $0.group == group.id }) {
+      remove(.members, present.id)
     }
     record(isMember ? "group join" : "group leave", groupName, "user \(userName)")
   }

@@ -165,7 +165,7 @@ extension Convergence {
     for rule in rules.value {
       try at(rule.place) { all throws(GatewayError) in
         let present = all.directory.rule(named: rule.value.name)
-        var new = try all.row(of: rule.value)
+        var new = try AccessRule(rule.value, in: all.work)
         new.id = present?.id ?? all.work.newID()
         new.position = present.map { max($0.position, last + 1) } ?? max(last + 1, 1)
         last = new.position
@@ -179,21 +179,24 @@ extension Convergence {
       }
     }
   }
+}
 
-  private func row(of rule: Declaration.Rule) throws(GatewayError) -> AccessRule {
-    let source: AccessRule.Source =
+extension AccessRule {
+  /// A rule as it is written, by the numbers of what it names. Its own number and position are set by others.
+  package init(_ rule: Declaration.Rule, in work: Administration) throws(GatewayError) {
+    let source: Source =
       switch rule.source {
       case .everybody: .everybody
       case .user(let name): .user(try work.user(name).id)
       case .group(let name): .group(try work.group(name).id)
       }
-    let destination: AccessRule.Destination =
+    let destination: Destination =
       switch rule.destination {
       case .everything: .everything
       case .prefixes(let prefixes): .prefixes(prefixes)
       case .group(let name): .devices(ofGroup: try work.group(name).id)
       }
-    return AccessRule(
+    self.init(
       id: 0, name: rule.name, position: 0, source: source, destination: destination, transport: rule.transport, ports: rule.ports,
       isAllowing: rule.isAllowing)
   }

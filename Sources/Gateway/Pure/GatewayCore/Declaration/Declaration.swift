@@ -149,12 +149,36 @@ package struct Declaration: Hashable, Sendable {
     }
   }
 
-  /// The destination of a rule.
+  /// The destination of a rule: `everything`, `group:NAME`, or prefixes.
   package enum Goal: Hashable, Sendable {
     case everything
     case prefixes([IPPrefix])
     /// The devices of a group's users.
     case group(GatewayName)
+
+    /// Prefixes have commas between them.
+    package init?(_ text: String) {
+      if text == "everything" {
+        self = .everything
+      } else if text.hasPrefix("group:"), let name = GatewayName(String(text.dropFirst(6))) {
+        self = .group(name)
+      } else {
+        let prefixes = text.split(separator: ",", omittingEmptySubsequences: false).map { IPPrefix(String($0)) }
+        guard !prefixes.contains(where: { $0 == nil }) else { return nil }
+        self = .prefixes(prefixes.compactMap { $0 })
+      }
+    }
+
+    /// All of them as one; `nil`: a rule cannot have all of them.
+    package static func together(_ goals: [Goal]) -> Goal? {
+      if goals.count == 1 { return goals[0] }
+      var all: [IPPrefix] = []
+      for goal in goals {
+        guard case .prefixes(let prefixes) = goal else { return nil }
+        all += prefixes
+      }
+      return .prefixes(all)
+    }
   }
 }
 
