@@ -189,10 +189,10 @@ struct TrialOption: ParsableArguments {
 
   /// Makes and records a change that is not in the store's tables, unless it is a dry run, or a file declares it.
   func make(_ state: StateOptions, _ summary: ChangeSummary, verb: String, object: String, _ change: () throws -> Void) throws {
+    try state.folder.refuseOtherStore()
     let directory = try? state.directory(.users([]))
     if let refusal = directory?.marks.refusal(of: DeclaredSubject(.host, object), at: directory?.site?.id) { throw refusal }
     if dryRun || summary.isEmpty { return }
-    try state.folder.refuseOtherStore()
     try change()
     state.folder.announceChange()
     // A store that is away keeps nothing from being changed here.

@@ -32,7 +32,7 @@ struct Logins: ParsableCommand {
       let isThere = try folder.loginIdentity() != nil
       guard let identity = isThere ? "" : LoginIdentity.make() else { throw Failure.refused("no key can be made") }
       let summary = ChangeSummary(setting: "logins", from: isThere ? "accepted\n" : nil, to: "accepted\n")
-      let isMade = try options.make(summary, verb: "login enable", object: "logins") {
+      let isMade = try options.make(summary, verb: "logins on", object: "logins") {
         try TextFile.create(folder.loginPath, with: Array(identity.utf8), mode: 0o600)
       }
       if !isMade { return }
@@ -58,7 +58,7 @@ struct Logins: ParsableCommand {
     func run() throws {
       let isThere = try options.state.folder.loginIdentity() != nil
       let summary = ChangeSummary(setting: "logins", from: isThere ? "accepted\n" : nil, to: nil)
-      try options.make(summary, verb: "login disable", object: "logins") { try TextFile.remove(options.state.folder.loginPath) }
+      try options.make(summary, verb: "logins off", object: "logins") { try TextFile.remove(options.state.folder.loginPath) }
     }
   }
 

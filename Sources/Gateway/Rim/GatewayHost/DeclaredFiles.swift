@@ -176,7 +176,7 @@ extension DeclaredFiles {
     let summary = ChangeSummary(setting: "logins", from: wanted ? nil : "accepted\n", to: wanted ? "accepted\n" : nil)
     if !isTrial {
       try LoginKeyFile(folder).set(wanted)
-      try record(summary, wanted ? "login enable" : "login disable", "logins", store)
+      try record(summary, wanted ? "logins on" : "logins off", "logins", store)
     }
     return parts + [summary]
   }

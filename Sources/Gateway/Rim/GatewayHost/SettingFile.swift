@@ -74,9 +74,6 @@ extension SettingFile {
     }
   }
 
-  /// Its change in the audit log.
-  package func verb(isSet: Bool) -> String {
-    let words = (command ?? rawValue).split(separator: " ")
-    return isSet ? words.joined(separator: " ") : (words.filter { $0 != "enable" } + ["disable"]).joined(separator: " ")
-  }
+  /// Its change in the audit log, where `login` is what a person does.
+  package func verb(isSet: Bool) -> String { "\(rawValue) \(isSet ? "set" : "remove")" }
 }

@@ -10,9 +10,9 @@ source "$tests/pam.bash"
 
 pam_machine
 company_gateway
-company user add asker
+company user add asker >/dev/null
 company login pam enable --service roamward >/dev/null
-company user link asker --pam asker
+company user link asker --pam asker >/dev/null
 go cafe
 client_policy ', username: asker' '' </dev/null
 start_agent
