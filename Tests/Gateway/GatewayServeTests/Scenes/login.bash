@@ -67,7 +67,8 @@ key=$laptop login laptop alice 'correct horse' >/dev/null || fail 'no login afte
 gateway audit tail | found 'session end alice/laptop' || fail 'the audit log does not say it'
 
 # Who locked a user, and why; where settings come from.
-gateway settings set --mtu 1300 --user alice
+gateway settings set --mtu 1300 --user alice --dry-run --json >"$DOCUMENTS/change-1"
+gateway settings set --mtu 1300 --user alice --json >"$DOCUMENTS/change-2"
 gateway user lock alice --reason 'laptop stolen'
 gateway user show alice >shown.out
 for line in '^user  alice  locked since 2.* by root (0): laptop stolen$' '^login  password$' '^setting  mtu 1300  from user alice$' \

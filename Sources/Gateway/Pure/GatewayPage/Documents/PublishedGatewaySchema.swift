@@ -28,7 +28,7 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
       case .page: ("An answer of the page in the tunnel to its own script.", try PageReport.schemaOfAnswers())
       case .change:
         (
-          "What `roamward-gateway COMMAND --dry-run --json` prints, and each such command without `--dry-run`.",
+          "What `roamward-gateway diff --json` and `roamward-gateway COMMAND --dry-run --json` print, and the commands without it.",
           try JSON.schema(of: ChangeDocument.self)
         )
       case .monitor: ("A line of what `roamward-gateway monitor --json` prints: one event.", try GatewayEventReport.schema())
