@@ -7,7 +7,7 @@ source "$tests/providers.bash"
 source "$tests/client.bash"
 
 company_gateway
-secret office.token "$(company token create alice)"
+secret office.token "$(company token create alice 2>/dev/null)"
 go cafe
 client_policy '' 'token: office.token' </dev/null
 start_agent
