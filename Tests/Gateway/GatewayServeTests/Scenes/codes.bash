@@ -9,7 +9,9 @@ program=$ROAMWARD_BIN/roamward-gateway
 gateway() { "$program" "$@" --state /run/work/state; }
 # What a camera reads of a command's output, byte for byte.
 scan() { # COLUMNS ARGUMENT...
-  python3 "$TERMINAL" shown.pgm "$1" "$program" "${@:2}" --state /run/work/state || fail "no picture: ${*:2}"
+  # The words of a change are above a code, on standard error.
+  # shellcheck disable=SC2016 # expanded there
+  python3 "$TERMINAL" shown.pgm "$1" bash -c '"$@" 2>said.log' said "$program" "${@:2}" --state /run/work/state || fail "no picture: ${*:2}"
   zbarimg --quiet --nodbus --raw --oneshot -Sdisable -Sqrcode.enable shown.pgm || fail "it cannot be read: ${*:2}"
 }
 
