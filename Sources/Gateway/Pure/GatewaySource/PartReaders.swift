@@ -32,6 +32,10 @@ extension ValueReader where Value == InterfaceName {
   ) { text in GatewayName(text) == nil ? nil : InterfaceName(text) }
 }
 
+extension ValueReader where Value == IPAddress {
+  static let nameServer = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1", schema: .definition("address")) { IPAddress($0) }
+}
+
 struct SiteDraft: Sendable {
   var endpoint: Endpoint?
   var link: InterfaceName?
@@ -107,7 +111,7 @@ let settingKeys = Mapping(
     Key("routes", .oneOrMore(.prefix), "The prefixes that clients send into the tunnel.", example: "[10.20.0.0/16]") {
       $0.pushed.routes = $1
     },
-    Key("dns", .oneOrMore(.address), "Name servers.", example: "[10.20.0.53]") { $0.pushed.dns = $1 },
+    Key("dns", .oneOrMore(.nameServer), "Name servers.", example: "[10.20.0.53]") { $0.pushed.dns = $1 },
     Key("search", .oneOrMore(.domain), "Search domains, which are names of split DNS too.", example: "[corp.example]") {
       $0.pushed.search = $1
     },

@@ -11,7 +11,8 @@ gateway() { "$program" "$@" --state /run/work/state; }
 scan() { # COLUMNS ARGUMENT...
   # The words of a change are above a code, on standard error.
   # shellcheck disable=SC2016 # expanded there
-  python3 "$TERMINAL" shown.pgm "$1" bash -c '"$@" 2>said.log' said "$program" "${@:2}" --state /run/work/state || fail "no picture: ${*:2}"
+  python3 "$TERMINAL" shown.pgm "$1" /bin/bash -c '"$@" 2>said.log' said "$program" "${@:2}" --state /run/work/state ||
+    fail "no picture: ${*:2}"
   zbarimg --quiet --nodbus --raw --oneshot -Sdisable -Sqrcode.enable shown.pgm || fail "it cannot be read: ${*:2}"
 }
 

@@ -16,9 +16,7 @@ extension ValueReader where Value == [IPPrefix] {
 }
 
 extension ValueReader where Value == IPAddress {
-  package static let address = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1", schema: .definition("address")) {
-    IPAddress($0)
-  }
+  static let address = ValueReader("an IP address such as 192.0.2.1 or 2001:db8::1", schema: .definition("address")) { IPAddress($0) }
 }
 
 extension ValueReader where Value == InterfaceAddress {
@@ -157,7 +155,7 @@ extension ValueReader {
 }
 
 extension ValueReader where Value == String {
-  package static let interfaceName = ValueReader(
+  static let interfaceName = ValueReader(
     "a link name of 1 to 15 characters, such as tun0", schema: .text(pattern: SchemaPattern.linkName)
   ) { InterfaceName($0)?.description }
 }

@@ -9,9 +9,7 @@ package struct ValueReader<Value>: Sendable {
   package let read: @Sendable (Node, inout Reading) -> Value?
 
   package init(expected: String, schema: Schema, read: @escaping @Sendable (Node, inout Reading) -> Value?) {
-    self.expected = expected
-    self.schema = schema
-    self.read = read
+    (self.expected, self.schema, self.read) = (expected, schema, read)
   }
 }
 
