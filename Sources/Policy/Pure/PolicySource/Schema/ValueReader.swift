@@ -7,7 +7,6 @@ package struct ValueReader<Value>: Sendable {
   let expected: String
   package let schema: Schema
   package let read: @Sendable (Node, inout Reading) -> Value?
-
   package init(expected: String, schema: Schema, read: @escaping @Sendable (Node, inout Reading) -> Value?) {
     (self.expected, self.schema, self.read) = (expected, schema, read)
   }
