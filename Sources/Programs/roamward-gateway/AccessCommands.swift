@@ -15,7 +15,7 @@ struct Access: ParsableCommand {
     @Option(help: ArgumentHelp("`everybody`, `user:NAME` or `group:NAME`.", valueName: "source")) var from: [Declaration.Party]
     @Option(
       help: ArgumentHelp(
-        "Prefixes, `group:NAME` (its devices), or `everything`.", valueName: "destination"))
+        "Prefixes, `group:NAME` (its devices), or `everything`.", valueName: "destination"), transform: goalArgument(_:))
     var to: [Declaration.Goal]
     @Option(help: "any, tcp, udp or icmp.") var `protocol` = Transport.any
     @Option(help: "A destination port or range; may be repeated.") var port: [PortRange] = []
@@ -138,10 +138,5 @@ struct Access: ParsableCommand {
 }
 
 extension Declaration.Party: ExpressibleByArgument {
-  public init?(argument: String) { self.init(argument) }
-}
-
-extension Declaration.Goal: ExpressibleByArgument {
-  /// `everything`, `group:NAME`, or prefixes with commas between them.
   public init?(argument: String) { self.init(argument) }
 }

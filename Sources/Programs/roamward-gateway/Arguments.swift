@@ -80,7 +80,7 @@ struct DestinationArgument: ExpressibleByArgument {
 }
 
 /// A prefix of an option. What is beyond its length would be cut off in silence.
-func prefix(_ text: String) throws -> IPPrefix {
+func prefixArgument(_ text: String) throws -> IPPrefix {
   guard let prefix = IPPrefix(text) else {
     throw ValidationError("a prefix is an address and a length, such as 10.20.0.0/16 (IPv4 up to /32, IPv6 up to /128)")
   }
@@ -91,12 +91,21 @@ func prefix(_ text: String) throws -> IPPrefix {
   return prefix
 }
 
-func address(_ text: String) throws -> IPAddress {
+/// The destination of a rule: prefixes have commas between them.
+func goalArgument(_ text: String) throws -> Declaration.Goal {
+  if let goal = Declaration.Goal(text) {
+    if case .prefixes = goal { return .prefixes(try text.split(separator: ",").map { try prefixArgument(String($0)) }) }
+    return goal
+  }
+  throw ValidationError("prefixes such as 10.20.0.0/16, `group:NAME` (its devices) or `everything` are expected, and no name")
+}
+
+func addressArgument(_ text: String) throws -> IPAddress {
   guard let address = IPAddress(text) else { throw ValidationError("an address is expected, such as 10.20.0.53, and no name") }
   return address
 }
 
-func domain(_ text: String) throws -> DomainName {
+func domainArgument(_ text: String) throws -> DomainName {
   guard let name = DomainName(text) else { throw ValidationError("a domain is expected, such as corp.example") }
   return name
 }
@@ -182,7 +191,7 @@ struct TrialOption: ParsableArguments {
 
   /// Replaces settings of this gateway alone (`nil`: removes them), and wakes the running gateway. Returns what differs.
   func set(_ state: StateOptions, _ setting: SettingFile, to text: String?) throws -> ChangeSummary {
-    let summary = ChangeSummary(setting: setting.subject, from: try setting.text(in: state.folder), to: text)
+    let summary = try setting.change(in: state.folder, to: text)
     try make(state, summary, verb: setting.verb(isSet: text != nil), object: setting.rawValue) { try state.folder.set(setting, to: text) }
     return summary
   }

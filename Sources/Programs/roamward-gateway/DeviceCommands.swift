@@ -177,15 +177,15 @@ struct SettingsCommand: ParsableCommand {
         Example: `roamward-gateway settings set --group staff --route 10.20.0.0/16 --dns 10.20.0.53`
         """)
     @OptionGroup var scope: ScopeOptions
-    @Option(help: "A prefix that goes into the tunnel; may be repeated.", transform: prefix(_:)) var route: [IPPrefix] = []
-    @Option(help: "A further prefix, beside those that the scope has.", transform: prefix(_:)) var addRoute: [IPPrefix] = []
-    @Option(help: "A prefix that goes there no longer.", transform: prefix(_:)) var removeRoute: [IPPrefix] = []
-    @Option(help: "A name server; may be repeated.", transform: address(_:)) var dns: [IPAddress] = []
-    @Option(help: "A further name server.", transform: address(_:)) var addDns: [IPAddress] = []
-    @Option(help: "A name server that is asked no longer.", transform: address(_:)) var removeDns: [IPAddress] = []
-    @Option(help: "A search domain; may be repeated.", transform: domain(_:)) var search: [DomainName] = []
-    @Option(help: "A further search domain.", transform: domain(_:)) var addSearch: [DomainName] = []
-    @Option(help: "A search domain to remove.", transform: domain(_:)) var removeSearch: [DomainName] = []
+    @Option(help: "A prefix that goes into the tunnel; may be repeated.", transform: prefixArgument(_:)) var route: [IPPrefix] = []
+    @Option(help: "A further prefix, beside those that the scope has.", transform: prefixArgument(_:)) var addRoute: [IPPrefix] = []
+    @Option(help: "A prefix that goes there no longer.", transform: prefixArgument(_:)) var removeRoute: [IPPrefix] = []
+    @Option(help: "A name server; may be repeated.", transform: addressArgument(_:)) var dns: [IPAddress] = []
+    @Option(help: "A further name server.", transform: addressArgument(_:)) var addDns: [IPAddress] = []
+    @Option(help: "A name server that is asked no longer.", transform: addressArgument(_:)) var removeDns: [IPAddress] = []
+    @Option(help: "A search domain; may be repeated.", transform: domainArgument(_:)) var search: [DomainName] = []
+    @Option(help: "A further search domain.", transform: domainArgument(_:)) var addSearch: [DomainName] = []
+    @Option(help: "A search domain to remove.", transform: domainArgument(_:)) var removeSearch: [DomainName] = []
     @Flag(help: "Replace the lists that the scope has.") var replace = false
     @Option(help: "The MTU in bytes, 1280 to 9000.") var mtu: UInt32?
     @Option(help: "Seconds between keepalives; 0 is off.") var keepalive: UInt16?

@@ -15,12 +15,12 @@ struct FileOptions: ParsableArguments {
 
   var declared: DeclaredFiles { DeclaredFiles(state.folder, layers: files) }
 
-  /// The files, with their warnings shown. Throws where there are none.
-  func load() throws -> LoadedGatewayFiles {
+  /// The files, with their warnings shown. Throws where there are none, unless some were there before and are to be forgotten.
+  func load(forgetting: Bool = false) throws -> LoadedGatewayFiles {
     let loaded = declared.load()
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
     if loaded.hasErrors { throw ExitStatus.policyErrors }
-    guard !loaded.files.isEmpty else {
+    guard !loaded.files.isEmpty || forgetting else {
       let places = declared.layers.isEmpty ? "give --files" : "write one into \(declared.layers.joined(separator: ", "))"
       throw Failure.refused("there is no file that declares this gateway\n  help: \(places); `roamward-gateway export` prints one")
     }
@@ -58,6 +58,9 @@ struct CheckFiles: ParsableCommand {
 
   func run() throws {
     let loaded = try files.load()
+    guard files.declared.mayReadStore else {
+      return write(loaded.files.map { "\($0)  read" } + ["note  not tried with the store, which root alone may read: run it as root"])
+    }
     _ = try files.declared.effect(of: loaded)
     let tests = loaded.file.expectations.count
     write(loaded.files.map { "\($0)  ok" } + (tests > 0 ? ["\(tests) test\(tests == 1 ? "" : "s") of access passed"] : []))
@@ -80,9 +83,14 @@ struct ApplyFiles: ParsableCommand {
   @OptionGroup var files: FileOptions
 
   func run() throws {
-    let loaded = try files.load()
+    let directory = try? files.state.directory(.users([]))
+    let loaded = try files.load(forgetting: directory.map { !$0.marks.rows.isEmpty } ?? false)
     try files.state.folder.refuseOtherStore()
     let declared = files.declared
+    if loaded.files.isEmpty {
+      if !trial.dryRun { _ = try declared.apply(loaded) }
+      return write(["no file declares this gateway any more: everything stays, and commands change it"] + trial.note)
+    }
     output.show(try trial.dryRun ? declared.effect(of: loaded) : declared.apply(loaded), isMade: !trial.dryRun)
     if !output.json { write(trial.note) }
   }

@@ -23,7 +23,7 @@ struct Initialise: ParsableCommand {
   @Option(help: ArgumentHelp("The name or address for clients, and the UDP port.", valueName: "host[:port]"))
   var endpoint: EndpointArgument
   @Option(help: "The name of the WireGuard link.") var link = "wg-gateway"
-  @Option(help: "A pool instead of the usual ones; may be repeated.") var pool: [Parsed<IPPrefix>] = []
+  @Option(help: "A pool instead of the usual ones; may be repeated.", transform: prefixArgument(_:)) var pool: [IPPrefix] = []
   @Flag(inversion: .prefixedNo, help: "Masquerade packets of the pools.") var nat = true
   @Option(help: "The name of this gateway among several.") var site: GatewayName?
   @Option(help: ArgumentHelp("Join the gateways of this store (libpq's connection string).", valueName: "target")) var store: String?
@@ -82,7 +82,7 @@ extension Initialise {
     }
     guard isNew else { return work.directory }
     if pool.isEmpty { try UniqueLocal.addUsualPools(to: &work, isTranslated: nat) }
-    for prefix in pool.map(\.value) {
+    for prefix in pool {
       if let name = UsualPools(beside: work.directory).name { try work.addPool(name, prefix, isTranslated: nat) }
     }
     return work.directory
@@ -185,17 +185,17 @@ struct Pools: ParsableCommand {
         Example: `roamward-gateway pool add guests 10.78.0.0/24 --nat`
         """)
     @Argument(help: "The name.") var name: GatewayName
-    @Argument(help: "The prefix: IPv4 /8 to /30, IPv6 /64 to /126.") var prefix: Parsed<IPPrefix>
+    @Argument(help: "The prefix: IPv4 /8 to /30, IPv6 /64 to /126.", transform: prefixArgument(_:)) var prefix: IPPrefix
     @Flag(help: "Masquerade its packets.") var nat = false
     @Flag(help: "Use the pool at all gateways: devices keep their addresses.") var everywhere = false
     @OptionGroup var options: ChangeOptions
 
     func run() throws {
       try options.make { work throws(GatewayError) in
-        try work.addPool(name, prefix.value, isTranslated: nat, isEverywhere: everywhere)
+        try work.addPool(name, prefix, isTranslated: nat, isEverywhere: everywhere)
       }
       // A running gateway may not be able to: its unit has /proc/sys read-only.
-      let family = prefix.value.family
+      let family = prefix.family
       if try options.state.folder.lock() == nil, !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
     }
   }

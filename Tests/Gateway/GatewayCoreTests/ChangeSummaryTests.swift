@@ -1,6 +1,7 @@
 import GatewayCore
 import KernelModel
 import NetworkTypes
+import SeededRandom
 import TestKit
 import Testing
 
@@ -98,6 +99,20 @@ import Testing
     #expect(summary.lines.map(\.text) == ["change page: name a.example, b.example → a.example", "change page: port 80 → 81"])
     #expect(ChangeSummary(setting: "relay", from: "443\n", to: nil).text(connected: nil) == ["remove  relay: 443"])
     #expect(ChangeSummary(setting: "relay", from: "443\n", to: "443\n").text(connected: nil) == ["nothing changes"])
+  }
+
+  @Test("any text of settings has a summary: blanks, ends of lines, bytes that are no text") func texts() {
+    var random = SplitMix64(seed: 7)
+    let parts = [" ", "\n", "\r\n", "\r", "\t", "\0", "a", "port 80", "\u{2028}", "\u{85}", "\u{fffd}"]
+    for _ in 0..<2000 {
+      func text() -> String { (0..<Int(random.next() % 6)).map { _ in parts[Int(random.next() % UInt64(parts.count))] }.joined() }
+      let (old, new) = (text(), text())
+      let summary = ChangeSummary(setting: "page", from: old, to: new)
+      #expect(ChangeSummary(setting: "page", from: old, to: old).isEmpty)
+      for line in summary.lines { #expect(line.before != line.after) }
+    }
+    let mixed = ChangeSummary(setting: "page", from: "port 80\r\nname a\r\n", to: "port 81\nname a\n \n")
+    #expect(mixed.lines.map(\.text) == ["add page: ", "change page: port 80 → 81"])
   }
 
   /// Of random lives: the way back is the same difference turned around, and whose devices, settings or rules differ is among those that it

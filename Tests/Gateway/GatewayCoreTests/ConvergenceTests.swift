@@ -179,14 +179,14 @@ import Testing
     #expect(work.directory.user(named: try name("alice"))?.isLocked == false)
   }
 
-  /// The store of random lives, written down and carried out elsewhere, is the same store but for life.
+  /// A random store, exported and declared elsewhere, is the same but for devices, passwords and sessions.
   @Test("a random store, exported and declared, is the same", arguments: 0..<30) func export(seed: UInt64) throws {
     var random = RandomRequests(seed: seed, withEnds: true)
     for _ in 0..<80 { _ = try random.request() }
     var work = Administration(random.directory, lastID: random.lastID, actor: "root", now: random.now)
     work.setSite(try #require(Endpoint("vpn.example.com:51820")), publicKey: try key(1), link: try #require(link))
     let written = Declaration(of: work.directory)
-    // Accounts that have ended cannot be added anew.
+    // Accounts that have ended cannot be added.
     var hopeful = written
     for i in hopeful.users.indices {
       if let until = hopeful.users[i].value.until, until <= random.now { hopeful.users[i].value.until = nil }

@@ -71,7 +71,9 @@ import Testing
     }
   }
 
-  @Test("a gateway begins with its files and follows them; a mistake changes nothing; commands leave them what is theirs", .needs("ip"))
+  @Test(
+    "a gateway begins with its files and follows them; a mistake changes nothing; commands leave them what is theirs",
+    .needs("ip", "setpriv"))
   func declared() throws { try GatewayScene.play("declared") }
 
   @Test(

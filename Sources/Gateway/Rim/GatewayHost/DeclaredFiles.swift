@@ -29,6 +29,16 @@ package struct DeclaredFiles: Sendable {
     self.layers = own.map { PolicyFileSystem.linux.absolute($0) }
   }
 
+  /// The folders in which the files are: a single file is replaced in its folder.
+  var folders: Set<String> {
+    Set(
+      layers.map { path in
+        var information = stat()
+        guard stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFDIR else { return path }
+        return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? path
+      })
+  }
+
   /// The names, places and times of the present files: those of another moment have others.
   var signature: [String] {
     layers.flatMap { layer in
@@ -40,6 +50,9 @@ package struct DeclaredFiles: Sendable {
       }
     }
   }
+
+  /// Whether this user may look at the store, or there is none yet. What is in it would else be taken for missing.
+  package var mayReadStore: Bool { access(folder.path, R_OK | X_OK) == 0 || errno != EACCES }
 
   /// Reads the files. As root, those that others could have written are refused.
   package func load() -> LoadedGatewayFiles { loadGatewayFiles(layers: layers, requireRootOwnership: geteuid() == 0) }
@@ -72,6 +85,9 @@ package struct DeclaredFiles: Sendable {
 
   private func carryOut(_ loaded: LoadedGatewayFiles, isTrial: Bool, in open: GatewayStore? = nil) throws -> Effect {
     if loaded.hasErrors { throw Refusal(diagnostics: loaded.diagnostics.filter { $0.severity == .error }) }
+    guard mayReadStore else {
+      throw GatewayError("root alone may read the store in \(folder.path)", help: "run the command as root")
+    }
     if loaded.files.isEmpty {
       if !isTrial { try forget(in: open) }
       return Effect(parts: [], connected: nil)
@@ -153,6 +169,14 @@ extension DeclaredFiles {
     if let pam = host.pam, let settings = pam.value {
       try check(pam.place) { () throws(GatewayError) in try PAMFiles.check(settings) }
     }
+    if let logins = host.logins, !logins.value, try folder.loginIdentity() != nil, access(folder.loginPath, F_OK) != 0 {
+      throw Refusal(
+        diagnostics: [
+          loaded.diagnostic(
+            "the key of logins is the systemd credential `gateway.login`, which no file turns off", help: "remove it from the unit",
+            at: logins.place)
+        ])
+    }
     if let relay = host.relayPort, relay.value > 0, host.logins?.value == false {
       throw Refusal(
         diagnostics: [
@@ -165,7 +189,7 @@ extension DeclaredFiles {
   private func setHost(_ host: HostSettings, _ store: GatewayStore?, isTrial: Bool) throws -> [ChangeSummary] {
     var parts: [ChangeSummary] = []
     for (setting, text) in host.texts {
-      let summary = ChangeSummary(setting: setting.subject, from: try setting.text(in: folder), to: text)
+      let summary = try setting.change(in: folder, to: text)
       guard !summary.isEmpty else { continue }
       parts.append(summary)
       if isTrial { continue }

@@ -15,7 +15,8 @@ final class FileFollower {
   private let loop: EventLoop
   private var seen: [String] = []
   private var trouble = LastingTrouble()
-  private var watches: [EventSource] = []
+  /// Of each folder that is there.
+  private var watches: [String: EventSource] = [:]
   private var timer: EventSource?
 
   /// An editor writes a file in several steps.
@@ -30,16 +31,26 @@ final class FileFollower {
 
   /// Carries the files out, and does so after each change of them.
   func begin() {
-    watches = files.layers.compactMap { path in
-      try? loop.onChange(in: path, mask: UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB)) { [weak self] _, _ in
-        self?.wait()
-      }
-    }
+    watch()
     take()
   }
 
-  /// On time: for a folder that was not there when the gateway began.
-  func look() { if files.signature != seen { take() } }
+  /// On time: for a folder that was not there before.
+  func look() {
+    watch()
+    if files.signature != seen { take() }
+  }
+
+  private func watch() {
+    for folder in files.folders where watches[folder] == nil {
+      let mask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF
+      watches[folder] = try? loop.onChange(in: folder, mask: UInt32(mask)) { [weak self] _, bits in
+        // Another folder of this name is another one to watch.
+        if bits & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED) != 0 { self?.watches[folder] = nil }
+        self?.wait()
+      }
+    }
+  }
 
   private func wait() {
     timer = try? loop.at(.now + Self.pause) { [weak self] in self?.take() }

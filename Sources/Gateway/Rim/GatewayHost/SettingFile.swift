@@ -1,3 +1,4 @@
+package import GatewayCore
 internal import Glibc
 package import LinuxIO
 
@@ -62,8 +63,18 @@ extension SettingFile {
     return String(decoding: try TextFile.read(path, limit: 65_536), as: UTF8.self)
   }
 
+  /// The change from its present text to another one; `nil`: no file.
+  package func change(in folder: StateFolder, to text: String?) throws(SystemError) -> ChangeSummary {
+    ChangeSummary(setting: subject, from: shown(try self.text(in: folder)), to: shown(text))
+  }
+
+  /// A text for people is one value, and no line of it a setting.
+  private func shown(_ text: String?) -> String? {
+    self == .banner ? text.map { "text " + $0.split(whereSeparator: \.isNewline).joined(separator: " / ") } : text
+  }
+
   /// The subject of its changes.
-  package var subject: String {
+  private var subject: String {
     switch self {
     case .openID: "sign-ins at an OpenID provider"
     case .pam: "passwords by PAM"

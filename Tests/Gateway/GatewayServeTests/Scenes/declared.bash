@@ -68,6 +68,19 @@ gateway peer add bob/laptop >bob.conf 2>added.log
 found 'concerns bob, 1 device' <added.log || fail "peer add: $(<added.log)"
 found -F 'AllowedIPs = 10.20.0.0/16' <bob.conf || fail "the client's file: $(<bob.conf)"
 
+# A person without root reads the files alone, and is told so: what is in the store is not missing.
+person() { setpriv --reuid 65534 --regid 65534 --clear-groups "$ROAMWARD_BIN/roamward-gateway" "$@"; }
+person check >out.log 2>&1 || fail "check without root: $(<out.log)"
+found -F 'note  not tried with the store, which root alone may read' <out.log || fail "check without root: $(<out.log)"
+says 'root alone may read the store in /var/lib/roamward-gateway' person diff
+says 'root alone may read the store in /var/lib/roamward-gateway' person apply --dry-run
+
+# A text for people has lines and blanks of its own.
+printf 'logins: { banner: "Members only\\n \\nAsk for a badge" }\n' >>$files/20-people.yaml
+until_so 'logins are accepted' eval 'gateway login show | found pin'
+[[ $(wc -l <<<"$(</var/lib/roamward-gateway/banner)") == 3 ]] || fail "the banner: $(</var/lib/roamward-gateway/banner)"
+sed -i '/^logins:/d' $files/20-people.yaml
+
 # A change of the file is in force without a command.
 sed -i 's/\[10.20.0.0\/16\]/[10.20.0.0\/16, 10.30.0.0\/16]/' $files/10-network.yaml
 until_so 'the routes change' eval 'gateway settings show bob/laptop | found "10.30.0.0/16"'
@@ -137,6 +150,8 @@ rm $files/30-more.yaml /run/roamward-gateway/30-more.yaml
 gateway export >all.yaml
 until_so 'what is left is in force' eval 'gateway diff >/dev/null'
 rm $files/*.yaml
+gateway apply >out.log || fail "apply without files: $(<out.log)"
+found '^no file declares this gateway any more' <out.log || fail "apply without files: $(<out.log)"
 until_so 'nothing is declared' eval 'gateway access allow more --from everybody --to 10.40.0.0/16 >/dev/null'
 user_is alice active || fail 'a folder that is empty locks users'
 cp all.yaml $files/gateway.yaml

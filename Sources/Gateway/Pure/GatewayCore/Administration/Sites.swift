@@ -53,6 +53,8 @@ extension Administration {
       throw GatewayError("\(name) is this gateway", help: "run the command at another one")
     }
     for pool in directory.allPools where pool.site == site.id { drop(pool) }
+    // Its files are gone with it.
+    for mark in directory.marks.rows.values.filter({ $0.site == site.id }).sorted(by: { $0.id < $1.id }) { remove(.declarations, mark.id) }
     remove(.site, site.id)
     record("site remove", name, site.endpoint.description)
   }

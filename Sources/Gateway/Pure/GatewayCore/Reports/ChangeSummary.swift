@@ -114,8 +114,9 @@ extension ChangeSummary {
   }
 
   private static func values(_ text: String?) -> [String: String] {
-    (text ?? "").split(separator: "\n").reduce(into: [:]) { values, line in
-      let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+    // A line end of two characters is one; a line may be blanks alone.
+    (text ?? "").split(whereSeparator: \.isNewline).reduce(into: [:]) { values, line in
+      let words = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       let (title, value) = words.count == 2 ? (words[0], words[1]) : ("", words[0])
       values[title] = [values[title], value].compactMap { $0 }.joined(separator: ", ")
     }
