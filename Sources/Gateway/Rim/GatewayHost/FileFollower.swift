@@ -30,16 +30,10 @@ final class FileFollower {
   }
 
   /// Carries the files out, and does so after each change of them.
-  func begin() {
-    watch()
-    take()
-  }
+  func begin() { take() }
 
   /// On time: for a folder that was not there before.
-  func look() {
-    watch()
-    if files.signature != seen { take() }
-  }
+  func look() { if files.signature != seen { take() } }
 
   private func watch() {
     for folder in files.folders where watches[folder] == nil {
@@ -58,6 +52,8 @@ final class FileFollower {
 
   private func take() {
     timer = nil
+    // Before they are read: what comes later is another change.
+    watch()
     seen = files.signature
     do {
       let effect = try files.apply(files.load(), in: store)
