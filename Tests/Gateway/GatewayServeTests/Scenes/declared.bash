@@ -149,9 +149,17 @@ rm $files/30-more.yaml /run/roamward-gateway/30-more.yaml
 # Written down as it is, it is the same gateway.
 gateway export >all.yaml
 until_so 'what is left is in force' eval 'gateway diff >/dev/null'
+# Without files nothing is declared any more: a command sees to it where no gateway runs, and a running one does by itself.
+kill -9 "$serving"
+wait "$serving" || true
 rm $files/*.yaml
 gateway apply >out.log || fail "apply without files: $(<out.log)"
 found '^no file declares this gateway any more' <out.log || fail "apply without files: $(<out.log)"
+gateway access allow other --from everybody --to 10.41.0.0/16 >/dev/null || fail 'something is declared still'
+serve
+cp all.yaml $files/gateway.yaml
+until_so 'the file is in force' eval '! gateway access list | found other'
+rm $files/*.yaml
 until_so 'nothing is declared' eval 'gateway access allow more --from everybody --to 10.40.0.0/16 >/dev/null'
 user_is alice active || fail 'a folder that is empty locks users'
 cp all.yaml $files/gateway.yaml
