@@ -16,8 +16,8 @@ struct FileOptions: ParsableArguments {
   var declared: DeclaredFiles { DeclaredFiles(state.folder, layers: files) }
 
   /// The files, with their warnings shown. Throws where there are none, unless some were there before and are to be forgotten.
-  func load(forgetting: Bool = false) throws -> LoadedGatewayFiles {
-    let loaded = declared.load()
+  func load(over paths: [String] = [], forgetting: Bool = false) throws -> LoadedGatewayFiles {
+    let loaded = declared.load(over: paths)
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
     if loaded.hasErrors { throw ExitStatus.policyErrors }
     guard !loaded.files.isEmpty || forgetting else {
@@ -70,29 +70,108 @@ struct CheckFiles: ParsableCommand {
 struct ApplyFiles: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "apply",
-    abstract: "Apply the files that declare this gateway.",
+    abstract: "Apply the files of this gateway, or others on trial.",
     discussion: """
-      A running gateway does so by itself when a file changes. If any file has errors, nothing changes. What no file says stays as \
+      A running gateway takes a change of its files by itself. If any file has errors, nothing changes. What no file says stays as \
       commands have made it; what a file says, commands no longer change. A user who is declared no longer is locked, and keeps devices \
       and password.
 
-      Example: `roamward-gateway apply --dry-run`
+      Other files are written into the gateway's folder: each replaces the file of its name, and an empty one masks it.
+
+      With --confirm-within, they are in force on trial. The gateway reverts them when the time is over, even if it was restarted \
+      meanwhile, and a reboot ends the trial. `roamward-gateway confirm` writes them into the folder.
+
+      Example: `roamward-gateway apply 10-network.yaml --confirm-within 2m`
       """)
+  @Argument(help: ArgumentHelp("Other files, or folders of files.", valueName: "path"), completion: .file()) var paths: [String] = []
+  @Option(help: ArgumentHelp("Revert after this time without `confirm`: 60s, 5m.", valueName: "duration"))
+  var confirmWithin: DurationArgument?
   @OptionGroup var trial: TrialOption
   @OptionGroup var output: EffectOutput
   @OptionGroup var files: FileOptions
 
+  func validate() throws {
+    guard let confirmWithin else { return }
+    guard confirmWithin.length <= FileTrial.longest else { throw ValidationError("--confirm-within is at most a day: 24h") }
+    if paths.isEmpty {
+      throw ValidationError("--confirm-within is for other files than those in the gateway's folder, which are in force: name them")
+    }
+  }
+
   func run() throws {
-    let directory = try? files.state.directory(.users([]))
-    let loaded = try files.load(forgetting: directory.map { !$0.marks.rows.isEmpty } ?? false)
+    let loaded = try files.load(over: paths, forgetting: hasMarks)
     try files.state.folder.refuseOtherStore()
-    let declared = files.declared
+    let fileTrial = FileTrial(files.state.folder)
     if loaded.files.isEmpty {
-      if !trial.dryRun { _ = try declared.apply(loaded) }
+      if !trial.dryRun { _ = try fileTrial.apply([], over: files.declared) }
       return write(["no file declares this gateway any more: everything stays, and commands change it"] + trial.note)
     }
-    output.show(try trial.dryRun ? declared.effect(of: loaded) : declared.apply(loaded), isMade: !trial.dryRun)
+    if !paths.isEmpty { try fileTrial.refuseSecond() }
+    if trial.dryRun {
+      output.show(try files.declared.effect(of: loaded), isMade: false)
+      if !output.json { write(trial.note) }
+    } else if let confirmWithin {
+      output.show(try fileTrial.begin(paths, lasting: confirmWithin.length, over: files.declared), isMade: true)
+      if !output.json { write(["on trial: reverted in \(confirmWithin.text) unless you run `roamward-gateway confirm`"]) }
+    } else {
+      output.show(try fileTrial.apply(paths, over: files.declared), isMade: true)
+    }
+  }
+
+  /// Whether files declared this gateway.
+  private var hasMarks: Bool { (try? files.state.directory(.users([]))).map { !$0.marks.rows.isEmpty } ?? false }
+}
+
+struct ConfirmFiles: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "confirm",
+    abstract: "Keep the files on trial.",
+    discussion: """
+      Writes them into the gateway's folder, and changes nothing else.
+
+      Example: `roamward-gateway confirm`
+      """)
+  @OptionGroup var trial: TrialOption
+  @OptionGroup var files: FileOptions
+
+  func run() throws {
+    let fileTrial = FileTrial(files.state.folder)
+    let (names, folder) = try fileTrial.confirmation(over: files.declared)
+    if !trial.dryRun { try fileTrial.confirm(over: files.declared) }
+    write(names.map { "write   \(folder)/\($0)" } + trial.note)
+  }
+}
+
+struct RevertFiles: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "revert",
+    abstract: "Revert the files on trial now.",
+    discussion: """
+      The gateway is again what it was before the trial. What others have changed since stays.
+
+      Example: `roamward-gateway revert`
+      """)
+  @OptionGroup var trial: TrialOption
+  @OptionGroup var output: EffectOutput
+  @OptionGroup var state: StateOptions
+
+  func run() throws {
+    output.show(try FileTrial(state.folder).revert(make: !trial.dryRun), isMade: !trial.dryRun)
     if !output.json { write(trial.note) }
+  }
+}
+
+/// `90s`, `5m`, `2h`: at least a second.
+struct DurationArgument: ExpressibleByArgument {
+  let text: String
+  let length: Duration
+
+  init?(argument: String) {
+    let units: [(Character, Int64)] = [("s", 1), ("m", 60), ("h", 3600)]
+    guard let unit = units.first(where: { argument.last == $0.0 }), let number = Int64(argument.dropLast()), 1...86_400 ~= number else {
+      return nil
+    }
+    (text, length) = (argument, .seconds(number * unit.1))
   }
 }
 

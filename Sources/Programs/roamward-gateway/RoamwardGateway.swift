@@ -20,7 +20,9 @@ struct RoamwardGateway: ParsableCommand {
       CommandGroup(
         name: "Gateway",
         subcommands: [Initialise.self, Serve.self, Forward.self, TakeOver.self, Cleanup.self, Pools.self, Sites.self]),
-      CommandGroup(name: "Files", subcommands: [CheckFiles.self, DiffFiles.self, ApplyFiles.self, ExportFiles.self]),
+      CommandGroup(
+        name: "Files",
+        subcommands: [CheckFiles.self, DiffFiles.self, ApplyFiles.self, ConfirmFiles.self, RevertFiles.self, ExportFiles.self]),
       CommandGroup(name: "Store", subcommands: [Store.self, Backup.self]),
       CommandGroup(
         name: "Users and devices", subcommands: [Users.self, Groups.self, Peers.self, Devices.self, SettingsCommand.self, Access.self]),

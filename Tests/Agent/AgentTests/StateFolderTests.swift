@@ -52,7 +52,7 @@ import Testing
     // Links of the first version have the names of their tunnels.
     left.tunnels = ["corp": HandOver.Tunnel(slot: 3, connectedSince: Timestamp(seconds: 7), link: "corp")]
     for tunnel: JSON in [["slot": 3, "since": 7], ["slot": 3, "since": 7, "link": "corp", "later": ["is ignored"]]] {
-      let note: JSON = ["boot": .string(NotesOnDisk.currentBoot), "tunnels": ["corp": tunnel]]
+      let note: JSON = ["boot": .string(bootID), "tunnels": ["corp": tunnel]]
       try TextFile.replace("\(folder.path)/hand-over", with: Note.encode(note, name: "hand-over"), mode: 0o600)
       #expect(try StateFolder(path: folder.path).recoveryLog.takeHandOver() == left, "\(tunnel)")
     }

@@ -179,6 +179,56 @@ import Testing
     #expect(work.directory.user(named: try name("alice"))?.isLocked == false)
   }
 
+  /// A store by random requests, and another one whose declaration is carried out on trial.
+  private func trial(_ seed: UInt64) throws -> (before: Directory, random: RandomRequests, work: Administration) {
+    var (random, other) = (RandomRequests(seed: seed), RandomRequests(seed: seed + 1000))
+    for _ in 0..<80 { _ = try random.request() }
+    for _ in 0..<80 { _ = try other.request() }
+    var work = Administration(random.directory, lastID: random.lastID, actor: "root", now: random.now)
+    work.setSite(try #require(Endpoint("vpn.example.com:51820")), publicKey: try key(1), link: try #require(link))
+    try work.addPool(try name("lan"), try #require(IPPrefix("10.77.0.0/24")), isTranslated: seed % 2 == 0)
+    (random.directory, random.lastID) = (work.directory, work.lastID)
+    var declared = Declaration(of: other.directory)
+    declared.settings = declared.settings.filter { if case .device = $0.value.scope { false } else { true } }
+    declared.pools = placed([placed(Declaration.Pool(name: try name("other"), prefix: try #require(IPPrefix("10.78.0.0/24"))))])
+    if seed % 3 == 0 { declared.rules = placed([]) }
+    var trial = Administration(random.directory, lastID: random.lastID, actor: "files", now: random.now)
+    try trial.converge(to: declared, publicKey: try key(1), link: link)
+    return (random.directory, random, trial)
+  }
+
+  @Test("a trial that is reverted leaves each row as it was", arguments: 0..<60) func revert(seed: UInt64) throws {
+    let (before, _, trial) = try trial(seed)
+    var work = later(trial)
+    try Reversal(trial).carryOut(in: &work)
+    for kind in RowKind.allCases {
+      #expect(work.directory.rows(kind).sorted { $0.id < $1.id } == before.rows(kind).sorted { $0.id < $1.id }, "\(kind)")
+    }
+    // Twice is once: a process may have been killed before it noted that it was done.
+    let once = work
+    try Reversal(trial).carryOut(in: &work)
+    #expect(work.directory == once.directory)
+  }
+
+  @Test("what others changed during a trial stays, and nothing hangs in the air", arguments: 0..<60)
+  func revertLater(seed: UInt64) throws {
+    var (_, random, trial) = try trial(seed)
+    (random.directory, random.lastID) = (trial.directory, trial.lastID)
+    for _ in 0..<40 { _ = try random.request() }
+    var work = Administration(random.directory, lastID: random.lastID, actor: "root", now: random.now)
+    try Reversal(trial).carryOut(in: &work)
+    #expect(work.directory.inconsistencies == [])
+    for entry in Reversal(trial).entries {
+      let now = random.directory.row(entry.kind, entry.id)
+      if now != entry.after, now != nil, ![.leases, .members, .settings, .rules, .logins].contains(entry.kind) {
+        #expect(work.directory.row(entry.kind, entry.id) == now, "\(entry.kind) \(entry.id)")
+      }
+    }
+    let pools = work.directory.pools.values
+    #expect(!pools.contains { one in pools.contains { $0.id != one.id && $0.prefix.overlaps(one.prefix) } })
+    #expect(Set(work.directory.users.values.map(\.name)).count == work.directory.users.count)
+  }
+
   /// A random store, exported and declared elsewhere, is the same but for devices, passwords and sessions.
   @Test("a random store, exported and declared, is the same", arguments: 0..<30) func export(seed: UInt64) throws {
     var random = RandomRequests(seed: seed, withEnds: true)

@@ -77,6 +77,11 @@ import Testing
   func declared() throws { try GatewayScene.play("declared") }
 
   @Test(
+    "files on trial: kept, or the gateway is exactly as before, also after kill -9 at each step of a command",
+    .needs("ip", "sqlite3"))
+  func trial() throws { try GatewayScene.play("trial") }
+
+  @Test(
     "a user's logins end at the limit of devices, and others log in; in a full pool, the address of a removed device is given at once",
     .needs("python3", "ip"))
   func limit() throws { try GatewayScene.play("limit", with: GatewayScene.loginClient) }

@@ -55,6 +55,45 @@ import Testing
     #expect(throws: StoreError.self) { try hanging.commit() }
   }
 
+  @Test("rows that were removed and are put back are read by each follower, wherever it was", arguments: Kind.all)
+  func backAgain(kind: Kind) throws {
+    let database = try Database(kind)
+    let store = try GatewayStore(try database.open(), creating: true)
+    let (alice, staff) = (try name("alice"), try name("staff"))
+    func change(_ body: (inout Administration) throws(GatewayError) -> Void) throws { try store.change(as: "root", at: 100, body) }
+    try change { work throws(GatewayError) in
+      try work.addUser(alice)
+      try work.addGroup(staff)
+      try work.setMember(true, alice, of: staff)
+    }
+    let followers = try (0..<3).map { _ in try GatewayStore(try database.open()) }
+    var views = try followers.map { try $0.load() }
+    let before = views[0].directory
+    var reversal = Reversal([])
+    try change { work throws(GatewayError) in
+      try work.removeGroup(staff)
+      try work.removeUser(alice)
+      reversal = Reversal(work)
+    }
+    try followers[1].refresh(&views[1])
+    #expect(views[1].directory.users.isEmpty)
+    try change { work throws(GatewayError) in try reversal.carryOut(in: &work) }
+    try followers[2].refresh(&views[2])
+    try followers[1].refresh(&views[1])
+    #expect(views[1].directory == before && views[2].directory == before)
+    // A second time, and within one change.
+    try change { work throws(GatewayError) in
+      try work.removeUser(alice)
+      reversal = Reversal(work)
+      try reversal.carryOut(in: &work)
+    }
+    try change { work throws(GatewayError) in try work.removeUser(alice) }
+    for i in followers.indices {
+      try followers[i].refresh(&views[i])
+      #expect(views[i].directory.users.isEmpty)
+    }
+  }
+
   @Test("requests are read back as they were made, by every reader, and a refused one leaves nothing", arguments: Kind.all)
   func roundTrip(kind: Kind) throws {
     let database = try Database(kind)

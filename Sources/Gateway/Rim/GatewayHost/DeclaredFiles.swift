@@ -16,6 +16,8 @@ package struct DeclaredFiles: Sendable {
   private let folder: StateFolder
   /// Folders and files, later ones before earlier ones.
   package let layers: [String]
+  /// The same with files on trial, which are over all others.
+  private var present: [String] { layers + (FileTrial(folder).layer.map { [$0] } ?? []) }
 
   /// The name of the link where none is said.
   package static let usualLink = InterfaceName("wg-gateway")
@@ -32,7 +34,7 @@ package struct DeclaredFiles: Sendable {
   /// The folders in which the files are: a single file is replaced in its folder.
   var folders: Set<String> {
     Set(
-      layers.map { path in
+      present.map { path in
         var information = stat()
         guard stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFDIR else { return path }
         return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? path
@@ -41,7 +43,7 @@ package struct DeclaredFiles: Sendable {
 
   /// The names, places and times of the present files: those of another moment have others.
   var signature: [String] {
-    layers.flatMap { layer in
+    present.flatMap { layer in
       let names = Folder.names(in: layer).sorted().map { "\(layer)/\($0)" }
       return (names.isEmpty ? [layer] : names).map { path in
         var information = stat()
@@ -55,7 +57,14 @@ package struct DeclaredFiles: Sendable {
   package var mayReadStore: Bool { access(folder.path, R_OK | X_OK) == 0 || errno != EACCES }
 
   /// Reads the files. As root, those that others could have written are refused.
-  package func load() -> LoadedGatewayFiles { loadGatewayFiles(layers: layers, requireRootOwnership: geteuid() == 0) }
+  package func load() -> LoadedGatewayFiles { load(over: []) }
+
+  /// Reads the files with others over them.
+  package func load(over paths: [String]) -> LoadedGatewayFiles { Self.load(present + paths.map(PolicyFileSystem.linux.absolute)) }
+
+  private static func load(_ layers: [String]) -> LoadedGatewayFiles {
+    loadGatewayFiles(layers: layers, requireRootOwnership: geteuid() == 0)
+  }
 
   /// The changes that the files make.
   package struct Effect: Sendable {
@@ -65,6 +74,17 @@ package struct DeclaredFiles: Sendable {
     package let connected: Int?
 
     package var isEmpty: Bool { parts.allSatisfy(\.isEmpty) }
+
+    init(parts: [ChangeSummary], connected: Int?) { (self.parts, self.connected) = (parts, connected) }
+
+    /// Of requests to the store.
+    init(_ work: Administration, _ folder: StateFolder) {
+      let summary = ChangeSummary(work)
+      let connected = summary.devices.isEmpty ? nil : HostExamination.countConnected(summary.devices, of: work.directory, folder)
+      self.init(parts: [summary], connected: connected)
+    }
+
+    func adding(_ others: [ChangeSummary]) -> Effect { Effect(parts: parts + others, connected: connected) }
   }
 
   /// The reason why files are not carried out: everything stays as it was.
@@ -75,27 +95,34 @@ package struct DeclaredFiles: Sendable {
   }
 
   /// Computes what carrying out would change, and changes nothing. A gateway that is not there yet is computed as a new one.
-  package func effect(of loaded: LoadedGatewayFiles) throws -> Effect { try carryOut(loaded, isTrial: true) }
+  package func effect(of loaded: LoadedGatewayFiles) throws -> Effect { try carryOut(loaded, isDry: true) }
 
   /// Makes the gateway what its files say; one that is not there yet begins with them. `store`: its store where it is open; `nil`: it is
   /// opened for this alone.
   package func apply(_ loaded: LoadedGatewayFiles, in store: GatewayStore? = nil) throws -> Effect {
-    try carryOut(loaded, isTrial: false, in: store)
+    try carryOut(loaded, isDry: false, in: store)
   }
 
-  private func carryOut(_ loaded: LoadedGatewayFiles, isTrial: Bool, in open: GatewayStore? = nil) throws -> Effect {
+  /// The same; `keep` gets what takes the changes of the store back, before they are in force.
+  func apply(_ loaded: LoadedGatewayFiles, keep: @escaping (Reversal) throws(SystemError) -> Void) throws -> Effect {
+    try carryOut(loaded, isDry: false, keep: keep)
+  }
+
+  private func carryOut(
+    _ loaded: LoadedGatewayFiles, isDry: Bool, in open: GatewayStore? = nil, keep: ((Reversal) throws(SystemError) -> Void)? = nil
+  ) throws -> Effect {
     if loaded.hasErrors { throw Refusal(diagnostics: loaded.diagnostics.filter { $0.severity == .error }) }
     guard mayReadStore else {
       throw GatewayError("root alone may read the store in \(folder.path)", help: "run the command as root")
     }
     if loaded.files.isEmpty {
-      if !isTrial { try forget(in: open) }
+      if !isDry { try forget(in: open) }
       return Effect(parts: [], connected: nil)
     }
     try checkHost(loaded)
     let isNew = try !folder.hasStoreFile && folder.storeServer() == nil
     let key: SecretKey
-    if isTrial {
+    if isDry {
       key = try folder.privateKey() ?? SecretKey.random()
     } else {
       try folder.make()
@@ -105,13 +132,12 @@ package struct DeclaredFiles: Sendable {
     let requests = { (work: inout Administration) throws(GatewayError) -> Effect in
       let fault = loaded.file.carryOut(in: &work, publicKey)
       if let fault { throw GatewayError(loaded.diagnostic(fault.error.text, help: fault.error.help, at: fault.place).rendered()) }
-      let summary = ChangeSummary(work)
-      let connected = summary.devices.isEmpty ? nil : HostExamination.countConnected(summary.devices, of: work.directory, folder)
-      return Effect(parts: [summary], connected: connected)
+      if let keep { do throws(SystemError) { try keep(Reversal(work)) } catch { throw GatewayError("\(error)") } }
+      return Effect(work, folder)
     }
-    let store = isTrial && isNew ? nil : try open ?? folder.store(creating: !isTrial)
+    let store = isDry && isNew ? nil : try open ?? folder.store(creating: !isDry)
     let effect: Effect
-    if let store, !isTrial {
+    if let store, !isDry {
       effect = try store.change(as: Self.actor, at: Timestamp.now.wholeSecond, requests)
     } else if let store {
       effect = try store.tryOut(as: Self.actor, at: Timestamp.now.wholeSecond, requests)
@@ -119,9 +145,9 @@ package struct DeclaredFiles: Sendable {
       var work = Administration(Directory(viewpoint: publicKey), lastID: 0, actor: Self.actor, now: Timestamp.now.wholeSecond)
       effect = try requests(&work)
     }
-    let host = try setHost(loaded.file.host, store, isTrial: isTrial)
-    if !isTrial { folder.announceChange() }
-    return Effect(parts: effect.parts + host, connected: effect.connected)
+    let host = try setHost(loaded.file.host, store, isDry: isDry)
+    if !isDry { folder.announceChange() }
+    return effect.adding(host)
   }
 
   /// Lets commands change again what no file declares any more.
@@ -151,6 +177,49 @@ extension GatewayFile {
       if let error = test.value.fault(in: work.directory) { return DeclarationFault(place: test.place, error: error) }
     }
     return nil
+  }
+}
+
+// Files from elsewhere.
+extension DeclaredFiles {
+  /// A file to be written, also an empty one, which masks others.
+  package struct NamedFile: Sendable {
+    package let name: String
+    let bytes: [UInt8]
+    let mode: UInt32
+  }
+
+  /// The files of folders, and single files.
+  package static func gather(_ paths: [String]) throws -> [NamedFile] {
+    let loaded = load(paths.map(PolicyFileSystem.linux.absolute))
+    let found = loaded.files + loaded.ignored.filter(\.isMask).map(\.path)
+    guard !found.isEmpty else {
+      throw GatewayError("no files in \(paths.joined(separator: ", "))", help: "their names end in .yaml or .json")
+    }
+    return try found.map { path in
+      var status = stat()
+      guard stat(path, &status) == 0 else { throw SystemError.last("read \(path)") }
+      let name = path.split(separator: "/").last.map(String.init) ?? path
+      // Others may read it, if they may now; none may write it.
+      return NamedFile(name: name, bytes: try TextFile.read(path), mode: 0o600 | UInt32(status.st_mode) & 0o044)
+    }
+  }
+
+  /// The folder into which files are written: the last one of the layers.
+  func destination() throws -> String {
+    guard let last = layers.last else {
+      throw GatewayError("this gateway has no folder of files", help: "give its folder with --files")
+    }
+    var information = stat()
+    guard stat(last, &information) == 0, information.st_mode & S_IFMT != S_IFDIR else { return last }
+    throw GatewayError("\(last) is a file, into which no others can be written", help: "give a folder with --files")
+  }
+
+  /// Writes files into the gateway's own folder. Each is replaced as a whole.
+  package func install(_ files: [NamedFile]) throws {
+    let folder = try destination()
+    try Folder.make(folder, mode: 0o755)
+    for file in files { try TextFile.replace("\(folder)/\(file.name)", with: file.bytes, mode: file.mode) }
   }
 }
 
@@ -186,19 +255,19 @@ extension DeclaredFiles {
     }
   }
 
-  private func setHost(_ host: HostSettings, _ store: GatewayStore?, isTrial: Bool) throws -> [ChangeSummary] {
+  private func setHost(_ host: HostSettings, _ store: GatewayStore?, isDry: Bool) throws -> [ChangeSummary] {
     var parts: [ChangeSummary] = []
     for (setting, text) in host.texts {
       let summary = try setting.change(in: folder, to: text)
       guard !summary.isEmpty else { continue }
       parts.append(summary)
-      if isTrial { continue }
+      if isDry { continue }
       try folder.set(setting, to: text)
       try record(summary, setting.verb(isSet: text != nil), setting.rawValue, store)
     }
     guard let wanted = host.logins?.value, try (folder.loginIdentity() != nil) != wanted else { return parts }
-    let summary = ChangeSummary(setting: "logins", from: wanted ? nil : "accepted\n", to: wanted ? "accepted\n" : nil)
-    if !isTrial {
+    let summary = LoginKeyFile.summary(of: wanted)
+    if !isDry {
       try LoginKeyFile(folder).set(wanted)
       try record(summary, wanted ? "logins on" : "logins off", "logins", store)
     }
@@ -214,7 +283,7 @@ extension DeclaredFiles {
 
 extension HostSettings {
   /// The texts of the files that are declared; `nil`: no file.
-  fileprivate var texts: [(SettingFile, String?)] {
+  var texts: [(SettingFile, String?)] {
     var found: [(SettingFile, String?)] = []
     if let openID { found.append((.openID, openID.value?.text)) }
     if let pam { found.append((.pam, pam.value?.text)) }
@@ -245,6 +314,10 @@ struct LoginKeyFile {
   private let path: String
 
   init(_ folder: StateFolder) { path = folder.loginPath }
+
+  static func summary(of isOn: Bool) -> ChangeSummary {
+    ChangeSummary(setting: "logins", from: isOn ? nil : "accepted\n", to: isOn ? "accepted\n" : nil)
+  }
 
   /// Accepts logins, or refuses them. The key stays, so that clients know the gateway when they are accepted again.
   func set(_ isOn: Bool) throws {

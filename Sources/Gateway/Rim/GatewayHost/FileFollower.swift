@@ -18,9 +18,12 @@ final class FileFollower {
   /// Of each folder that is there.
   private var watches: [String: EventSource] = [:]
   private var timer: EventSource?
+  /// The end of a trial.
+  private var end: EventSource?
 
   /// An editor writes a file in several steps.
   private static let pause = Duration.milliseconds(100)
+  private static let patience = Duration.milliseconds(200)
 
   init(_ folder: StateFolder, _ files: DeclaredFiles, _ store: GatewayStore, on loop: EventLoop) {
     self.store = store
@@ -46,12 +49,35 @@ final class FileFollower {
     }
   }
 
-  private func wait() {
-    timer = try? loop.at(.now + Self.pause) { [weak self] in self?.take() }
+  private func wait(_ pause: Duration = FileFollower.pause) {
+    timer = try? loop.at(.now + pause) { [weak self] in self?.take() }
   }
 
   private func take() {
     timer = nil
+    do {
+      // A command has it while it begins or ends a trial.
+      guard let lock = try FileTrial(folder).lock() else { return wait(Self.patience) }
+      defer { withExtendedLifetime(lock) {} }
+      try settle()
+      carryOut()
+    } catch {
+      seen = []
+      tell("\(error)")
+    }
+  }
+
+  /// Ends the trial whose time is over, and waits for the end of another one.
+  private func settle() throws {
+    end = nil
+    switch try FileTrial(folder).settle(in: store) {
+    case .none: break
+    case .goesOn(let deadline): end = try loop.at(deadline) { [weak self] in self?.take() }
+    case .ended: GatewayJournal.log("the files on trial are reverted: they were not confirmed")
+    }
+  }
+
+  private func carryOut() {
     // Before they are read: what comes later is another change.
     watch()
     seen = files.signature

@@ -111,6 +111,7 @@ package final class GatewayServer {
   private func watchFolder() throws -> EventSource {
     try loop.onChange(in: folder.path, mask: UInt32(IN_MOVED_TO)) { [weak self] name, _ in
       if name.isEmpty || name == "changed" { self?.refresh() }
+      if name.isEmpty || FileTrial.isSign(name) { self?.files.look() }
       if name == self?.folder.takeOverName { self?.services?.pair?.takeOver() }
     }
   }

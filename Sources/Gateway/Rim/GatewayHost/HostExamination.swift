@@ -32,6 +32,9 @@ package struct HostExamination {
     var status = GatewayStatus(directory: view.directory, isServing: isServing, device: device, relayPort: relayPort, now: now)
     status.away = away
     status.unserved = folder.unserved
+    status.trial = FileTrial(folder).state.map {
+      "on trial until \($0.end): \($0.files.joined(separator: ", ")); `roamward-gateway confirm` keeps them"
+    }
     return status
   }
 

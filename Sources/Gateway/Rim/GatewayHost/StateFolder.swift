@@ -10,7 +10,7 @@ internal import LoginProtocol
 package import NetworkTypes
 
 /// The gateway's files: `gateway.db` or `store`, `private.key`, `login.pem`, those of `SettingFile`, `changed`, `followed`, `served`,
-/// `firewall`, `lock`, `counts`, and with a store on a server `replica.db`, `gateway-id`, `take-over`.
+/// `firewall`, `lock`, `counts`, while files are on trial `trial`, and with a store on a server `replica.db`, `gateway-id`, `take-over`.
 /// Root alone has access.
 package struct StateFolder: Hashable, Sendable {
   package let path: String
@@ -198,16 +198,7 @@ package struct StateFolder: Hashable, Sendable {
   /// Takes the lock of a running gateway; `nil` if another one has it. A command that asks whether one runs has it for a moment:
   /// `patience` outlasts that.
   package func lock(patience: Duration = .zero) throws(SystemError) -> FileDescriptor? {
-    let number = open("\(path)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard number >= 0 else { throw .last("open \(path)/lock") }
-    let file = FileDescriptor(owning: number)
-    let deadline = Moment.now + patience
-    while flock(number, LOCK_EX | LOCK_NB) != 0 {
-      guard errno == EWOULDBLOCK else { throw .last("lock \(path)/lock") }
-      if Moment.now >= deadline { return nil }
-      usleep(10_000)
-    }
-    return file
+    try LockFile("\(path)/lock").take(patience: patience)
   }
 }
 

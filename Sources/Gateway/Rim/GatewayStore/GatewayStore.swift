@@ -301,7 +301,10 @@ extension GatewayStore {
     try setMeta("last-id", work.lastID)
     for change in work.changes {
       switch change {
-      case .put(let row): try put(row, version)
+      case .put(let row):
+        // One that was removed, and is back.
+        try engine.run("DELETE FROM tombstones WHERE id = $1", [.integer(row.id)])
+        try put(row, version)
       case .remove(let kind, let id):
         try engine.run("DELETE FROM \(kind.table.name) WHERE id = $1", [.integer(id)])
         try engine.run(
@@ -316,13 +319,7 @@ extension GatewayStore {
   }
 
   func put(_ row: AnyRow, _ version: Int64) throws(StoreError) {
-    let table = row.kind.table
-    let columns = ["version"] + table.columns
-    let places = (1...columns.count + 1).map { "$\($0)" }.joined(separator: ", ")
-    try engine.run(
-      "INSERT INTO \(table.name) (id, \(columns.joined(separator: ", "))) VALUES (\(places)) ON CONFLICT (id) DO UPDATE SET "
-        + columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", "),
-      [.integer(row.id), .integer(version)] + row.values)
+    try engine.run(row.kind.table.replacement, [.integer(row.id), .integer(version)] + row.values)
   }
 
   private func sweepTombstones(before time: Timestamp) throws(StoreError) {
@@ -351,4 +348,14 @@ package enum StoreRefusal: Error, CustomStringConvertible {
 package struct StoreView: Hashable, Sendable {
   package var directory: Directory
   package var version: Int64
+}
+
+extension TableDeclaration {
+  /// The statement that adds a row, or replaces the one with its number.
+  fileprivate var replacement: String {
+    let all = ["version"] + columns
+    let places = (1...all.count + 1).map { "$\($0)" }.joined(separator: ", ")
+    return "INSERT INTO \(name) (id, \(all.joined(separator: ", "))) VALUES (\(places)) ON CONFLICT (id) DO UPDATE SET "
+      + all.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+  }
 }

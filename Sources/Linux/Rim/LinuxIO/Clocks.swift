@@ -10,3 +10,8 @@ package var timeAsleep: Duration {
   let monotonic = read(CLOCK_MONOTONIC)
   return read(CLOCK_BOOTTIME) - monotonic
 }
+
+/// The number of the machine's present boot (boot_id of random(4)); another one after each start.
+package var bootID: String {
+  String(decoding: ((try? TextFile.read("/proc/sys/kernel/random/boot_id")) ?? []).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+}

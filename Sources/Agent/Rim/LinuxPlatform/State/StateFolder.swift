@@ -29,7 +29,7 @@ package final class StateFolder {
   /// Creates the folder if it is missing (mode 0700) and takes the lock. Throws EBUSY if another agent has the lock.
   package init(path: String) throws(SystemError) {
     self.path = path
-    boot = NotesOnDisk.currentBoot
+    boot = bootID
     do throws(SystemError) {
       try Folder.make(path, mode: 0o700)
       lock = try Self.takeLock(in: path)
@@ -205,14 +205,10 @@ package struct NotesOnDisk {
   /// Notes of an earlier boot.
   package var outdated: [String] = []
 
-  package static var currentBoot: String {
-    String(decoding: ((try? TextFile.read("/proc/sys/kernel/random/boot_id")) ?? []).prefix { $0 != 10 }, as: UTF8.self)
-  }
-
   /// Temporary files of notes that were being replaced.
   package var unfinished: [String] = []
 
-  package init(_ path: String, boot: String = currentBoot) {
+  package init(_ path: String, boot: String = bootID) {
     for found in Folder.names(in: path) {
       let isUnfinished = found.hasSuffix(TextFile.temporarySuffix)
       let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found

@@ -109,7 +109,7 @@ extension Convergence {
     let present = directory.settings(for: scope)
     if let present, present.pushed == settings.pushed, present.deviceLimit == settings.deviceLimit { return }
     // All settings of the scope: those that are not named are gone.
-    work.removeSettings(for: scope)
+    if let present { work.put(.settings(Settings(id: present.id, scope: scope, pushed: PushedSettings()))) }
     try work.change(settings.pushed, deviceLimit: settings.deviceLimit, for: scope, named: settings.scope.text)
   }
 

@@ -99,7 +99,7 @@ extension Directory {
     members.values.filter { $0.group == group }.flatMap { devices(of: $0.user).map(\.id) }
   }
 
-  func row(_ kind: RowKind, _ id: Int64) -> AnyRow? {
+  package func row(_ kind: RowKind, _ id: Int64) -> AnyRow? {
     switch kind {
     case .site: sites[id].map { .site($0) }
     case .users: users[id].map { .user($0) }

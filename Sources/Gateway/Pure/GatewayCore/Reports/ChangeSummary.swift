@@ -138,13 +138,6 @@ extension ChangeSummary {
   }
 }
 
-extension RowKind {
-  /// From what is around to what is within.
-  fileprivate static let order: [RowKind] = [
-    .site, .pools, .groups, .users, .members, .settings, .rules, .devices, .credentials, .tokens, .logins, .leases, .declarations,
-  ]
-}
-
 /// The users and devices for which something differs, by their numbers.
 private struct Concerned {
   var users: Set<Int64> = []

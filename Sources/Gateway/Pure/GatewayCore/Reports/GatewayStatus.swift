@@ -14,6 +14,8 @@ package struct GatewayStatus: Hashable, Sendable {
   package var away: StoreAbsence?
   /// The differences between the running gateway and what commands mean.
   package var unserved: UnservedSettings?
+  /// The trial of files in words; `nil`: nothing is on trial.
+  package var trial: String?
   /// The time since which peers are connected; empty: not known.
   package var connectedSince: [WireGuardKey: Timestamp] = [:]
   package var now: Timestamp
@@ -38,6 +40,7 @@ package struct GatewayStatus: Hashable, Sendable {
       "gateway  \(site.endpoint)  link \(site.link)  \(serving)",
       "devices  \(directory.devices.count), \(device == nil ? "the link is not there, or access is denied" : "\(connected) connected")",
     ]
+    if let trial { lines.append("files  \(trial)") }
     if let relayPort {
       lines.append("relay  TCP port \(relayPort), \(relayedCount) connected by it")
     }

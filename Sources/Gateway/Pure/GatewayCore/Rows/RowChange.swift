@@ -46,6 +46,13 @@ package enum RowKind: String, Hashable, Sendable, CaseIterable {
   }
 }
 
+extension RowKind {
+  /// From what is around to what is within.
+  static let order: [RowKind] = [
+    .site, .pools, .groups, .users, .members, .settings, .rules, .devices, .credentials, .tokens, .logins, .leases, .declarations,
+  ]
+}
+
 /// A row of any kind.
 package enum AnyRow: Hashable, Sendable {
   case site(Site)
