@@ -132,7 +132,7 @@ struct Access: ParsableCommand {
 
     func run() throws {
       let (decision, directory) = try question.decision()
-      write(decision.passed.map { "no match  \(directory.text(of: $0.rule)): \($0.reason.rawValue)" } + [decision.text(in: directory)])
+      write(decision.explanation(in: directory))
     }
   }
 }

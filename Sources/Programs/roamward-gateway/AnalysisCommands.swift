@@ -61,17 +61,19 @@ struct Plan: ParsableCommand {
     commandName: "plan",
     abstract: "Show what the gateway would change on this machine.",
     discussion: """
-      Empty: nothing is left to do. Needs root.
+      What the files of this gateway change comes first, with the old and the new value, and whom it concerns. Empty: nothing is left \
+      to do. Needs root.
 
       Example: `roamward-gateway plan`
       """)
   @Flag(help: "Print the whole firewall table.") var table = false
-  @OptionGroup var state: StateOptions
+  @OptionGroup var files: FileOptions
 
   func run() throws {
-    let examination = try HostExamination(state.folder)
+    let examination = try HostExamination(files.state.folder)
     if table { return write(try examination.desired().table.transaction) }
-    write(try examination.leftSteps())
+    let change = files.declared.hasFiles ? try files.declared.effect(of: try files.load()) : nil
+    write((change.map(\.lines) ?? []) + (try examination.leftSteps()))
   }
 }
 

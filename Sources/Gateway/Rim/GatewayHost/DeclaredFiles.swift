@@ -56,6 +56,9 @@ package struct DeclaredFiles: Sendable {
   /// Whether this user may look at the store, or there is none yet. What is in it would else be taken for missing.
   package var mayReadStore: Bool { access(folder.path, R_OK | X_OK) == 0 || errno != EACCES }
 
+  /// Whether any file declares this gateway.
+  package var hasFiles: Bool { !load().files.isEmpty }
+
   /// Reads the files. As root, those that others could have written are refused.
   package func load() -> LoadedGatewayFiles { load(over: []) }
 
@@ -72,6 +75,9 @@ package struct DeclaredFiles: Sendable {
     package let parts: [ChangeSummary]
     /// The number of concerned devices that are connected, just before; `nil`: not known.
     package let connected: Int?
+
+    /// The lines for a person; none where nothing changes.
+    package var lines: [String] { isEmpty ? [] : ChangeSummary(joining: parts).text(connected: connected) }
 
     package var isEmpty: Bool { parts.allSatisfy(\.isEmpty) }
 

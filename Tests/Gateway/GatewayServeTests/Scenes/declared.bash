@@ -91,6 +91,10 @@ says "$files/10-network.yaml:7 declares the list of rules of access" gateway acc
 says "$files/10-network.yaml:6 declares settings of everybody" gateway settings set --mtu 1300
 says "$files/20-people.yaml:6 declares the list of members of group staff" gateway group leave staff bob
 
+# The explanation of a decision has the places of the rules.
+gateway access explain bob 10.20.9.1:631 | found -F "by rule printers (deny printers: everybody to 10.20.9.0/24)  $files/10-network.yaml:8" ||
+  fail "$(gateway access explain bob 10.20.9.1:631)"
+
 # A mistake in one file changes nothing, also not what is right in the other; the cause is told with its place.
 printf 'acces: []\n' >>$files/10-network.yaml
 sed -i 's/^  bob:/  bob:\n  carol:/' $files/20-people.yaml
@@ -132,6 +136,8 @@ user_is carol locked || fail 'carol is declared no longer'
 kill -9 "$serving"
 wait "$serving" || true
 sed -i 's/^  dave:/  dave:\n  erin:/' $files/20-people.yaml
+gateway plan >out.log || fail "plan: $(<out.log)"
+found '^add     user erin' <out.log || fail "plan: $(<out.log)"
 serve
 until_so 'erin is there' user_is erin active
 

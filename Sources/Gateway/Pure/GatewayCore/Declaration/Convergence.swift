@@ -234,7 +234,7 @@ extension Convergence {
         .declaration(
           DeclaredMark(id: work.newID(), subject: DeclaredSubject(.formerUser, mark.subject.name), place: mark.place, site: mark.site)))
     case .settings: if mark.subject.name == "everybody" { try work.clearSettings(for: .everybody, named: mark.subject.name) }
-    case .site, .pools, .members, .formerUser, .rules, .host: break
+    case .site, .pools, .members, .formerUser, .rules, .rule, .host: break
     }
   }
 
@@ -274,6 +274,7 @@ extension Declaration {
     for user in users { found[DeclaredSubject(.user, user.value.name.description)] = user.place }
     for settings in settings { found[DeclaredSubject(.settings, settings.value.scope.text)] = settings.place }
     if let rules { found[DeclaredSubject(.rules)] = rules.place }
+    for rule in rules?.value ?? [] { found[DeclaredSubject(.rule, rule.value.name.description)] = rule.place }
     return found
   }
 }

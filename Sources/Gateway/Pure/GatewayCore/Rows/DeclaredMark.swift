@@ -45,6 +45,8 @@ package struct DeclaredSubject: Hashable, Sendable {
     case settings
     /// All rules of access.
     case rules
+    /// One of them, with its own place.
+    case rule
     /// A setting of one gateway, by the name of its file.
     case host
   }
@@ -68,6 +70,7 @@ package struct DeclaredSubject: Hashable, Sendable {
     case .user, .formerUser: "user \(name)"
     case .settings: "settings of \(name)"
     case .rules: "the list of rules of access"
+    case .rule: "rule \(name)"
     case .host: "\(name)"
     }
   }

@@ -94,9 +94,10 @@ package struct AccessReport: Hashable, Sendable, Codable {
     package var rule: String
     package var text: String
     package var mismatch: String?
+    package var declared: String?
 
     private enum CodingKeys: String, DescribedKey {
-      case place, rule, text, mismatch
+      case place, rule, text, mismatch, declared
 
       var about: String {
         switch self {
@@ -104,6 +105,7 @@ package struct AccessReport: Hashable, Sendable, Codable {
         case .rule: "The name of the rule."
         case .text: "The rule in words, as `access list` shows it."
         case .mismatch: "The reason why it does not match; null: it matches, and decides."
+        case .declared: "The file and line that declare it; null: a command made it."
         }
       }
     }
@@ -188,10 +190,13 @@ extension Directory {
     let decision = AccessDecision(question, in: self)
     var rules = decision.passed.enumerated().map { index, passed in
       AccessReport.Rule(
-        place: index + 1, rule: "\(passed.rule.name)", text: text(of: passed.rule), mismatch: passed.reason.rawValue)
+        place: index + 1, rule: "\(passed.rule.name)", text: text(of: passed.rule), mismatch: passed.reason.rawValue,
+        declared: place(of: passed.rule))
     }
     if let rule = decision.rule {
-      rules.append(AccessReport.Rule(place: rules.count + 1, rule: "\(rule.name)", text: text(of: rule), mismatch: nil))
+      rules.append(
+        AccessReport.Rule(
+          place: rules.count + 1, rule: "\(rule.name)", text: text(of: rule), mismatch: nil, declared: place(of: rule)))
     }
     let (shown, more) = fitting(rules, within: limit)
     return AccessReport(allowed: decision.isAllowed, decision: decision.text(in: self), rules: shown, more: more)

@@ -439,6 +439,7 @@ async function showGroups() {
 const rules = new List("rule-list", [
   { title: "Place", show: (one) => String(one.place) },
   { title: "Rule", kind: "long", show: (one) => one.text },
+  { title: "Declared in", kind: "long", show: (one) => one.declared ?? "no file" },
   { title: "Result", show: (one) => (one.mismatch === null ? make("strong", "decides") : `no match: ${one.mismatch}`) },
 ]);
 
