@@ -44,10 +44,12 @@ enum ShippedProvider: String, CaseIterable {
   static var usage: String {
     """
     usage: roamward-provider <name>
+           roamward-provider --read-pin <host:port>
 
     Be a provider of tunnels for roamwardd, which starts this program for each tunnel, by the name of a link such as
     roamward-openvpn. Names: \(allCases.map(\.rawValue).joined(separator: ", ")).
 
+      --read-pin  Print the pin that a gateway's logins show, for `roamward login`.
       -h, --help  Show this help, or that of a provider.
 
     """

@@ -1,5 +1,6 @@
+import ClientProvider
 import Glibc
-import RoamwardProvider
+import NetworkTypes
 
 // By the name of the link that started it, or by its first argument (docs/decisions/0036).
 private let names = [CommandLine.arguments.first?.split(separator: "/").last.map(String.init), CommandLine.arguments.dropFirst().first]
@@ -9,6 +10,10 @@ private let asksForHelp = CommandLine.arguments.dropFirst().contains { ["-h", "-
 if asksForHelp {
   print(chosen?.usage ?? ShippedProvider.usage, terminator: "")
   exit(0)
+}
+// For `roamward login`, which reads nothing of a server itself.
+if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "--read-pin", let server = Endpoint(CommandLine.arguments[2]) {
+  exit(PinReader.run(server))
 }
 guard let chosen else {
   let text = "roamward-provider: name one of its providers: \(ShippedProvider.allCases.map(\.rawValue).joined(separator: ", "))\n"

@@ -1,4 +1,5 @@
 import CConfined
+import ClientProvider
 import GatewayAuth
 import GatewayOpenID
 import GatewayPAM
@@ -97,6 +98,17 @@ struct AuthConfinementTests {
     let name = String(cString: cconfined_name(number))
     let confined = cconfined_try(number) { AuthConfinementTests.pageFilter?.load() ?? EINVAL }
     let expected = name.hasPrefix("the numbers of") ? Int32(CCONFINED_KILLED) : name == "sendmsg to another address" ? 0 : EPERM
+    #expect(confined == expected, "\(name): \(confined)")
+  }
+
+  private static let pinFilter = try? SystemCallFilter(PinFilter.rules(process: 0))
+
+  @Test("so does the program that reads a gateway's pin", arguments: 0..<cconfined_count())
+  func attemptAtPin(number: Int32) throws {
+    _ = try #require(Self.pinFilter)
+    let name = String(cString: cconfined_name(number))
+    let confined = cconfined_try(number) { AuthConfinementTests.pinFilter?.load() ?? EINVAL }
+    let expected = name.hasPrefix("the numbers of") ? Int32(CCONFINED_KILLED) : EPERM
     #expect(confined == expected, "\(name): \(confined)")
   }
 }
