@@ -66,10 +66,39 @@ struct Logins: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
       abstract: "Show where clients log in, and the gateway's pin.",
-      discussion: "Example: `roamward-gateway login show`")
+      discussion: """
+        With --link, prints the link for `roamward login` on a laptop. It has the endpoint, the pin and the user's name, and no secret. It \
+        has to reach the person by a way that nobody else can write to, because the pin in it is not asked about again.
+
+        Example: `roamward-gateway login show --link --user alice`
+        """)
+    @Flag(help: "Print the link for `roamward login`.") var link = false
+    @Option(help: "The user in the link; none for a token or OpenID.") var user: GatewayName?
+    @Flag(help: "Show the link as a QR code too.") var qr = false
     @OptionGroup var state: StateOptions
 
-    func run() throws { try Self.show(state) }
+    func validate() throws {
+      if !link, user != nil || qr { throw ValidationError("--user and --qr are about the link: give --link too") }
+    }
+
+    func run() throws {
+      if link { try showLink() } else { try Self.show(state) }
+    }
+
+    private func showLink() throws {
+      let directory = try state.directory(.users(user.map { [$0] } ?? []))
+      guard let site = directory.site else { throw GatewayError.notInitialised }
+      guard let identity = try state.folder.loginIdentity(), let pin = LoginIdentity.pin(of: identity).flatMap({ GatewayPin($0) }) else {
+        throw Failure.refused("there are no logins, so there is no pin\n  help: `roamward-gateway login enable` accepts them")
+      }
+      if let user, directory.user(named: user) == nil {
+        writeError("note: there is no user \(user) yet; `roamward-gateway user add \(user)` adds it\n")
+      }
+      guard let text = LoginTarget(server: site.endpoint, user: user?.description, pin: pin)?.link else {
+        throw Failure.refused("no link can be written for \(site.endpoint)")
+      }
+      write(text + "\n" + (qr ? QRCode.text(text) ?? "" : ""))
+    }
 
     static func show(_ state: StateOptions) throws {
       guard let site = try state.directory(.users([])).site else { throw GatewayError.notInitialised }
@@ -110,6 +139,14 @@ func readSecret(_ name: String) throws -> [UInt8] {
   return secret
 }
 
+/// Reads a new password, and returns its hash.
+func readPassword(of name: GatewayName) throws -> String {
+  let password = try readSecret("password of \(name)")
+  if let fault = NewPassword.fault(of: password) { throw Failure.refused(fault) }
+  guard let hash = PasswordHash.usual.hash(password) else { throw Failure.refused("there is not enough memory for a hash (64 MiB)") }
+  return hash
+}
+
 struct UserPassword: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "password", abstract: "Set a user's password for logins.",
@@ -128,9 +165,7 @@ struct UserPassword: ParsableCommand {
       try options.make(reading: .users([name])) { work throws(GatewayError) in try work.removePassword(of: name) }
       return
     }
-    let password = try readSecret("password of \(name)")
-    if let fault = NewPassword.fault(of: password) { throw Failure.refused(fault) }
-    guard let hash = PasswordHash.usual.hash(password) else { throw Failure.refused("there is not enough memory for a hash (64 MiB)") }
+    let hash = try readPassword(of: name)
     try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setPassword(hash, of: name, mustChange: change) }
   }
 }

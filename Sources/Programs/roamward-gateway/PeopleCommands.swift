@@ -21,15 +21,18 @@ struct Users: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add",
       abstract: "Add a user.",
-      discussion: "Example: `roamward-gateway user add alice --until 2027-01-31`")
+      discussion: "Example: `roamward-gateway user add alice --password --until 2027-01-31`")
     @Argument(help: "The name: letters, digits, `.`, `_`, `-`, `@`.") var name: GatewayName
+    @Flag(help: "Set a password too, read from standard input.") var password = false
     @Option(help: ArgumentHelp("End of the account: a day, such as 2027-01-31, or a time.", valueName: "time"), transform: end(_:))
     var until: Timestamp?
     @OptionGroup var options: ChangeOptions
 
     func run() throws {
+      let hash = try password ? readPassword(of: name) : nil
       try options.make(reading: .users([name])) { work throws(GatewayError) in
         try work.addUser(name, until: until)
+        if let hash { try work.setPassword(hash, of: name, mustChange: false) }
       }
     }
   }

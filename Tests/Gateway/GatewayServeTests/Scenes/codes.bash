@@ -48,6 +48,17 @@ gateway settings set $(routes 256)
 grep -q 'too long for a QR code' refused || fail "a refusal without a reason: $(<refused)"
 [[ ! -s shown ]] || fail 'something is shown of a code that is none'
 
+# The link for a laptop, with the pin in the letters of a URL.
+! gateway login show --link 2>refused || fail 'a link without a pin'
+grep -q 'login enable' refused || fail "a refusal without a cure: $(<refused)"
+pin=$(gateway login enable 2>/dev/null | grep -o 'sha256//.*')
+letters=$(sed 's|^sha256//||; s|=$||; y|+/|-_|' <<<"$pin")
+gateway login show --link --user alice >link.out
+[[ $(<link.out) == "roamward://vpn.example.com/?user=alice&pin=$letters" ]] || fail "the link: $(<link.out)"
+gateway login show --link --user alice --qr >both
+cmp link.out <(head -n 1 both) || fail "the code's link is another one: $(head -n 1 both)"
+(($(wc -l <both) > 15)) || fail 'there is no code'
+
 # The secret of one-time codes.
 gateway user password alice <<<'correct horse'
 scan 80 user totp alice --qr >read.out
