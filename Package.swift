@@ -182,7 +182,7 @@ let house = """
   CommandLine: what only commands need
     pure BugReport: JSON NetworkTypes RoamwardCore YAMLEvents
     pure History: ControlProtocol FlightRecord JSON NetworkTypes PolicySource RoamwardCore
-    pure PolicyAuthoring: NetworkTypes PolicyFiles PolicySource RoamwardCore
+    pure PolicyAuthoring: JSON NetworkTypes PolicyFiles PolicySource RoamwardCore
     pure PolicyImport: JSON KernelModel NetworkTypes OpenVPNLanguage PolicyFiles PolicySource RoamwardCore SignedMessages XMLEvents
     pure PolicyLint: KernelModel NetworkTypes RoamwardCore
     pure StatusDisplay: ControlProtocol JSON Metrics NetworkTypes RoamwardCore
@@ -201,8 +201,8 @@ let house = """
     tests DesktopServiceTests: DesktopService LinuxIO NetworkTypes SeededRandom SystemdIO SystemdTestSupport TestSupport
   Programs: what is installed
     program roamward: AgentCore ArgumentParser BugReport ControlClient ControlProtocol CWipingHeap Doctor FlightRecord History HostFindings
-        JSON KernelModel KernelNetwork KeyMemory LinuxAgent LinuxIO LinuxPlatform Metrics NetworkTypes PolicyAuthoring PolicyFiles
-        PolicyImport PolicyLint PolicySource ProviderProtocol RoamwardCore Simulation StatusDisplay Terminal
+        JSON KernelModel KernelNetwork KeyMemory LinuxAgent LinuxIO LinuxPlatform LoginProtocol Metrics NetworkTypes PolicyAuthoring
+        PolicyFiles PolicyImport PolicyLint PolicySource ProviderProtocol RoamwardCore Simulation StatusDisplay Terminal
     program roamwardd: AgentCore AgentDaemon ControlProtocol CWipingHeap LinuxAgent LinuxIO LinuxPlatform Logging NetworkTypes RoamwardCore
     program roamward-desktop: DesktopService LinuxIO SystemdIO
     program roamward-names: NameWorker ProcessConfinement

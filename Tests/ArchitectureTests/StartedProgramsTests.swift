@@ -52,6 +52,10 @@ import Testing
       input: "programs that print the machine's state, with arguments of the command"),
     Place(file: "Sources/Programs/roamward/GuardedProgram.swift", input: "the program that the person typed"),
     Place(
+      file: "Sources/Programs/roamward/PresentedPin.swift",
+      input: "our own program, with an endpoint that was parsed, and is written by its description",
+      test: "Tests/Gateway/GatewayLoginTests/LoginTargetTests.swift: mutations"),
+    Place(
       file: "Sources/WireGuard/Rim/WireGuardControl/InterfaceProcess.swift", input: "our own engine, with a link's name and numbers"),
     Place(file: "Sources/WireGuard/Rim/WireGuardControl/StandbyProcess.swift", input: "our own engine, which gets the same later"),
   ]

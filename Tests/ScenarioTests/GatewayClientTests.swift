@@ -34,6 +34,41 @@ struct GatewayClientScenes {
       seen.lines == ["[end 0, 2 refused, 0 shown]", "corp: connected", "[override null, decision connect]", "0"], "\(seen)")
   }
 
+  @Test("from nothing to connected by `roamward login` at a terminal: its pin is confirmed, and a wrong password is asked for again")
+  func logIn() throws {
+    let seen = try scene().play("GatewayClient/log-in")
+    #expect(
+      seen.lines == [
+        "[dry: 1, 0 files]", "[no: 1]", "[1 pin, 0 files]", "[1 refused, 0 shown]", "corp: connected", "address: 10.95.0.2",
+        "login:   alice, device HOST, at the gateway vpn.corp.example:51821", "644 corp.yaml", "644 trusted-networks.yaml",
+        #"          server: "vpn.corp.example:51821""#, #"          pin: "PIN"   # as `roamward-gateway login show` prints it"#,
+        "          username: alice", "[roamward://vpn.corp.example:51821/?user=alice&pin=PIN]",
+        "[1 as it is, 1 connected, 2 files]", #"corp: not connected here: rule 1 "trusted network""#, "0",
+      ], "\(seen)")
+  }
+
+  @Test("`roamward login` names what is wrong: no agent, terminal, name, port, TLS or right pin; and Ctrl-C leaves a defined state")
+  func logInRefused() throws {
+    let seen = try scene().play("GatewayClient/log-in-refused")
+    let networks = "/etc/roamward/policies/trusted-networks.yaml: no trusted network yet; `roamward trust` adds the one that you are on"
+    #expect(
+      seen.lines == [
+        "[8 roamward: no agent answers at SOCKET: No such file or directory]",
+        "[1]", "roamward: only root may change policies where polkit does not run (there is no system bus); run it with sudo",
+        "[1 roamward: the pin of 203.0.113.10:51821 has to be confirmed, and there is no terminal]",
+        "[1 roamward: nosuch.corp.example has no address: Name or service not known; check the name and the network]",
+        "[1 roamward: 203.0.113.10:51999 takes no connection by TCP: Connection refused; check the port and the network: "
+          + "`roamward-gateway login show` says where the gateway takes logins]",
+        "[1 roamward: 203.0.113.10:8080 does not speak TLS 1.3, as a gateway's logins do; check the port]", "[0 files]", "[1 \(networks)]",
+        "has another key, PIN", "the policy /etc/roamward/policies/office.yaml stays",
+        "[3 /etc/roamward/policies/office.yaml: tunnel office to 203.0.113.10:51821: "
+          + "pin sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= → PIN]",
+        "the question stays open", "[1 pin, 2 files, password]", "office: interrupted", "end 130,  echo ", "password", "[1, 1 pin]",
+        "office: connected",
+        "0",
+      ], "\(seen)")
+  }
+
   @Test("while a person is asked, the engine's process waits as the provider's user in the tunnel's control group, and ends with it")
   func waiting() throws {
     let seen = try scene().play("GatewayClient/waiting")

@@ -30,3 +30,19 @@ func asked(_ question: String) -> String? {
   }
   return line.isEmpty ? nil : line
 }
+
+/// Asks until the answer is a whole `yes` or `no`, for what must not be agreed to in passing. The end of the input is no.
+func confirmedInFull(_ question: String) -> Bool {
+  while true {
+    writeError("\(question) [yes/no] ")
+    guard let line = readLine() else {
+      writeError("\n")
+      return false
+    }
+    switch line.lowercased().filter({ $0 != " " }) {
+    case "yes": return true
+    case "no": return false
+    default: writeError("Please type yes or no.\n")
+    }
+  }
+}

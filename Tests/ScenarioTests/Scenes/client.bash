@@ -99,3 +99,12 @@ watch_others() {
     iifname "lan0" ip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 51821 accept;
     iifname "lan0" meta l4proto { tcp, udp, icmp } counter; }; }'
 }
+
+# Puts the manifest where packages have it, and has programs ask the network's name servers. After as-installed.bash.
+as_packaged() {
+  mkdir -p /etc/roamward/providers
+  install -m 0644 "$scene/providers/roamward.yaml" /etc/roamward/providers/
+  rm -f /etc/resolv.conf
+  # shellcheck disable=SC2154
+  cp "$laptop/resolv.conf" /etc/resolv.conf
+}
