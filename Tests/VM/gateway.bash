@@ -59,6 +59,7 @@ gateway_kernel() {
   for scene in first kick gateway told; do
     check "with the kernel's WireGuard: $scene" env ENGINE=wireguard ROAMWARD_BIN="$bin" EXAMPLES="$root/examples" \
       DOCUMENT="$root/docs/how-to/gateway-client.md" LOGIN="$root/Tests/Gateway/GatewayServeTests/Scenes/login.py" \
+      TYPIST="$root/Tests/ScenarioTests/Scenes/typist" \
       unshare --net --mount --pid --fork --kill-child --mount-proc bash "$root/Tests/Gateway/GatewayServeTests/Scenes/$scene.bash"
   done
 }

@@ -15,11 +15,15 @@ import Testing
   }
 
   @Test(
-    "a newcomer's lines of docs/how-to/gateway-client.md, at most eight, and a policy of six: a laptop with our agent is connected and pings"
-  )
+    "a newcomer's lines of docs/how-to/gateway-client.md, 8 at the gateway and 5 on the laptop at most: it is connected, and pings",
+    .needs("python3", "ss"))
   func first() throws {
     try GatewayScene.play(
-      "first", with: ["DOCUMENT": GatewayScene.root + "/docs/how-to/gateway-client.md", "EXAMPLES": GatewayScene.root + "/examples"])
+      "first",
+      with: [
+        "DOCUMENT": GatewayScene.root + "/docs/how-to/gateway-client.md", "EXAMPLES": GatewayScene.root + "/examples",
+        "TYPIST": GatewayScene.root + "/Tests/ScenarioTests/Scenes/typist",
+      ])
   }
 
   @Test(
