@@ -81,12 +81,9 @@ struct Access: ParsableCommand {
       commandName: "list",
       abstract: "List the rules in the order of their evaluation.",
       discussion: "Example: `roamward-gateway access list`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var list: ListOptions
 
-    func run() throws {
-      let directory = try state.directory(.users([]))
-      write(directory.sortedRules.map(directory.text))
-    }
+    func run() throws { try list.show(.rules, reading: .users([])) { directory, _ in directory.sortedRules.map(directory.text) } }
   }
 
   struct QuestionOptions: ParsableArguments {

@@ -134,6 +134,20 @@ struct StateOptions: ParsableArguments {
   }
 }
 
+/// The options of a command that lists what the store has.
+struct ListOptions: ParsableArguments {
+  @Flag(help: "Print JSON.") var json = false
+  @OptionGroup var state: StateOptions
+
+  /// `excerpt`: the rows that the list needs.
+  func show(
+    _ list: ListDocument, reading excerpt: Excerpt = .everything, _ lines: (Directory, Timestamp) -> [String]
+  ) throws {
+    let (directory, now) = (try state.directory(excerpt), Timestamp.now.wholeSecond)
+    write(json ? [list.json(of: directory, at: now).text(indented: true)] : lines(directory, now))
+  }
+}
+
 /// The options of a command that changes the store, and shows nothing else.
 struct ChangeOptions: ParsableArguments {
   @OptionGroup var trial: TrialOption

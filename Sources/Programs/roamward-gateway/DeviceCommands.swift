@@ -91,9 +91,9 @@ struct Devices: ParsableCommand {
       commandName: "list",
       abstract: "List devices with their addresses.",
       discussion: "Example: `roamward-gateway device list`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var list: ListOptions
 
-    func run() throws { write(try state.directory().deviceList(at: Timestamp.now.wholeSecond)) }
+    func run() throws { try list.show(.devices) { $0.deviceList(at: $1) } }
   }
 
   struct Remove: ParsableCommand {

@@ -216,8 +216,8 @@ struct Pools: ParsableCommand {
       commandName: "list",
       abstract: "List the pools.",
       discussion: "Example: `roamward-gateway pool list`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var list: ListOptions
 
-    func run() throws { write(try state.directory().poolList) }
+    func run() throws { try list.show(.pools) { directory, _ in directory.poolList } }
   }
 }

@@ -261,9 +261,9 @@ struct Tokens: ParsableCommand {
       commandName: "list",
       abstract: "List the tokens.",
       discussion: "Example: `roamward-gateway token list`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var list: ListOptions
 
-    func run() throws { write(try state.directory().tokenList(at: Timestamp.now.wholeSecond)) }
+    func run() throws { try list.show(.tokens) { $0.tokenList(at: $1) } }
   }
 }
 

@@ -98,9 +98,9 @@ struct Users: ParsableCommand {
       commandName: "list",
       abstract: "List users with their groups and devices.",
       discussion: "Example: `roamward-gateway user list`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var list: ListOptions
 
-    func run() throws { write(try state.directory().userList(at: Timestamp.now.wholeSecond)) }
+    func run() throws { try list.show(.users) { $0.userList(at: $1) } }
   }
 }
 
@@ -176,8 +176,8 @@ struct Groups: ParsableCommand {
       commandName: "list",
       abstract: "List groups with their users.",
       discussion: "Example: `roamward-gateway group list`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var list: ListOptions
 
-    func run() throws { write(try state.directory().groupList) }
+    func run() throws { try list.show(.groups) { directory, _ in directory.groupList } }
   }
 }

@@ -14,9 +14,9 @@ struct Sites: ParsableCommand {
       commandName: "list",
       abstract: "List the sites; this one has a star.",
       discussion: "Example: `roamward-gateway site list`")
-    @OptionGroup var state: StateOptions
+    @OptionGroup var list: ListOptions
 
-    func run() throws { write(try state.directory(.users([])).siteList) }
+    func run() throws { try list.show(.sites, reading: .users([])) { directory, _ in directory.siteList } }
   }
 
   struct Rename: ParsableCommand {

@@ -76,6 +76,7 @@ for line in '^user  alice  locked since 2.* by root (0): laptop stolen$' '^login
   grep -q "$line" shown.out || fail "user show has no '$line': $(<shown.out)"
 done
 gateway status --json >"$DOCUMENTS/status-2"
+for list in user group device pool site access token; do gateway "$list" list --json >"$DOCUMENTS/list-$list"; done
 gateway user show bob --json >"$DOCUMENTS/user-1"
 until_so 'the monitor tells of the lock' grep -q '"verb":"user lock"' "$DOCUMENTS/monitor-1"
 gateway user show alice --json | tee "$DOCUMENTS/user-2" | python3 -c '
