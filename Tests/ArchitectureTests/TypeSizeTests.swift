@@ -21,7 +21,7 @@ import Testing
     "GatewayCore.Administration": (679, 0, "each request of an administrator, as a function with its audit entry"),
     "GatewayCore.Directory": (472, 26, "the rows of the store, and what is looked up in them"),
     "GatewayLogin.LoginConversation": (419, 0, "the machine of a login, one function for each message"),
-    "GatewayStore.GatewayStore": (593, 0, "each row there and back, for two engines"),
+    "GatewayStore.GatewayStore": (558, 0, "each row there and back, for two engines"),
     "HostDNS.ResolvedBackend": (0, 13, "calls by D-Bus that are under way, beside the links' settings"),
     "HostServices.HostServices": (0, 13, "the state of each program of the host that gives facts"),
     "KernelModel.FirewallTable": (418, 0, "the rules of a table, their text and their digest"),

@@ -116,7 +116,7 @@ extension Store {
       abstract: "Move the store to a database, or to the `file`.",
       discussion: """
         Copies everything and uses the copy, as one act: no other command can change the store between. Afterwards the store at its old \
-        place refuses changes. The gateway must not run meanwhile; everybody stays connected.
+        place refuses changes. A running gateway goes on with the store at its new place; everybody stays connected.
 
         Example: `roamward-gateway store move 'host=db.example dbname=roamward'`
         """)
@@ -125,21 +125,20 @@ extension Store {
 
     func run() throws {
       let folder = state.folder
+      try folder.refuseOtherStore()
       let server = try OtherStore.server(target)
-      let lock = try folder.lockForNewStore()
-      defer { withExtendedLifetime(lock) {} }
-      let present = try folder.storeServer()
-      guard server != present else {
-        throw Failure.refused("the store is there already\n  help: `roamward-gateway store show` says where it is")
-      }
-      let from = try folder.store()
-      if server == nil, folder.hasStoreFile { try folder.putAsideMovedStore() }
-      let count = try OtherStore(server ?? folder.storePath).filling { to in
-        try from.move(to: to) { () throws(StoreError) in
-          do throws(SystemError) { try folder.useStore(server) } catch { throw StoreError("\(error)") }
+      let count = try StoreMove(folder).run(to: server)
+      let follows =
+        switch StoreMove(folder).awaitGateway() {
+        case nil: "; start the gateway"
+        case true?: "; the running gateway uses it"
+        case false?: ""
         }
+      write("\(count) rows; the store is \(server.map(withoutPassword) ?? folder.storePath)\(follows)\n")
+      if follows.isEmpty {
+        throw Failure.refused(
+          "the running gateway does not use it after 10 s\n  help: `journalctl -u roamward-gateway` says why; restart it")
       }
-      write("\(count) rows; the store is \(server.map(withoutPassword) ?? folder.storePath); start the gateway\n")
     }
   }
 

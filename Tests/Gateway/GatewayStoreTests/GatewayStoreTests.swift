@@ -357,6 +357,29 @@ import Testing
     #expect(throws: StoreError.self) { try store.backUp(to: "\(place.path)/copy.db") }
   }
 
+  @Test("a copy that a killed move has left is made again, and one that is used or has more is not", arguments: Kind.all)
+  func unusedCopy(kind: Kind) throws {
+    let (place, database) = (try TemporaryFolder(), try Database(kind))
+    let store = try GatewayStore(try SQLiteEngine("\(place.path)/gateway.db", creating: true), creating: true)
+    let name = GatewayName("alice")!
+    try store.change(as: "root", at: 1) { work throws(GatewayError) in try work.addUser(name) }
+    let target = try GatewayStore(try database.open(), creating: true)
+    func moveAndDie() { _ = try? store.move(to: target) { () throws(StoreError) in throw StoreError("killed") } }
+    moveAndDie()
+    #expect(try !store.wasMoved() && target.load() == store.load())
+    try store.change(as: "root", at: 2) { work throws(GatewayError) in try work.setLocked(true, name) }
+    moveAndDie()
+    #expect(try target.load() == store.load())
+    // It was in use, or has a change of its own.
+    try target.change(as: "root", at: 3) { work throws(GatewayError) in try work.setLocked(false, name) }
+    #expect(throws: StoreError.self) { try store.move(to: target) { () throws(StoreError) in } }
+    let other = try GatewayStore(try SQLiteEngine("\(place.path)/other.db", creating: true), creating: true)
+    _ = try? store.move(to: other) { () throws(StoreError) in throw StoreError("killed") }
+    try other.endArrival()
+    #expect(throws: StoreError.self) { try store.move(to: other) { () throws(StoreError) in } }
+    #expect(try !store.wasMoved())
+  }
+
   @Test("a missing store, and a file that is none, are reported with the remedy") func missing() throws {
     let place = try TemporaryFolder()
     let missing = try #require(throws: StoreError.self) { try SQLiteEngine("\(place.path)/gateway.db") }

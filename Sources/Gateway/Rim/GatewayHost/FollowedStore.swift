@@ -20,14 +20,16 @@ final class FollowedStore {
   let store: GatewayStore
   private let folder: StateFolder
   /// The way to a store that is no file here.
-  private let server: StoreProcess?
+  private var server: StoreProcess?
   /// The replica with which the gateway starts while the store's server is away; `nil`: the store is a file.
-  private let replica: StoreReplica?
+  private var replica: StoreReplica?
   private var view: GatewayStore.View
   /// Whether the store could not be read at the last attempt.
   private(set) var isAway = false
   /// Whether the replica is as the view.
   private var isReplicaCurrent = false
+  /// A digest of the store's place.
+  private var placeDigest: String
 
   /// Reads the store, or its replica while it is away; throws if neither is possible.
   init(_ folder: StateFolder, _ store: GatewayStore, _ server: StoreProcess?) throws {
@@ -35,6 +37,7 @@ final class FollowedStore {
     self.store = store
     self.server = server
     replica = server == nil ? nil : folder.replica
+    placeDigest = folder.storeDigest
     do throws(StoreError) {
       view = try store.load()
     } catch {
@@ -49,6 +52,25 @@ final class FollowedStore {
 
   var access: RefreshPace.Access {
     isAway ? .away(nextAttempt: server?.nextAttempt) : .reading(nextAttempt: server?.nextAttempt)
+  }
+
+  /// Goes on with the store at another place, if `store move` has brought it there: with the same rows and versions. Every user of `store`
+  /// does so. A connection string that was written by hand is not followed.
+  func followMove() throws -> Bool {
+    let move = StoreMove(folder)
+    if move.isUnfinished { try move.settle() }
+    let digest = folder.storeDigest
+    guard digest != placeDigest, try store.wasMoved() else { return false }
+    if let target = try folder.storeServer() {
+      let process = StoreProcess(target)
+      store.use(process)
+      (server, replica) = (process, folder.replica)
+    } else {
+      store.use(try SQLiteEngine(folder.storePath))
+      (server, replica) = (nil, nil)
+    }
+    (placeDigest, isReplicaCurrent) = (digest, false)
+    return true
   }
 
   /// Calls `changed` after the changes of others, as long as the connection to a server lasts.

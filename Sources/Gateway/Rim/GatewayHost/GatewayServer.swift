@@ -37,7 +37,7 @@ package final class GatewayServer {
     let page: PageService
     let tunnel: TunnelService
     /// `nil`: the store is a file, which no other gateway has.
-    let pair: PairService?
+    var pair: PairService?
     let sources: [EventSource]
   }
 
@@ -101,11 +101,30 @@ package final class GatewayServer {
         lastDevice: { link.lastDevice }, changed: changed, failed: { [weak logins] in logins?.countFailure(of: .page) },
         log: GatewayJournal.log))
     let tunnel = TunnelService(on: loop, key, relayPort: { [weak logins] in logins?.relayPort }, directory: directory)
-    var pair: PairService?
-    if followed.place == .server {
-      pair = try PairService(folder, on: loop, followed.store, link.kernel, key, directory: directory, log: GatewayJournal.log)
+    return Services(logins: logins, page: page, tunnel: tunnel, pair: try makePair(), sources: sources)
+  }
+
+  private func makePair() throws -> PairService? {
+    let followed = followed
+    return followed.place == .file
+      ? nil
+      : try PairService(
+        folder, on: loop, followed.store, link.kernel, key, directory: { followed.directory }, log: GatewayJournal.log)
+  }
+
+  /// After `store move`: everything goes on with the store at its new place.
+  private func followMove() {
+    do {
+      guard try followed.followMove() else { return }
+      notices.note = ServedNote(folder)
+      pace = RefreshPace(followed.place)
+      followed.follow(on: loop) { [weak self] in self?.refresh() }
+      services?.pair = try makePair()
+      GatewayJournal.log("the store was moved; the gateway uses it at its new place")
+    } catch {
+      // A server that is away is in the journal already.
+      if !followed.isAway { GatewayJournal.log("\(error)") }
     }
-    return Services(logins: logins, page: page, tunnel: tunnel, pair: pair, sources: sources)
   }
 
   private func watchFolder() throws -> EventSource {
@@ -125,6 +144,7 @@ package final class GatewayServer {
   /// Reads what has changed in the store, and makes the kernel so: for a few devices by themselves, otherwise, and on time, all of it.
   /// Without the store the last state stays in force.
   private func refresh(onTime: Bool = false) {
+    if services != nil { followMove() }
     guard let services else { return }
     if onTime { files.look() }
     // Before anything of it is read: what comes later is another note.

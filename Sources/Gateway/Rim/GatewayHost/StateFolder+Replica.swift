@@ -18,17 +18,6 @@ extension StateFolder {
     if access(serverPath, F_OK) == 0 { try TextFile.remove(serverPath) }
   }
 
-  /// Makes room for a store that comes back: the file has nothing that the present store has not, if it was moved.
-  package func putAsideMovedStore() throws {
-    let aside = "\(storePath).moved"
-    guard try GatewayStore(try SQLiteEngine(storePath)).wasMoved() else {
-      throw GatewayError("\(storePath) has a store that was not moved", help: "rename it; it may have what the present one has not")
-    }
-    // Its last connection has closed: everything is in the file itself.
-    guard rename(storePath, aside) == 0 else { throw SystemError.last("rename \(storePath)") }
-    for end in ["-wal", "-shm"] { unlink(storePath + end) }
-  }
-
   /// After so many seconds without the store all sessions end; `nil`: never.
   package var staleAfter: Int64? {
     guard let bytes = try? TextFile.read(path(of: .staleAfter), limit: 32) else { return nil }

@@ -39,6 +39,14 @@ package struct StateFolder: Hashable, Sendable {
   /// Opens the store; `server` is the way to it where it is no file.
   /// `waiting`: a server may be away.
   func openStore(creating: Bool = false, waiting: Bool = false) throws -> (store: GatewayStore, server: StoreProcess?) {
+    let move = StoreMove(self)
+    // While its server is away, nothing shows whether a move was committed.
+    if move.isUnfinished { do { try move.settle() } catch { guard waiting else { throw error } } }
+    return try presentStore(creating: creating, waiting: waiting)
+  }
+
+  /// The same without a look at a move that was interrupted.
+  func presentStore(creating: Bool, waiting: Bool) throws -> (store: GatewayStore, server: StoreProcess?) {
     guard let target = try storeServer() else {
       return (try GatewayStore(try SQLiteEngine(storePath, creating: creating), creating: creating, viewpoint: viewpoint), nil)
     }

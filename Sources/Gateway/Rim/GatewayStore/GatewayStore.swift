@@ -7,7 +7,7 @@ package import NetworkTypes
 /// Every transaction has a version, and stamps the rows that it changes with it. So a gateway that has seen version n reads the rows above
 /// n, and the tombstones of removed ones.
 package final class GatewayStore {
-  let engine: any StoreEngine
+  private(set) var engine: any StoreEngine
   /// The view of the last change: the next one reads only what was changed since. No rows that are not committed are in it.
   private var known: View?
   /// The key of the gateway that uses the store: which one of several it is.
@@ -45,6 +45,9 @@ package final class GatewayStore {
     if version < Migrations.all.count { try migrate() }
     isPrepared = true
   }
+
+  /// Goes on with another engine, whose store has the same rows and versions.
+  package func use(_ engine: any StoreEngine) { (self.engine, isPrepared) = (engine, false) }
 
   private func migrate() throws(StoreError) {
     try engine.beginWriting()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A command never changes a store that the running gateway does not serve, and `store move` loses nothing, from a file to a server and back.
+# A command never changes a store that the running gateway does not serve. `store move` loses nothing, from a file to a server and back; the
+# running gateway goes on with the store at its new place, also where the command is killed at any step.
 # What a command enables and the gateway cannot offer is told by the command.
 # shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
@@ -35,7 +36,6 @@ until_so 'the gateway serves' has_peers one 1
 # --- no other store while a gateway runs --------------------------------------------------------------------------
 
 refuses 'a gateway runs' store use "$target"
-refuses 'a gateway runs' store move "$target"
 refuses 'a gateway runs' init --site lyon --endpoint 192.0.2.9 --store "$target"
 [[ $(gateway one store show) == *gateway.db* ]] || fail "another store: $(gateway one store show)"
 # An administrator who edits the file has the same effect: commands mean another store than the gateway.
@@ -53,29 +53,28 @@ until_so 'it may connect again' has_peers one 1
 
 # --- moved as one act ----------------------------------------------------------------------------------------------
 
-stop
-[[ $(at one wg show wg-gateway peers | wc -l) == 1 ]] || fail 'a gateway that stops takes peers away'
-# Changes meanwhile are in the store that is used afterwards, or are refused.
+# The gateway runs. Changes meanwhile are in the store that is used afterwards, or are refused.
 for number in 1 2 3 4; do
   add "$number" &
   adders[number]=$!
 done
 until_so 'users are added' test -s added1
 gateway one store move "$target" >moved.log || fail "it is not moved: $(<moved.log)"
-grep -q 'rows; the store is host=/run/server' moved.log || fail "another word: $(<moved.log)"
+grep -q 'rows; the store is host=/run/server.*; the running gateway uses it$' moved.log || fail "another word: $(<moved.log)"
+grep -q 'the store was moved; the gateway uses it at its new place' one.log || fail "the journal does not say it: $(<one.log)"
 wait "${adders[@]}"
 missing() { cat added? | grep -vxF -f <(gateway one user list | cut -d ' ' -f 1); }
 ! missing || fail 'what was added is not in the store'
 echo "moved: $(cat added? | wc -l) of 48 users added meanwhile, $(grep -c 'was moved' late.log || true) refused"
-# The old place refuses changes.
-mv one/store used
-! gateway one user add old 2>refused.log || fail 'a store that was moved takes changes'
-grep -q 'was moved to another place' refused.log || fail "no reason: $(<refused.log)"
-mv used one/store
-refuses 'was moved' store use file
 refuses 'is there already' store move "$target"
-serve one
-until_so 'the gateway serves' grep -q . one.log
+gateway one user lock alice
+until_so 'a lock ends the session' has_peers one 0
+# A change of another gateway comes by the server alone.
+is_partner() { [[ $(sql 'SELECT count(*) FROM partners') == 1 ]]; }
+until_so 'the gateway is a partner at the new place' is_partner
+sql "UPDATE users SET locked = 0, version = (SELECT value + 1 FROM meta WHERE name = 'version') WHERE name = 'alice'"
+sql "UPDATE meta SET value = value + 1 WHERE name = 'version'"
+until_so 'a change at the new place is in force' has_peers one 1
 gateway one user lock alice
 until_so 'a lock ends the session' has_peers one 0
 [[ $(gateway one status | head -n 1) == 'gateway  192.0.2.1:51820'*serving ]] || fail "status: $(gateway one status)"
@@ -91,15 +90,76 @@ mv used one/store
 gateway one user unlock alice
 until_so 'it may connect again' has_peers one 1
 
-# And back.
 stop
+# The old place refuses changes.
+mv one/store used
+! gateway one user add old 2>refused.log || fail 'a store that was moved takes changes'
+grep -q 'was moved to another place' refused.log || fail "no reason: $(<refused.log)"
+mv used one/store
+refuses 'was moved' store use file
+serve one
+until_so 'the gateway serves' has_peers one 1
+
+# And back.
 gateway one store move file >moved.log || fail "it is not moved back: $(<moved.log)"
 [[ $(gateway one store show) == *gateway.db* ]] || fail "another store: $(gateway one store show)"
 [[ $(gateway one store check) == 'no problems found' ]] || fail "$(gateway one store check)"
 ! missing || fail 'what was added is not in the file'
+gateway one user lock alice
+until_so 'a lock ends the session' has_peers one 0
+gateway one user unlock alice
+until_so 'it may connect again' has_peers one 1
+stop
+[[ $(at one wg show wg-gateway peers | wc -l) == 1 ]] || fail 'a gateway that stops takes peers away'
 refuses 'was moved' store use "$target"
+# Without a gateway that runs.
+as_postgres "$programs/createdb" --host=/run/server --username=gateway still
+gateway one store move 'host=/run/server user=gateway dbname=still' >moved.log || fail "it is not moved: $(<moved.log)"
+grep -q '; start the gateway$' moved.log || fail "another word: $(<moved.log)"
+gateway one store move file >moved.log || fail "it is not moved back: $(<moved.log)"
 serve one
 until_so 'the gateway serves' has_peers one 1
+
+# --- killed at each step --------------------------------------------------------------------------------------------
+
+# One store is in use, and takes changes; the running gateway uses it, and the same command again ends there.
+in_use() { # WHERE
+  local name="k$((++kills))"
+  until_so "$1: a change is taken" gateway one user add "$name"
+  [[ $(gateway one user list | grep -c '^k[0-9]') == "$kills" ]] || fail "$1: a user is lost: $(gateway one user list)"
+  if ((kills % 2)); then
+    gateway one user lock alice >/dev/null || fail "$1: no change"
+    until_so "$1: the gateway has the lock" has_peers one 0
+  else
+    gateway one user unlock alice >/dev/null || fail "$1: no change"
+    until_so "$1: the gateway has the end of the lock" has_peers one 1
+  fi
+}
+die_at() { # NUMBER TARGET: moves, and whether the command was killed there
+  local code=0
+  { at one env ROAMWARD_DIE_AT="$1" "$ROAMWARD_BIN/roamward-gateway" store move "$2" --state /run/work/one >killed.out 2>&1; } 2>/dev/null || code=$?
+  [[ $code == 0 || $code == 137 ]] || fail "killed at $1 of a move to $2: $code, $(<killed.out)"
+  [[ $code == 137 ]]
+}
+again() { # TARGET
+  gateway one store move "$1" >again.log 2>&1 || grep -q 'is there already' again.log || fail "not moved again: $(<again.log)"
+}
+kills=0 places=0
+while :; do
+  places=$((places + 1)) is_over=yes
+  as_postgres "$programs/createdb" --host=/run/server --username=gateway "killed$places"
+  ! die_at $places "host=/run/server user=gateway dbname=killed$places" || is_over=
+  in_use "killed at $places of a move to the server"
+  again "host=/run/server user=gateway dbname=killed$places"
+  ! die_at $places file || is_over=
+  in_use "killed at $places of a move to the file"
+  again file
+  [[ $(gateway one store check) == 'no problems found' ]] || fail "$places: $(gateway one store check)"
+  [[ -z $is_over ]] || break
+done
+((places > 8)) || fail "only $places places of a move"
+[[ ! -e one/store.next && ! -e one/gateway.db.new ]] || fail "something of a move is left: $(ls one)"
+echo "moves: killed at $((places - 1)) places, $kills changes"
 
 # --- what a command enables ------------------------------------------------------------------------------------------
 
