@@ -113,8 +113,8 @@ struct Logins: ParsableCommand {
   }
 }
 
-/// Reads a line of standard input without showing it. A terminal is asked twice.
-func readSecret(_ name: String) throws -> [UInt8] {
+/// Reads a line of standard input without showing it. For a new secret, a terminal is asked twice.
+func readSecret(_ name: String, isNew: Bool = true) throws -> [UInt8] {
   func line(_ prompt: String) -> [UInt8]? {
     if isatty(STDIN_FILENO) != 0 { writeError(prompt) }
     return readLine(strippingNewline: true).map { Array($0.utf8) }
@@ -132,6 +132,7 @@ func readSecret(_ name: String) throws -> [UInt8] {
   }
   if isTerminal {
     writeError("\n")
+    if !isNew { return secret }
     let again = line("\(name), again: ")
     writeError("\n")
     guard again == secret else { throw Failure.refused("the two are not the same\n  help: try again") }

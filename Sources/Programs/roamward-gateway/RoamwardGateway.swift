@@ -23,7 +23,7 @@ struct RoamwardGateway: ParsableCommand {
       CommandGroup(
         name: "Files",
         subcommands: [CheckFiles.self, DiffFiles.self, ApplyFiles.self, ConfirmFiles.self, RevertFiles.self, ExportFiles.self]),
-      CommandGroup(name: "Store", subcommands: [Store.self, Backup.self]),
+      CommandGroup(name: "Store", subcommands: [Store.self, Backup.self, Restore.self]),
       CommandGroup(
         name: "Users and devices", subcommands: [Users.self, Groups.self, Peers.self, Devices.self, SettingsCommand.self, Access.self]),
       CommandGroup(name: "Logins and page", subcommands: [Logins.self, Tokens.self, Sessions.self, Relay.self, Page.self]),

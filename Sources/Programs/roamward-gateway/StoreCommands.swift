@@ -206,7 +206,7 @@ struct OtherStore {
 }
 
 /// The part of a connection string that may be shown: the place of the database, and never a password, however that is written.
-private func withoutPassword(_ target: String) -> String {
+func withoutPassword(_ target: String) -> String {
   if let scheme = target.firstRange(of: "://") {
     // postgresql://user:password@host/database?password=…
     let place = target[scheme.upperBound...].split(separator: "@", omittingEmptySubsequences: false).last ?? ""
@@ -218,29 +218,4 @@ private func withoutPassword(_ target: String) -> String {
     ["host=", "hostaddr=", "port=", "user=", "dbname="].contains { word.hasPrefix($0) }
   }
   return shown.isEmpty ? "a database of PostgreSQL" : shown.joined(separator: " ")
-}
-
-struct Backup: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "backup",
-    abstract: "Copy the store into a new file, while the gateway runs.",
-    discussion: """
-      The private key is not in it: keep a copy of private.key too. To restore, stop the gateway, and put the file back as gateway.db.
-
-      Example: `roamward-gateway backup /var/backups/gateway.db`
-      """)
-  @Argument(help: "The new file.", completion: .file()) var file: String
-  @OptionGroup var state: StateOptions
-
-  func run() throws {
-    let from = try state.folder.store()
-    // The copy has the store's secrets: no other user may read it, from its first byte.
-    try TextFile.create(file, with: [], mode: 0o600)
-    do {
-      try from.backUp(to: file)
-    } catch {
-      try? TextFile.remove(file)
-      throw error
-    }
-  }
 }

@@ -86,6 +86,11 @@ import Testing
   func trial() throws { try GatewayScene.play("trial") }
 
   @Test(
+    "a gateway moves to a bare machine by one file, and clients know it by the old pin; killed at each step, it is whole or not there",
+    .needs("python3", "tar", "wg"))
+  func backup() throws { try GatewayScene.play("backup", with: GatewayScene.loginClient) }
+
+  @Test(
     "a user's logins end at the limit of devices, and others log in; in a full pool, the address of a removed device is given at once",
     .needs("python3", "ip"))
   func limit() throws { try GatewayScene.play("limit", with: GatewayScene.loginClient) }

@@ -114,7 +114,7 @@ package final class SQLiteEngine: StoreEngine {
       switch sqlite3_errcode(database) & 0xff {
       case SQLITE_BUSY: "another program has held it for \(Self.patience / 1000) s; try again"
       case SQLITE_FULL: "make room on its disk"
-      case SQLITE_CORRUPT, SQLITE_NOTADB: "restore it from a copy that `roamward-gateway backup` made"
+      case SQLITE_CORRUPT, SQLITE_NOTADB: "restore a backup: `roamward-gateway restore --replace FILE`"
       case SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM: "run as root"
       default: nil
       }

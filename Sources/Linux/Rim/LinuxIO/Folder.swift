@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import NetworkTypes
 
@@ -22,6 +23,16 @@ package enum Folder {
   package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Gives a finished file beside its place its name. `replacing`: another file of this name is replaced; otherwise it stays (EEXIST).
+  package static func put(_ temporary: String, at path: String, replacing: Bool) throws(SystemError) {
+    if replacing || clinux_rename_to_new(temporary, path) != 0 {
+      // Not every file system can refuse to replace.
+      guard replacing || ((errno == EINVAL || errno == ENOSYS) && access(path, F_OK) != 0) else { throw .last("create \(path)") }
+      guard rename(temporary, path) == 0 else { throw .last("create \(path)") }
+    }
+    TextFile.syncFolder(of: path)
   }
 
   /// The names of the folders in a folder, in no order; none if it cannot be read.

@@ -204,7 +204,7 @@ gateway audit verify >/dev/null || fail 'the audit log is broken'
 
 # --- a copy ------------------------------------------------------------------------------------------------------
 
-gateway backup copy.db
+gateway store copy copy.db >/dev/null
 mkdir restored
 cp copy.db restored/gateway.db
 cp state/private.key restored/

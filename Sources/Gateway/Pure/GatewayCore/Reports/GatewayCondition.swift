@@ -53,7 +53,7 @@ package struct GatewayCondition: Hashable, Sendable {
     func add(_ check: String, _ message: String, cure: String) { found.append(HostFinding(check, .problem, message, cure: cure)) }
     if let unserved { add("settings", unserved.text, cure: UnservedSettings.help) }
     if let away { add("store", "\(away)", cure: "check the server; logins and changes are unavailable until it is back") }
-    for problem in storeProblems { add("store", problem, cure: "restore the store from a copy that `roamward-gateway backup` made") }
+    for problem in storeProblems { add("store", problem, cure: "restore a backup: `roamward-gateway restore --replace FILE`") }
     if !hasRightKey { add("key", "the private key is missing, or not the one that clients know", cure: "restore private.key") }
     guard isServing else {
       add("service", "no gateway runs", cure: "systemctl start roamward-gateway")
