@@ -22,11 +22,15 @@ import Testing
       folder = try TemporaryFolder()
       try state.make()
       let key = try #require(try state.makePrivateKey().publicKey)
+      let (endpoint, link) = (try #require(Endpoint("vpn.example.com:51820")), try #require(InterfaceName("wg-gateway")))
+      let (lan, prefix) = (try #require(GatewayName("lan")), try #require(IPPrefix("10.77.0.0/24")))
+      let (alice, laptop) = (try #require(GatewayName("alice")), try #require(DevicePath("alice/laptop")))
+      let device = try #require(WireGuardKey(bytes: [UInt8](repeating: 1, count: 32)))
       try state.store(creating: true).change(as: "root", at: 1) { work throws(GatewayError) in
-        work.setSite(Endpoint("vpn.example.com:51820")!, publicKey: key, link: InterfaceName("wg-gateway")!)
-        try work.addPool(GatewayName("lan")!, IPPrefix("10.77.0.0/24")!, isTranslated: true)
-        try work.addUser(GatewayName("alice")!)
-        _ = try work.addDevice(DevicePath("alice/laptop")!, publicKey: WireGuardKey(bytes: [UInt8](repeating: 1, count: 32))!)
+        work.setSite(endpoint, publicKey: key, link: link)
+        try work.addPool(lan, prefix, isTranslated: true)
+        try work.addUser(alice)
+        _ = try work.addDevice(laptop, publicKey: device)
       }
       for setting in SettingFile.allCases { try state.set(setting, to: "7\n") }
       // Of this machine alone.

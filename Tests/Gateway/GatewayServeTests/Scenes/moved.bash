@@ -90,6 +90,11 @@ mv used one/store
 gateway one user unlock alice
 until_so 'it may connect again' has_peers one 1
 
+# A backup has the store of the server as a file, and the gateway of it says so.
+gateway one backup /run/work/of-server >shown.log 2>&1 || fail "no backup: $(<shown.log)"
+"$ROAMWARD_BIN/roamward-gateway" restore /run/work/of-server --state /run/work/other >shown.log 2>&1 || fail "not restored: $(<shown.log)"
+grep -q "^note: the store was a database ($target); it is the file /run/work/other/gateway.db now" shown.log || fail "not said: $(<shown.log)"
+[[ $("$ROAMWARD_BIN/roamward-gateway" user list --state /run/work/other) == "$(gateway one user list)" ]] || fail 'other users are restored'
 stop
 # The old place refuses changes.
 mv one/store used
