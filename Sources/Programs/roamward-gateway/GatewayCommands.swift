@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayCore
 import GatewayHost
+import GatewayPage
 import GatewaySource
 import GatewayStore
 import KernelModel

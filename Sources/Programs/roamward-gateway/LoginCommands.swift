@@ -3,6 +3,7 @@ import GatewayCore
 import GatewayCredentials
 import GatewayHost
 import GatewayLogin
+import GatewayPage
 import GatewayStore
 import Glibc
 import LinuxIO

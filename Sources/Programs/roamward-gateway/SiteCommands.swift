@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayCore
+import GatewayPage
 import Terminal
 
 struct Sites: ParsableCommand {

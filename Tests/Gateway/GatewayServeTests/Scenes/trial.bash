@@ -73,6 +73,7 @@ found '^remove  pool lan: 10.77.0.0/24' <out.log || found '^remove  pool' <out.l
 on_trial || fail "status: $(gateway status)"
 gateway access list | found '^allow other' || fail 'the files are not in force'
 says 'on trial until' files apply /run/new/10-more.yaml
+says 'on trial until' gateway backup /run/work/backup.tar
 says 'trial/files/10-more.yaml' gateway user remove bob
 [[ $(</run/state/banner) == 'Be brief.' ]] || fail 'the banner is not on trial'
 gateway revert --dry-run >out.log || fail "revert: $(<out.log)"

@@ -21,16 +21,16 @@ extension Directory {
   }
 }
 
-extension Directory {
+extension DeclaredMarks {
   /// `FILE:LINE` of the file that declares the rule; `nil`: a command made it.
-  package func place(of rule: AccessRule) -> String? { marks.marks(of: DeclaredSubject(.rule, rule.name.description)).first?.place }
+  package func place(of rule: AccessRule) -> String? { marks(of: DeclaredSubject(.rule, rule.name.description)).first?.place }
 }
 
 extension AccessDecision {
   /// Each rule that was evaluated, with its place in a file, and the decision.
   package func explanation(in directory: Directory) -> [String] {
     func placed(_ text: String, _ rule: AccessRule?) -> String {
-      [text, rule.flatMap(directory.place)].compactMap { $0 }.joined(separator: "  ")
+      [text, rule.flatMap(directory.marks.place)].compactMap { $0 }.joined(separator: "  ")
     }
     return passed.map { placed("no match  \(directory.text(of: $0.rule)): \($0.reason.rawValue)", $0.rule) }
       + [placed(text(in: directory), rule)]

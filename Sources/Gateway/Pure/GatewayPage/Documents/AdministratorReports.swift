@@ -191,12 +191,12 @@ extension Directory {
     var rules = decision.passed.enumerated().map { index, passed in
       AccessReport.Rule(
         place: index + 1, rule: "\(passed.rule.name)", text: text(of: passed.rule), mismatch: passed.reason.rawValue,
-        declared: place(of: passed.rule))
+        declared: marks.place(of: passed.rule))
     }
     if let rule = decision.rule {
       rules.append(
         AccessReport.Rule(
-          place: rules.count + 1, rule: "\(rule.name)", text: text(of: rule), mismatch: nil, declared: place(of: rule)))
+          place: rules.count + 1, rule: "\(rule.name)", text: text(of: rule), mismatch: nil, declared: marks.place(of: rule)))
     }
     let (shown, more) = fitting(rules, within: limit)
     return AccessReport(allowed: decision.isAllowed, decision: decision.text(in: self), rules: shown, more: more)

@@ -20,19 +20,22 @@ package enum ListDocument: String, CaseIterable, Sendable {
   case tokens
 
   package func json(of directory: Directory, at now: Timestamp) -> JSON {
-    [
-      "version": JSON(encoding: DocumentVersion()),
-      rawValue:
-        switch self {
-        case .users: JSON(encoding: directory.userRows(at: now))
-        case .groups: JSON(encoding: directory.groupRows)
-        case .devices: JSON(encoding: directory.deviceRows(at: now))
-        case .pools: JSON(encoding: directory.poolRows)
-        case .sites: JSON(encoding: directory.siteRows)
-        case .rules: JSON(encoding: directory.ruleRows)
-        case .tokens: JSON(encoding: directory.tokenRows(at: now))
-        },
-    ]
+    let rows =
+      switch self {
+      case .users: JSON(encoding: directory.userRows(at: now))
+      case .groups: JSON(encoding: directory.groupRows)
+      case .devices: JSON(encoding: directory.deviceRows(at: now))
+      case .pools: JSON(encoding: directory.poolRows)
+      case .sites: JSON(encoding: directory.siteRows)
+      case .rules: JSON(encoding: directory.ruleRows)
+      case .tokens: JSON(encoding: directory.tokenRows(at: now))
+      }
+    return ["version": JSON(encoding: DocumentVersion()), rawValue: rows]
+  }
+
+  static var title: String {
+    let commands = ["user", "group", "device", "pool", "site", "access", "token"].map { "`roamward-gateway \($0) list --json`" }
+    return "What \(commands.joined(separator: ", ")) print."
   }
 
   /// Of any of them.
@@ -265,7 +268,7 @@ extension Directory {
   }
 
   fileprivate var ruleRows: [RuleRow] {
-    let places = Dictionary(sortedRules.map { ($0.name, place(of: $0)) }) { first, _ in first }
+    let places = Dictionary(sortedRules.map { ($0.name, marks.place(of: $0)) }) { first, _ in first }
     return (Declaration(of: self).rules?.value ?? []).map(\.value).map { rule in
       RuleRow(
         rule: "\(rule.name)", allow: rule.isAllowing, from: "\(rule.source)", to: rule.destination.words, protocol: rule.transport.rawValue,

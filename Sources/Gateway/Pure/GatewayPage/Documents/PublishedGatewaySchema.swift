@@ -27,7 +27,7 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
       case .status: ("What `roamward-gateway status --json` prints.", try JSON.schema(of: GatewayStatusReport.self))
       case .user: ("What `roamward-gateway user show --json` prints.", try JSON.schema(of: UserDocument.self))
       case .sessions: ("What `roamward-gateway session list --json` prints.", try JSON.schema(of: [DeviceReport].self))
-      case .list: ("What `roamward-gateway user list --json` and the other lists print.", try ListDocument.schema())
+      case .list: (ListDocument.title, try ListDocument.schema())
       case .page: ("An answer of the page in the tunnel to its own script.", try PageReport.schemaOfAnswers())
       case .change:
         (

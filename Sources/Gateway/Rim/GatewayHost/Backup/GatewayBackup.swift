@@ -121,6 +121,8 @@ package struct GatewayBackup {
     guard replacing || access(path, F_OK) != 0 else {
       throw GatewayError("\(path) is there already", help: "choose another name, or replace it with `--replace`")
     }
+    // Their changes would be for good in the gateway that is restored.
+    try FileTrial(place.folder).refuseSecond()
     let work = try WorkFolder(place.folder)
     let copy = "\(work.path)/\(BackupManifest.store)"
     let store = try place.folder.store()
