@@ -1,7 +1,6 @@
 import ArgumentParser
 import GatewayCore
 import GatewayPage
-import Terminal
 
 struct Sites: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -6,8 +6,8 @@ internal import JSON
 internal import LinuxIO
 package import NetworkTypes
 
-/// Files on trial. They lie over all others until a person confirms them; when their time is over, at a reboot, or on request, the gateway is
-/// again what it was before.
+/// Files on trial. They lie over all others until a person confirms them. When their time is over, at a reboot, or on request, the gateway
+/// is again what it was before.
 ///
 /// In the gateway's folder, `trial` has a note and the files. It appears as a whole, and is gone as a whole. Each process that changes it
 /// has its lock, so that a note of a change that is half done is one of a process that was killed.
