@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayCore
 import GatewayPage
+import JSON
 import NetworkTypes
 import Terminal
 
@@ -91,15 +92,20 @@ struct Access: ParsableCommand {
     @Argument(help: "The user.") var user: GatewayName
     @Argument(help: ArgumentHelp("The address, with a port or without.", valueName: "address[:port]")) var destination: DestinationArgument
     @Option(help: "tcp, udp or icmp (tcp where a port is given, else icmp).") var `protocol`: Transport?
+    @Flag(help: "Print JSON.") var json = false
     @OptionGroup var state: StateOptions
 
-    func decision() throws -> (AccessDecision, Directory) {
+    /// Answers the question, in lines or as JSON. Returns whether the packet is allowed.
+    func answer(_ lines: (AccessDecision, Directory) -> [String]) throws -> Bool {
       let directory = try state.directory(.users([user], addresses: [destination.address]))
       guard let user = directory.user(named: user) else { throw GatewayError.noUser(user) }
       let question = AccessQuestion(
         user: user.id, destination: destination.address, transport: `protocol` ?? (destination.port == nil ? .icmp : .tcp),
         port: destination.port)
-      return (AccessDecision(question, in: directory), directory)
+      let decision = AccessDecision(question, in: directory)
+      let document = JSON(encoding: directory.page(of: question, within: .max))
+      write(json ? [document.text(indented: true)] : lines(decision, directory))
+      return decision.isAllowed
     }
   }
 
@@ -115,9 +121,7 @@ struct Access: ParsableCommand {
     @OptionGroup var question: QuestionOptions
 
     func run() throws {
-      let (decision, directory) = try question.decision()
-      write(decision.text(in: directory) + "\n")
-      if !decision.isAllowed { throw ExitStatus.refused }
+      if try !question.answer({ [$0.text(in: $1)] }) { throw ExitStatus.refused }
     }
   }
 
@@ -128,10 +132,7 @@ struct Access: ParsableCommand {
       discussion: "Example: `roamward-gateway access explain alice 10.20.1.2:443`")
     @OptionGroup var question: QuestionOptions
 
-    func run() throws {
-      let (decision, directory) = try question.decision()
-      write(decision.explanation(in: directory))
-    }
+    func run() throws { _ = try question.answer { $0.explanation(in: $1) } }
   }
 }
 

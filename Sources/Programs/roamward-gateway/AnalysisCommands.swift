@@ -40,6 +40,7 @@ struct Evaluate: ParsableCommand {
   @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
   @Argument(help: ArgumentHelp("The address, with a port or without.", valueName: "address[:port]")) var destination: DestinationArgument
   @Option(help: "tcp, udp or icmp (tcp where a port is given, else icmp).") var `protocol`: Transport?
+  @Flag(help: "Print JSON.") var json = false
   @OptionGroup var state: StateOptions
 
   func run() throws {
@@ -51,7 +52,7 @@ struct Evaluate: ParsableCommand {
     let evaluation = PacketEvaluation(
       directory, found, to: destination.address, transport, port: destination.port, at: Timestamp.now.wholeSecond,
       path: { HostRoutes().path(from: $0, to: destination.address, in: directory) })
-    write(evaluation.lines)
+    write(json ? [JSON(encoding: EvaluationDocument(evaluation)).text(indented: true)] : evaluation.lines)
     if !evaluation.passes { throw ExitStatus.refused }
   }
 }
@@ -67,13 +68,17 @@ struct Plan: ParsableCommand {
       Example: `roamward-gateway plan`
       """)
   @Flag(help: "Print the whole firewall table.") var table = false
+  @Flag(help: "Print JSON.") var json = false
   @OptionGroup var files: FileOptions
 
   func run() throws {
     let examination = try HostExamination(files.state.folder)
     if table { return write(try examination.desired().table.transaction) }
     let change = files.declared.hasFiles ? try files.declared.effect(of: try files.load()) : nil
-    write((change.map(\.lines) ?? []) + (try examination.leftSteps()))
+    let steps = try examination.leftSteps()
+    guard json else { return write((change.map(\.lines) ?? []) + steps) }
+    let files = change.map { ChangeSummary(joining: $0.parts).document(isMade: false, connected: $0.connected) }
+    write([JSON(encoding: PlanDocument(files: files, steps: steps)).text(indented: true)])
   }
 }
 
@@ -86,11 +91,19 @@ struct Doctor: ParsableCommand {
 
       Example: `roamward-gateway doctor`
       """)
+  @Flag(help: "Print JSON.") var json = false
   @OptionGroup var state: StateOptions
 
   func run() throws {
     let findings = try HostExamination(state.folder).condition().findings
-    write(findings.isEmpty ? ["no problems found"] : findings.map(text(of:)))
+    if json {
+      let all = findings.map {
+        FindingsDocument.Finding(check: $0.check, severity: $0.severity.rawValue, message: $0.message, cure: $0.cure)
+      }
+      write([JSON(encoding: FindingsDocument(all)).text(indented: true)])
+    } else {
+      write(findings.isEmpty ? ["no problems found"] : findings.map(text(of:)))
+    }
     if !findings.isEmpty { throw ExitStatus.refused }
   }
 
@@ -110,9 +123,13 @@ struct Audit: ParsableCommand {
       abstract: "Show the newest entries.",
       discussion: "Example: `roamward-gateway audit tail --lines 20`")
     @Option(name: .shortAndLong, help: "The number of entries.") var lines = 20
+    @Flag(help: "Print JSON.") var json = false
     @OptionGroup var state: StateOptions
 
-    func run() throws { write(try state.folder.store().newestEntries(max(0, lines)).map(\.line)) }
+    func run() throws {
+      let entries = try state.folder.store().newestEntries(max(0, lines))
+      write(json ? [JSON(encoding: AuditReport(entries, within: .max)).text(indented: true)] : entries.map(\.line))
+    }
   }
 
   struct Verify: ParsableCommand {

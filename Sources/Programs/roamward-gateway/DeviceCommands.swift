@@ -2,6 +2,7 @@ import ArgumentParser
 import GatewayCore
 import GatewayHost
 import GatewayPage
+import JSON
 import KernelModel
 import KeyMemory
 import LinuxIO
@@ -244,6 +245,7 @@ struct SettingsCommand: ParsableCommand {
       abstract: "Show the settings of a device, and whose they are.",
       discussion: "Example: `roamward-gateway settings show alice/phone`")
     @Argument(help: ArgumentHelp("The device.", valueName: "user/device")) var device: DevicePath
+    @Flag(help: "Print JSON.") var json = false
     @OptionGroup var state: StateOptions
 
     func run() throws {
@@ -251,7 +253,9 @@ struct SettingsCommand: ParsableCommand {
       guard let found = directory.device(at: device) else {
         throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
       }
-      let lines = directory.settingOrigins(of: found).map(\.line)
+      let settings = directory.settingOrigins(of: found)
+      if json { return write([JSON(encoding: SettingsDocument(device, settings)).text(indented: true)]) }
+      let lines = settings.map(\.line)
       write(lines.isEmpty ? ["no settings; the client's routes are the pools"] : lines)
     }
   }

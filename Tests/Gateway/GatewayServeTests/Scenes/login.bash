@@ -78,6 +78,13 @@ done
 gateway status --json >"$DOCUMENTS/status-2"
 for list in user group device pool site access token; do gateway "$list" list --json >"$DOCUMENTS/list-$list"; done
 gateway user show bob --json >"$DOCUMENTS/user-1"
+gateway audit tail --json >"$DOCUMENTS/audit-1"
+gateway doctor --json >"$DOCUMENTS/doctor-1" || true
+gateway plan --json >"$DOCUMENTS/plan-1"
+gateway settings show alice/laptop --json >"$DOCUMENTS/settings-1"
+gateway access explain bob 10.20.1.2:443 --json >"$DOCUMENTS/access-1"
+! gateway access check bob 10.20.1.2:443 --json >"$DOCUMENTS/access-2" || fail 'without a rule, something is reachable'
+! gateway evaluate alice/laptop 10.20.1.2:443 --json >"$DOCUMENTS/evaluation-1" || fail 'without a rule, a packet passes'
 until_so 'the monitor tells of the lock' grep -q '"verb":"user lock"' "$DOCUMENTS/monitor-1"
 gateway user show alice --json | tee "$DOCUMENTS/user-2" | python3 -c '
 import json, sys
