@@ -141,7 +141,7 @@ expect 200 alice GET '/api/admin/devices?search=bob'
 has '"device":"tablet"'
 ! grep -q '"user":"alice"' answer.out || fail "a search finds others: $(<answer.out)"
 expect 200 alice GET '/api/admin/access?user=bob&to=203.0.113.2:443'
-has '"allowed":false,.*"rules":\[{"place":1,"rule":"page",.*"mismatch":"for other destinations"}\]'
+has '"allowed":false,.*"rules":\[{"place":1,"rule":"page",.*"mismatch":"for other destinations","declared":null}\]'
 keep 4
 expect 200 alice GET /api/admin/groups
 keep 5
