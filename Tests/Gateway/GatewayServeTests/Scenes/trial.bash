@@ -124,6 +124,19 @@ steps() { # PROGRAM COMMAND...: until it lives through all of them
 steps files apply /run/new/10-more.yaml --confirm-within 1h
 steps gateway revert
 
+# A command that comes before the gateway does so too: nothing of the killed one is lost.
+kill -STOP "$serving"
+for place in {1..200..4}; do
+  rm -rf /run/files/*
+  if ROAMWARD_DIE_AT=$place files apply /run/new/10-more.yaml --confirm-within 1h >/dev/null 2>&1; then break; fi
+  on_trial || files apply /run/new/10-more.yaml --confirm-within 1h >out.log || fail "killed at $place, then applied: $(<out.log)"
+  gateway revert >/dev/null
+  is_as_before || fail "killed at $place, then reverted: $(<difference.log)"
+done
+kill -CONT "$serving"
+! on_trial || gateway revert >/dev/null
+is_as_before || fail "killed, then reverted: $(<difference.log)"
+
 # Kept: the file is in the folder, and the gateway is as it was on trial.
 files apply /run/new/10-more.yaml --confirm-within 1h >/dev/null
 files confirm >out.log || fail "confirm: $(<out.log)"
