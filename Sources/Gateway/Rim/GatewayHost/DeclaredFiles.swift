@@ -31,19 +31,20 @@ package struct DeclaredFiles: Sendable {
     self.layers = own.map { PolicyFileSystem.linux.absolute($0) }
   }
 
-  /// The folders in which the files are: a single file is replaced in its folder.
+  /// The folders in which the files are, and a trial: a single file is replaced in its folder.
   var folders: Set<String> {
     Set(
       present.map { path in
         var information = stat()
         guard stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFDIR else { return path }
         return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? path
-      })
+      }
+    ).union(FileTrial(folder).traces.map { [$0.folder] } ?? [])
   }
 
-  /// The names, places and times of the present files: those of another moment have others.
+  /// The names, places and times of the present files, and of a trial: those of another moment have others.
   var signature: [String] {
-    present.flatMap { layer in
+    (present + (FileTrial(folder).traces.map { [$0.file] } ?? [])).flatMap { layer in
       let names = Folder.names(in: layer).sorted().map { "\(layer)/\($0)" }
       return (names.isEmpty ? [layer] : names).map { path in
         var information = stat()

@@ -29,6 +29,9 @@ package struct FileTrial: Sendable {
 
   private func filesPath(_ path: String) -> String { "\(path)/files" }
 
+  /// The folder and the file that change as the trial goes on, also where a process is killed; `nil`: nothing is on trial.
+  var traces: (folder: String, file: String)? { layer.map { _ in (path, notePath) } }
+
   /// A trial that goes on.
   package struct State: Sendable {
     /// The names of the files, sorted.
