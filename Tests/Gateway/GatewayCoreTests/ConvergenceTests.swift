@@ -210,6 +210,27 @@ import Testing
     #expect(work.directory == once.directory)
   }
 
+  @Test("a device that came during a trial, and has no room in the pool that comes back, keeps nothing from being as it was")
+  func fullPool() throws {
+    var work = try empty()
+    work.setSite(try #require(Endpoint("vpn.example.com:51820")), publicKey: try key(1), link: try #require(link))
+    try work.addPool(try name("small"), try #require(IPPrefix("10.77.0.0/30")), isTranslated: false)
+    try work.addUser(try name("alice"))
+    try work.addDevice(try path("alice/phone"), publicKey: try key(2))
+    let before = work.directory
+    var declared = Declaration()
+    declared.pools = placed([placed(Declaration.Pool(name: try name("wide"), prefix: try #require(IPPrefix("10.78.0.0/24"))))])
+    let trial = try converged(declared, later(work))
+    var others = later(trial)
+    try others.addDevice(try path("alice/laptop"), publicKey: try key(3))
+    var end = later(others)
+    try Reversal(trial).carryOut(in: &end)
+    let phone = try #require(end.directory.device(at: try path("alice/phone")))
+    #expect(end.directory.addresses(of: phone.id) == before.addresses(of: phone.id))
+    #expect(end.directory.device(at: try path("alice/laptop")).map { end.directory.addresses(of: $0.id) } == [])
+    #expect(end.directory.inconsistencies == [] && end.directory.marks.rows.isEmpty)
+  }
+
   @Test("what others changed during a trial stays, and nothing hangs in the air", arguments: 0..<60)
   func revertLater(seed: UInt64) throws {
     var (_, random, trial) = try trial(seed)

@@ -49,7 +49,7 @@ package struct Reversal: Hashable, Sendable {
         if let row = entry.before, Surroundings(directory: work.directory).hasPlace(for: row) { work.put(row) }
       }
     }
-    try Self.grantMissing(ours, &work)
+    Self.grantMissing(ours, &work)
     if !work.changes.isEmpty { work.record("files revert", "trial", "\(ours.count) of \(entries.count) rows") }
   }
 
@@ -67,12 +67,13 @@ package struct Reversal: Hashable, Sendable {
     }
   }
 
-  /// Devices that came during the trial have no addresses of a pool that was not there.
-  private static func grantMissing(_ entries: [Entry], _ work: inout Administration) throws(GatewayError) {
+  /// Devices that came during the trial have no addresses of a pool that was not there. In a full one, they get none: that keeps nothing
+  /// else from being as it was.
+  private static func grantMissing(_ entries: [Entry], _ work: inout Administration) {
     for case .pool(let pool) in entries.compactMap(\.before) where work.directory.pools[pool.id] == pool {
       let holders = Set(work.directory.leases.values.filter { $0.pool == pool.id }.compactMap(\.device))
       for device in work.directory.devices.values.sorted(by: { $0.id < $1.id }) where !holders.contains(device.id) {
-        try work.grant(pool, to: device)
+        do throws(GatewayError) { try work.grant(pool, to: device) } catch { work.record("files revert", device.name, error.text) }
       }
     }
   }
@@ -108,7 +109,9 @@ private struct Surroundings {
     case .credential(let credential): return directory.users[credential.user] != nil
     case .token(let token): return directory.users[token.user] != nil
     case .login(let login): return directory.devices[login.device] != nil
-    case .declaration(let mark): return directory.sites[mark.site] != nil
+    case .declaration(let mark):
+      return directory.sites[mark.site] != nil
+        && !directory.marks.marks(of: mark.subject).contains { $0.site == mark.site && $0.id != mark.id }
     }
   }
 
