@@ -205,6 +205,11 @@ import Testing
     let good = manifest([BackupManifest.Entry(name: "declared/a/b c.yaml", mode: 0o644, size: 0, digest: digest)])
     #expect(try read(good.text(GatewayStore.digest)) == good)
     #expect(good.declared == ["a/b c.yaml"])
+    // A connection string from another editor.
+    for database in ["host=db.example\r", "host=db\r\n.example", "e\u{301}", "\u{0}"] {
+      let odd = BackupManifest(made: Timestamp(seconds: 100), release: "1", database: database, entries: good.entries)
+      #expect(try read(odd.text(GatewayStore.digest)) == odd)
+    }
     let bad = [
       manifest([BackupManifest.Entry(name: name, mode: 0o600, size: 5, digest: digest)]), manifest([], mode: 0o644),
       manifest([BackupManifest.Entry(name: "private.key", mode: 0o600, size: 5, digest: digest)]),

@@ -50,7 +50,10 @@ package struct BackupManifest: Hashable, Sendable {
   package init(made: Timestamp, release: String, database: String?, entries: [Entry]) {
     self.made = made
     self.release = release
-    self.database = database
+    // A line for people: a hand-written connection string may end in a carriage return, which would be one character with the line's end.
+    self.database = database.map {
+      String(String.UnicodeScalarView($0.unicodeScalars.filter { $0.properties.generalCategory != .control }))
+    }
     self.entries = entries.sorted { $0.name < $1.name }
   }
 
@@ -72,7 +75,8 @@ package struct BackupManifest: Hashable, Sendable {
     guard text.hasPrefix(Self.title + "\n") else {
       throw GatewayError("this backup was made by a later version of roamward-gateway", help: "update roamward-gateway, then try again")
     }
-    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
+    // By scalars: after a carriage return, a line's end is no character of its own.
+    var lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { Substring($0) }[...]
     lines.removeFirst()
     let made = lines.popFirst()?.split(separator: " ", omittingEmptySubsequences: false).map(String.init) ?? []
     guard made.count == 4, made[0] == "made", let time = Timestamp(made[1]), made[2] == "by", Self.isWord(made[3]) else {
