@@ -282,7 +282,7 @@ func target(_ name: String, _ kind: String, in area: String, uses: [Target.Depen
   case "program": .executableTarget(name: name, dependencies: uses, path: path, swiftSettings: swift)
   case "tests": .testTarget(name: name, dependencies: uses, path: path, exclude: settings["but", default: []], swiftSettings: swift)
   case "pure", "rim": .target(name: name, dependencies: uses, path: path, resources: resources, swiftSettings: swift, linkerSettings: links)
-  default: fatalError("\(name): there is no kind \(kind) (pure, rim, c, system, program, tests)")
+  default: fatalError("\(name): there is no kind \(kind) (pure, rim, c, system, program, tests)")  // SwiftPM prints it.
   }
 }
 

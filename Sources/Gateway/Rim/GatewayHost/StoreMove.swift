@@ -119,10 +119,6 @@ package struct StoreMove {
   }
 
   private func lock() throws(SystemError) -> FileDescriptor? {
-    let path = "\(folder.path)/store.lock"
-    let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard number >= 0 else { throw .last("open \(path)") }
-    let file = FileDescriptor(owning: number)
-    return flock(number, LOCK_EX | LOCK_NB) == 0 ? file : nil
+    try LockFile("\(folder.path)/store.lock").take(patience: .zero)
   }
 }
