@@ -102,12 +102,20 @@ struct ApplyFiles: ParsableCommand {
     let loaded = try files.load(over: paths, forgetting: hasMarks)
     try files.state.folder.refuseOtherStore()
     let fileTrial = FileTrial(files.state.folder)
+    if loaded.files.isEmpty, !paths.isEmpty {
+      throw Failure.refused(
+        "with these files, none would declare this gateway, and everything would stay\n"
+          + "  help: to end the declarations, remove the files, and run `roamward-gateway apply` alone")
+    }
     if loaded.files.isEmpty {
       if !trial.dryRun { _ = try fileTrial.apply([], over: files.declared) }
       return write(["no file declares this gateway any more: everything stays, and commands change it"] + trial.note)
     }
-    if !paths.isEmpty { try fileTrial.refuseSecond() }
     if trial.dryRun {
+      if !paths.isEmpty {
+        try fileTrial.refuseSecond()
+        _ = try DeclaredFiles.gather(paths)
+      }
       output.show(try files.declared.effect(of: loaded), isMade: false)
       if !output.json { write(trial.note) }
     } else if let confirmWithin {

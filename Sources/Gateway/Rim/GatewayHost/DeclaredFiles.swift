@@ -198,7 +198,16 @@ extension DeclaredFiles {
 
   /// The files of folders, and single files.
   package static func gather(_ paths: [String]) throws -> [NamedFile] {
-    let loaded = load(paths.map(PolicyFileSystem.linux.absolute))
+    let absolute = paths.map(PolicyFileSystem.linux.absolute)
+    for path in absolute {
+      // A single file may have any name, but not in a folder.
+      let beside = Layers([Folder.parent(of: path)], files: .linux).ignored
+      guard let ignored = beside.first(where: { $0.path == path && !$0.isMask }) else { continue }
+      var information = stat()
+      guard stat(path, &information) == 0, information.st_mode & S_IFMT != S_IFDIR else { continue }
+      throw GatewayError("\(path) would be ignored in a folder: \(ignored.reason)", help: "rename it, such as to 10-network.yaml")
+    }
+    let loaded = load(absolute)
     let found = loaded.files + loaded.ignored.filter(\.isMask).map(\.path)
     guard !found.isEmpty else {
       throw GatewayError("no files in \(paths.joined(separator: ", "))", help: "their names end in .yaml or .json")

@@ -71,18 +71,20 @@ package struct FileTrial: Sendable {
     guard let lock = try lock(patience: .seconds(10)) else {
       throw GatewayError("another command begins or ends a trial", help: "try it again")
     }
-    // The running gateway may not have come to it yet.
-    if access(path, F_OK) == 0 { _ = try settle(in: folder.store()) }
     return lock
   }
 
-  /// Throws while files are on trial.
+  /// The running gateway may not have come to the end of a trial yet, or to one whose command was killed.
+  private func settleOld() throws { if access(path, F_OK) == 0 { _ = try settle(in: folder.store()) } }
+
+  /// Throws while files are on trial, or what they have changed is not taken back.
   package func refuseSecond() throws(GatewayError) {
     if let state {
       throw GatewayError(
         "\(state.files.joined(separator: ", ")): on trial until \(state.end)",
         help: "`roamward-gateway confirm` keeps them, `roamward-gateway revert` ends the trial")
     }
+    if layer != nil { throw GatewayError("a trial of files is over, and is not reverted", help: "`roamward-gateway revert` does that") }
   }
 }
 
@@ -93,6 +95,7 @@ extension FileTrial {
     try folder.make()
     let lock = try lockForCommand()
     defer { withExtendedLifetime(lock) {} }
+    try settleOld()
     if !paths.isEmpty {
       try refuseSecond()
       _ = try declared.effect(of: declared.load(over: paths))
@@ -115,6 +118,7 @@ extension FileTrial {
     }
     let lock = try lockForCommand()
     defer { withExtendedLifetime(lock) {} }
+    try settleOld()
     try refuseSecond()
     let wanted = declared.load(over: paths)
     _ = try declared.effect(of: wanted)
@@ -179,7 +183,8 @@ extension FileTrial {
   package func revert(make: Bool) throws -> DeclaredFiles.Effect {
     let lock = try lockForCommand()
     defer { withExtendedLifetime(lock) {} }
-    guard state != nil, let note else {
+    // Also one that is over, or whose command was killed.
+    guard let note else {
       throw GatewayError("no files are on trial", help: "`roamward-gateway apply --confirm-within` begins a trial")
     }
     let store = try folder.store()

@@ -101,6 +101,16 @@ says '/run/new/20-bad.yaml:' files apply /run/new/20-bad.yaml /run/new/10-more.y
 rm /run/new/20-bad.yaml
 is_as_before || fail "files with an error: $(<difference.log)"
 
+# Files that would not count, and files that leave none.
+cp /run/new/10-more.yaml /run/new/more.txt
+says '/run/new/more.txt would be ignored in a folder: not .yaml, .yml or .json' files apply /run/new/more.txt --confirm-within 1h
+says '/run/new/more.txt would be ignored in a folder' files apply /run/new/more.txt
+rm /run/new/more.txt
+: >/run/new/20-empty.yaml
+says 'there is no file that declares this gateway' files apply /run/new/20-empty.yaml --confirm-within 1h
+rm /run/new/20-empty.yaml
+is_as_before || fail "files that do not count: $(<difference.log)"
+
 # Killed before and after each thing that a command does to the disk: the gateway takes all of it back.
 steps() { # PROGRAM COMMAND...: until it lives through all of them
   local place=0
@@ -146,11 +156,28 @@ cmp /run/new/10-more.yaml /run/files/10-more.yaml
 ! gateway status | found 'on trial' || fail 'confirmed, and still on trial'
 says '/run/files/10-more.yaml:3 declares user bob' gateway user remove bob
 files diff >out.log || fail "diff: $(<out.log)"
+# A file that masks the only one would end nothing.
+mkdir /run/mask
+: >/run/mask/10-more.yaml
+says 'with these files, none would declare this gateway' files apply /run/mask --confirm-within 1h
+files diff >out.log || fail "diff: $(<out.log)"
+
+# Killed at each step of a confirmation: the files are on trial, or confirmed.
+for place in {1..200}; do
+  sed "s/mtu: [0-9]*/mtu: $((1300 + place))/" /run/files/10-more.yaml >/run/new/10-more.yaml
+  files apply /run/new/10-more.yaml --confirm-within 1h >/dev/null
+  if ROAMWARD_DIE_AT=$place files confirm >/dev/null 2>&1; then break; fi
+  ! on_trial || files confirm >out.log || fail "confirm, killed at $place: $(<out.log)"
+  until_so "confirm, killed at $place: the file is in force" eval 'files diff >/dev/null'
+  cmp /run/new/10-more.yaml /run/files/10-more.yaml || fail "confirm, killed at $place: another file"
+  gateway settings show alice/phone | found 'routes 10.30.0.0/16' || fail "confirm, killed at $place: $(gateway settings show alice/phone)"
+done
+((place > 3 && place < 200)) || fail "confirm: $place places"
 # Without a trial, a file is written and in force at once.
-sed 's/1300/1310/' /run/new/10-more.yaml >/run/new/more.tmp
+sed 's/mtu: [0-9]*/mtu: 1280/' /run/files/10-more.yaml >/run/new/more.tmp
 mv /run/new/more.tmp /run/new/10-more.yaml
 files apply /run/new/10-more.yaml >out.log || fail "apply: $(<out.log)"
-found 'mtu 1300 → 1310' <out.log || fail "apply: $(<out.log)"
+found 'mtu .* → 1280' <out.log || fail "apply: $(<out.log)"
 cmp /run/new/10-more.yaml /run/files/10-more.yaml
 
 gateway store check >check.out || fail "the store: $(<check.out)"
