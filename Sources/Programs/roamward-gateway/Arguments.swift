@@ -115,7 +115,19 @@ struct StateOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Use the gateway of this folder.", valueName: "folder"), completion: .directory)
   var state = StateFolder.standard.path
 
-  var folder: StateFolder { StateFolder(state) }
+  /// For those who may read it alone.
+  var folder: StateFolder {
+    get throws {
+      let folder = place
+      guard folder.mayRead else {
+        throw Failure.refused("root alone may read the gateway in \(folder.path)\n  help: run the command as root")
+      }
+      return folder
+    }
+  }
+
+  /// For a command that says itself what it cannot read.
+  var place: StateFolder { StateFolder(state) }
 
   func directory(_ excerpt: Excerpt = .everything) throws -> Directory { try folder.store().load(excerpt) }
 
@@ -217,7 +229,7 @@ struct TrialOption: ParsableArguments {
     if let refusal = directory?.marks.refusal(of: DeclaredSubject(.host, object), at: directory?.site?.id) { throw refusal }
     if dryRun || summary.isEmpty { return }
     try change()
-    state.folder.announceChange()
+    try state.folder.announceChange()
     // A store that is away keeps nothing from being changed here.
     do { try state.record(verb, object, summary.lines.map(\.text).joined(separator: "; ")) } catch {
       writeError("note: the audit log does not have this change: \(error)\n")

@@ -47,7 +47,7 @@ struct Backup: ParsableCommand {
   func run() throws {
     let secret = try passphrase.read() ?? (encrypt ? readSecret("passphrase of the backup") : nil)
     if let secret, let fault = NewPassword.fault(of: secret) { throw Failure.refused("the passphrase is refused\n  help: \(fault)") }
-    let backup = GatewayBackup(GatewayPlace(state.folder), passphrase: secret, release: releaseVersion)
+    let backup = try GatewayBackup(GatewayPlace(state.folder), passphrase: secret, release: releaseVersion)
     let database = try state.folder.storeServer().map(withoutPassword)
     let (report, elsewhere) = try backup.write(to: file, database: database, replacing: replace)
     write(report.lines + ["\(file)  \(report.manifest.entries.count) files, \(secret == nil ? "not encrypted" : "encrypted")"])

@@ -13,10 +13,16 @@ struct FileOptions: ParsableArguments {
   var files: [String] = []
   @OptionGroup var state: StateOptions
 
-  var declared: DeclaredFiles { DeclaredFiles(state.folder, layers: files) }
+  var declared: DeclaredFiles { DeclaredFiles(state.place, layers: files) }
 
   /// The files, with their warnings shown. Throws where there are none, unless some were there before and are to be forgotten.
   func load(over paths: [String] = [], forgetting: Bool = false) throws -> LoadedGatewayFiles {
+    _ = try state.folder
+    return try read(over: paths, forgetting: forgetting)
+  }
+
+  /// The same for a person who may not read the store.
+  func read(over paths: [String] = [], forgetting: Bool = false) throws -> LoadedGatewayFiles {
     let loaded = declared.load(over: paths)
     for diagnostic in loaded.diagnostics { writeError(diagnostic.rendered(color: usesColor) + "\n") }
     if loaded.hasErrors { throw ExitStatus.policyErrors }
@@ -57,7 +63,7 @@ struct CheckFiles: ParsableCommand {
   @OptionGroup var files: FileOptions
 
   func run() throws {
-    let loaded = try files.load()
+    let loaded = try files.read()
     guard files.declared.mayReadStore else {
       return write(loaded.files.map { "\($0)  read" } + ["note  not tried with the store, which root alone may read: run it as root"])
     }
@@ -101,7 +107,7 @@ struct ApplyFiles: ParsableCommand {
   func run() throws {
     let loaded = try files.load(over: paths, forgetting: hasMarks)
     try files.state.folder.refuseOtherStore()
-    let fileTrial = FileTrial(files.state.folder)
+    let fileTrial = try FileTrial(files.state.folder)
     if loaded.files.isEmpty, !paths.isEmpty {
       throw Failure.refused(
         "with these files, none would declare this gateway, and everything would stay\n"
@@ -143,7 +149,7 @@ struct ConfirmFiles: ParsableCommand {
   @OptionGroup var files: FileOptions
 
   func run() throws {
-    let fileTrial = FileTrial(files.state.folder)
+    let fileTrial = try FileTrial(files.state.folder)
     let (names, folder) = try fileTrial.confirmation(over: files.declared)
     if !trial.dryRun { try fileTrial.confirm(over: files.declared) }
     write(names.map { "write   \(folder)/\($0)" } + trial.note)

@@ -34,7 +34,7 @@ struct Initialise: ParsableCommand {
     guard GatewayName(link) != nil, let link = InterfaceName(link) else {
       throw ValidationError("--link: \(link) is no name for a link; use at most 15 letters, digits, `.`, `_` and `-`")
     }
-    let folder = state.folder
+    let folder = try state.folder
     try folder.make()
     let key = try folder.privateKey() ?? folder.makePrivateKey()
     guard let publicKey = key.publicKey else { throw Failure.refused("the private key has no public key") }
@@ -79,7 +79,7 @@ extension Initialise {
     } else {
       throw GatewayError(
         "the store belongs to a gateway with another key",
-        help: "put its key into \(state.folder.keyPath), then try again; --site NAME makes this a further gateway with a key of its own")
+        help: "put its key into \(state.place.keyPath), then try again; --site NAME makes this a further gateway with a key of its own")
     }
     guard isNew else { return work.directory }
     if pool.isEmpty { try UniqueLocal.addUsualPools(to: &work, isTranslated: nat) }
@@ -124,7 +124,7 @@ struct Forward: ParsableCommand {
   func run() throws {
     // While the store's server is away, what was read last decides; before the first start, the files.
     let declared = (files.declared.load().file.declaration.pools?.value ?? []).map(\.value.prefix.family)
-    let folder = files.state.folder
+    let folder = try files.state.folder
     let known = try declared.isEmpty || folder.hasStoreFile ? folder.known().view.directory.families : []
     for family in Set(declared + known) where !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
   }

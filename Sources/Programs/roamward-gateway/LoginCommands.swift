@@ -29,7 +29,7 @@ struct Logins: ParsableCommand {
     @OptionGroup var options: QuietChangeOptions
 
     func run() throws {
-      let folder = options.state.folder
+      let folder = try options.state.folder
       let isThere = try folder.loginIdentity() != nil
       guard let identity = isThere ? "" : LoginIdentity.make() else { throw Failure.refused("no key can be made") }
       let summary = ChangeSummary(setting: "logins", from: isThere ? "accepted\n" : nil, to: "accepted\n")
@@ -107,7 +107,7 @@ struct Logins: ParsableCommand {
         return write("no logins; `roamward-gateway login enable` accepts them\n")
       }
       guard let pin = LoginIdentity.pin(of: identity) else {
-        throw Failure.refused("\(state.folder.loginPath) is no certificate\n  help: put the right one back, or disable and enable logins")
+        throw Failure.refused("\(state.place.loginPath) is no certificate\n  help: put the right one back, or disable and enable logins")
       }
       write("login  \(site.endpoint) (TCP)  pin \(pin)\n")
     }
@@ -141,8 +141,9 @@ func readSecret(_ name: String, isNew: Bool = true) throws -> [UInt8] {
   return secret
 }
 
-/// Reads a new password, and returns its hash.
-func readPassword(of name: GatewayName) throws -> String {
+/// Reads a new password, and returns its hash. A person who may not set it is not asked for it.
+func readPassword(of name: GatewayName, for state: StateOptions) throws -> String {
+  _ = try state.folder
   let password = try readSecret("password of \(name)")
   if let fault = NewPassword.fault(of: password) { throw Failure.refused(fault) }
   guard let hash = PasswordHash.usual.hash(password) else { throw Failure.refused("there is not enough memory for a hash (64 MiB)") }
@@ -167,7 +168,7 @@ struct UserPassword: ParsableCommand {
       try options.make(reading: .users([name])) { work throws(GatewayError) in try work.removePassword(of: name) }
       return
     }
-    let hash = try readPassword(of: name)
+    let hash = try readPassword(of: name, for: options.state)
     try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setPassword(hash, of: name, mustChange: change) }
   }
 }

@@ -28,8 +28,8 @@ struct PAM: ParsableCommand {
       var settings = PAMSettings(service: service)
       settings.createsUsers = createUsers
       settings.seconds = timeout
-      try PAMFiles.check(settings)
       _ = try options.state.directory(.users([]))
+      try PAMFiles.check(settings)
       try options.set(.pam, to: settings.text)
     }
   }

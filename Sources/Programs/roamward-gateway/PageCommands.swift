@@ -58,7 +58,7 @@ struct Page: ParsableCommand {
         }
       }
       guard try options.set(.page, to: settings.description) else { return }
-      let trouble = options.state.folder.outcome(of: "page", .page)
+      let trouble = try options.state.folder.outcome(of: "page", .page)
       try Show.show(options.state)
       if let trouble {
         throw Failure.refused(
@@ -94,7 +94,7 @@ struct Page: ParsableCommand {
       }
       let addresses = directory.sortedPools.compactMap { $0.gateway?.address }
       let administrators = settings.administrators.map { "group \($0)" } ?? "none"
-      if state.folder.isServed, let trouble = state.folder.trouble(of: .page) { write("note  the page is not shown: \(trouble)\n") }
+      if try state.folder.isServed, let trouble = try state.folder.trouble(of: .page) { write("note  the page is not shown: \(trouble)\n") }
       write(
         settings.hosts(of: addresses.map { $0.family == .v4 ? "\($0)" : "[\($0)]" }).map { "page  http://\($0)/" } + [
           "title  \(settings.title ?? "none")", "administrators  \(administrators)",

@@ -29,7 +29,7 @@ struct Users: ParsableCommand {
     @OptionGroup var options: ChangeOptions
 
     func run() throws {
-      let hash = try password ? readPassword(of: name) : nil
+      let hash = try password ? readPassword(of: name, for: options.state) : nil
       try options.make(reading: .users([name])) { work throws(GatewayError) in
         try work.addUser(name, until: until)
         if let hash { try work.setPassword(hash, of: name, mustChange: false) }

@@ -23,7 +23,7 @@ struct Relay: ParsableCommand {
 
     func run() throws {
       guard port > 0 else { throw ValidationError("--port: use 1 to 65535") }
-      let folder = options.state.folder
+      let folder = try options.state.folder
       guard try folder.loginIdentity() != nil else {
         throw Failure.refused("there are no logins, by which clients learn of the relay\n  help: roamward-gateway login enable")
       }
@@ -53,11 +53,11 @@ struct Relay: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      guard let port = state.folder.relayPort() else {
+      guard let port = try state.folder.relayPort() else {
         return write("nothing is relayed; `roamward-gateway relay enable` does it\n")
       }
       write("relay  TCP port \(port)\n")
-      if state.folder.isServed, let trouble = state.folder.trouble(of: .relay) { write("note  nothing is relayed: \(trouble)\n") }
+      if try state.folder.isServed, let trouble = try state.folder.trouble(of: .relay) { write("note  nothing is relayed: \(trouble)\n") }
     }
   }
 }

@@ -81,7 +81,7 @@ struct Store: ParsableCommand {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      let folder = state.folder
+      let folder = try state.folder
       let server = try OtherStore.server(target)
       try folder.make()
       let lock = try folder.lockForNewStore()
@@ -124,7 +124,7 @@ extension Store {
     @OptionGroup var state: StateOptions
 
     func run() throws {
-      let folder = state.folder
+      let folder = try state.folder
       try folder.refuseOtherStore()
       let server = try OtherStore.server(target)
       let count = try StoreMove(folder).run(to: server)

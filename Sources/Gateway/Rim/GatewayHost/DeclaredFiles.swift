@@ -55,7 +55,7 @@ package struct DeclaredFiles: Sendable {
   }
 
   /// Whether this user may look at the store, or there is none yet. What is in it would else be taken for missing.
-  package var mayReadStore: Bool { access(folder.path, R_OK | X_OK) == 0 || errno != EACCES }
+  package var mayReadStore: Bool { folder.mayRead }
 
   /// Whether any file declares this gateway.
   package var hasFiles: Bool { !load().files.isEmpty }
@@ -120,7 +120,7 @@ package struct DeclaredFiles: Sendable {
   ) throws -> Effect {
     if loaded.hasErrors { throw Refusal(diagnostics: loaded.diagnostics.filter { $0.severity == .error }) }
     guard mayReadStore else {
-      throw GatewayError("root alone may read the store in \(folder.path)", help: "run the command as root")
+      throw GatewayError("root alone may read the gateway in \(folder.path)", help: "run the command as root")
     }
     if loaded.files.isEmpty {
       if !isDry { try forget(in: open) }

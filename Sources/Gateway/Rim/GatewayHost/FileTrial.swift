@@ -59,15 +59,7 @@ package struct FileTrial: Sendable {
     try LockFile("\(path).lock").take(patience: patience)
   }
 
-  /// A trial that may not be read is not one that is missing.
-  private func requireAccess() throws(GatewayError) {
-    guard access(folder.path, W_OK | X_OK) == 0 || errno != EACCES else {
-      throw GatewayError("root alone may change the gateway in \(folder.path)", help: "run the command as root")
-    }
-  }
-
   private func lockForCommand() throws -> FileDescriptor {
-    try requireAccess()
     guard let lock = try lock(patience: .seconds(10)) else {
       throw GatewayError("another command begins or ends a trial", help: "try it again")
     }
@@ -110,7 +102,6 @@ extension FileTrial {
   ///   - paths: the files, and folders of files.
   ///   - length: the time until they are reverted.
   package func begin(_ paths: [String], lasting length: Duration, over declared: DeclaredFiles) throws -> DeclaredFiles.Effect {
-    try requireAccess()
     guard folder.isServed else {
       throw GatewayError(
         "no gateway runs, which would revert the files", help: "`systemctl start roamward-gateway` starts it, or leave --confirm-within out"
@@ -162,7 +153,6 @@ extension FileTrial {
 
   /// The folder into which `confirm` writes, and the files.
   package func confirmation(over declared: DeclaredFiles) throws -> (files: [String], folder: String) {
-    try requireAccess()
     guard let state else { throw GatewayError("no files are on trial", help: "`roamward-gateway apply --confirm-within` begins a trial") }
     return (state.files, try declared.destination())
   }

@@ -23,6 +23,9 @@ package struct StateFolder: Hashable, Sendable {
   /// Makes the folder with access for its owner alone.
   package func make() throws(SystemError) { try Folder.make(path, mode: 0o700) }
 
+  /// Whether this user may look into it, or there is none yet. What is in it would else be taken for missing.
+  package var mayRead: Bool { access(path, R_OK | X_OK) == 0 || errno != EACCES }
+
   package var storePath: String { "\(path)/gateway.db" }
   package var serverPath: String { "\(path)/store" }
 

@@ -72,11 +72,11 @@ found -F 'AllowedIPs = 10.20.0.0/16' <bob.conf || fail "the client's file: $(<bo
 person() { setpriv --reuid 65534 --regid 65534 --clear-groups "$ROAMWARD_BIN/roamward-gateway" "$@"; }
 person check >out.log 2>&1 || fail "check without root: $(<out.log)"
 found -F 'note  not tried with the store, which root alone may read' <out.log || fail "check without root: $(<out.log)"
-says 'root alone may read the store in /var/lib/roamward-gateway' person diff
-says 'root alone may read the store in /var/lib/roamward-gateway' person apply --dry-run
+says 'root alone may read the gateway in /var/lib/roamward-gateway' person diff
+says 'root alone may read the gateway in /var/lib/roamward-gateway' person apply --dry-run
 for command in 'apply' "apply $files/10-network.yaml --confirm-within 1h" 'confirm' 'revert'; do
   # shellcheck disable=SC2086 # A command of several words.
-  says 'root alone may change the gateway in /var/lib/roamward-gateway' person $command
+  says 'root alone may read the gateway in /var/lib/roamward-gateway' person $command
 done
 
 # A text for people has lines and blanks of its own.
