@@ -69,7 +69,7 @@ struct Logins: ParsableCommand {
       abstract: "Show where clients log in, and the gateway's pin.",
       discussion: """
         With --link, prints the link for `roamward login` on a laptop. It has the endpoint, the pin and the user's name, and no secret. It \
-        has to reach the person by a way that nobody else can write to, because the pin in it is not asked about again.
+        has to reach the person unchanged, because the pin in it is not asked about again.
 
         Example: `roamward-gateway login show --link --user alice`
         """)

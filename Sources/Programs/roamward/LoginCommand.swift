@@ -113,7 +113,7 @@ struct Login: ParsableCommand {
 
   // MARK: The policy
 
-  /// Whether the policies would be as they were, but for this tunnel as it is wanted.
+  /// Throws if the files would change more than this tunnel, or another setting of it.
   private func check(_ plan: LoginPlan, _ after: LoadedPolicies, _ before: LoadedPolicies) throws {
     let own = Set(plan.files.map { "\(change.layers.last ?? ".")/\($0.name)" })
     let errors = after.diagnostics.filter { $0.severity == .error && own.contains($0.location.file) }

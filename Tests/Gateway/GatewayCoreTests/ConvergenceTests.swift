@@ -250,7 +250,7 @@ import Testing
     #expect(Set(work.directory.users.values.map(\.name)).count == work.directory.users.count)
   }
 
-  /// A random store, exported and declared elsewhere, is the same but for devices, passwords and sessions.
+  /// A random store, exported and declared for a new gateway, is the same but for devices, passwords and sessions.
   @Test("a random store, exported and declared, is the same", arguments: 0..<30) func export(seed: UInt64) throws {
     var random = RandomRequests(seed: seed, withEnds: true)
     for _ in 0..<80 { _ = try random.request() }
