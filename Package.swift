@@ -124,7 +124,7 @@ let house = """
     pure LoginProtocol: NetworkTypes
     pure OpenIDConnect: GatewayLogin JSON LoginProtocol NetworkTypes
     pure PageProtocol: GatewayCore KernelModel LoginProtocol NetworkTypes
-    pure GatewayPage: GatewayCore JSON KernelModel NetworkTypes PageProtocol
+    pure GatewayPage: GatewayCore JSON KernelModel NetworkTypes PageProtocol PolicySource RoamwardCore
     pure GatewaySource: GatewayCore GatewayLogin JSON NetworkTypes PolicyFiles PolicySource RoamwardCore
     rim GatewayAuth: CLinux CSodium CTLS GatewayCore GatewayCredentials GatewayLogin GatewaySockets LinuxIO LoginProtocol NetworkTypes
         ProcessConfinement
@@ -149,10 +149,10 @@ let house = """
     tests GatewayPageTests: GatewayCore GatewayPage JSON KernelModel LinuxIO LoginProtocol NetworkTypes PageProtocol roamward-gateway-web
         SchemaCheck SeededRandom TestKit TestSupport
     tests GatewaySourceTests: GatewayCore GatewayLogin GatewaySource JSON LinuxIO NetworkTypes PolicySource SchemaCheck SeededRandom
-    tests GatewayServeTests: GatewayCore GatewayHost GatewayPage JSON KernelModel KernelNetwork LinuxIO LoginProtocol MetricUses
+    tests GatewayServeTests: GatewayCore GatewayHost GatewayPage GatewaySource JSON KernelModel KernelNetwork LinuxIO LoginProtocol MetricUses
         NetworkTypes ProviderGroups roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store
         roamward-gateway-web roamward-wireguard SchemaCheck SeededRandom TestKit TestSupport +but=Scenes
-    tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store
+    tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewaySource GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store
         SeededRandom TestKit TestSupport
     tests OpenIDConnectTests: GatewayCore GatewayLogin GatewayOpenID JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
         roamward-gateway-oidc SeededRandom TestKit TestSupport +but=issuer.py

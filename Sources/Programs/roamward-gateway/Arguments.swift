@@ -23,16 +23,6 @@ extension PortRange: ExpressibleByArgument {
 
 extension Transport: ExpressibleByArgument {}
 
-/// An option's value of a type that cannot be an argument itself.
-struct Parsed<Value: LosslessStringConvertible & Sendable>: ExpressibleByArgument {
-  let value: Value
-
-  init?(argument: String) {
-    guard let value = Value(argument) else { return nil }
-    self.value = value
-  }
-}
-
 /// A host with a port or without one: `vpn.example.com`, `192.0.2.1:51820`, `[2001:db8::1]:51820`.
 struct EndpointArgument: ExpressibleByArgument {
   let endpoint: Endpoint
@@ -100,16 +90,6 @@ func goalArgument(_ text: String) throws -> Declaration.Goal {
   throw ValidationError("prefixes such as 10.20.0.0/16, `group:NAME` (its devices) or `everything` are expected, and no name")
 }
 
-func addressArgument(_ text: String) throws -> IPAddress {
-  guard let address = IPAddress(text) else { throw ValidationError("an address is expected, such as 10.20.0.53, and no name") }
-  return address
-}
-
-func domainArgument(_ text: String) throws -> DomainName {
-  guard let name = DomainName(text) else { throw ValidationError("a domain is expected, such as corp.example") }
-  return name
-}
-
 /// The folder of every command.
 struct StateOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Use the gateway of this folder.", valueName: "folder"), completion: .directory)
@@ -135,14 +115,7 @@ struct StateOptions: ParsableArguments {
   func requireServer(_ consequence: String) throws {
     if try folder.storeServer() != nil { return }
     throw Failure.refused(
-      "the store is a file: \(consequence)\n  help: gateways share a server (`roamward-gateway store use`); docs/gateway.md shows it")
-  }
-
-  /// Records a change that is not in the store's tables.
-  func record(_ verb: String, _ object: String, _ detail: String = "") throws {
-    try folder.refuseOtherStore()
-    let record = AuditEntry.Record(actor: Actor.current, verb: verb, object: object, detail: detail)
-    try folder.store().record([record], at: Timestamp.now.wholeSecond)
+      "the store is a file: \(consequence)\n  help: gateways share a server (`roamward-gateway store move`); docs/gateway.md shows it")
   }
 }
 
@@ -167,36 +140,19 @@ struct ChangeOptions: ParsableArguments {
   @OptionGroup var state: StateOptions
 
   /// Runs requests in one transaction, wakes the running gateway, and shows what has changed, and whom it concerns. `excerpt`: the rows
-  /// that they need, and those of everybody whom it can concern.
+  /// that they need, and those of everybody whom it can concern. `isQuiet`: the change is shown on standard error.
   @discardableResult func make<R>(
-    reading excerpt: Excerpt = .everything, _ body: (inout Administration) throws(GatewayError) -> R
+    reading excerpt: Excerpt = .everything, isQuiet: Bool = false, _ body: (inout Administration) throws(GatewayError) -> R
   ) throws -> R {
     let (result, effect) = try trial.change(state.folder, reading: excerpt, body)
-    if json {
+    if isQuiet {
+      writeError((effect.lines + trial.note).map { $0 + "\n" }.joined())
+    } else if json {
       write([JSON(encoding: effect.summary.document(isMade: !trial.dryRun, connected: effect.connected)).text(indented: true)])
     } else {
       write(effect.lines + trial.note)
     }
     return result
-  }
-}
-
-extension ChangeOptions {
-  /// Replaces settings of this gateway alone (`nil`: removes them), shows what differs, and wakes the running gateway.
-  func set(_ setting: SettingFile, to text: String?) throws { show(try trial.set(state, setting, to: text)) }
-
-  /// Shows a change that is not in the store's tables, and makes and records it unless it is a dry run.
-  func make(_ summary: ChangeSummary, verb: String, object: String, _ change: () throws -> Void) throws {
-    try trial.make(state, summary, verb: verb, object: object, change)
-    show(summary)
-  }
-
-  private func show(_ summary: ChangeSummary) {
-    if json {
-      write([JSON(encoding: summary.document(isMade: !trial.dryRun, connected: nil)).text(indented: true)])
-    } else {
-      write(summary.text(connected: nil) + trial.note)
-    }
   }
 }
 
@@ -213,27 +169,6 @@ struct TrialOption: ParsableArguments {
     let connected: Int?
 
     var lines: [String] { summary.text(connected: connected) }
-  }
-
-  /// Replaces settings of this gateway alone (`nil`: removes them), and wakes the running gateway. Returns what differs.
-  func set(_ state: StateOptions, _ setting: SettingFile, to text: String?) throws -> ChangeSummary {
-    let summary = try setting.change(in: state.folder, to: text)
-    try make(state, summary, verb: setting.verb(isSet: text != nil), object: setting.rawValue) { try state.folder.set(setting, to: text) }
-    return summary
-  }
-
-  /// Makes and records a change that is not in the store's tables, unless it is a dry run, or a file declares it.
-  func make(_ state: StateOptions, _ summary: ChangeSummary, verb: String, object: String, _ change: () throws -> Void) throws {
-    try state.folder.refuseOtherStore()
-    let directory = try? state.directory(.users([]))
-    if let refusal = directory?.marks.refusal(of: DeclaredSubject(.host, object), at: directory?.site?.id) { throw refusal }
-    if dryRun || summary.isEmpty { return }
-    try change()
-    try state.folder.announceChange()
-    // A store that is away keeps nothing from being changed here.
-    do { try state.record(verb, object, summary.lines.map(\.text).joined(separator: "; ")) } catch {
-      writeError("note: the audit log does not have this change: \(error)\n")
-    }
   }
 
   func change<R>(
@@ -267,19 +202,6 @@ struct QuietChangeOptions: ParsableArguments {
     let (result, effect) = try trial.change(state.folder, reading: excerpt, body)
     show(effect.lines)
     return trial.dryRun ? nil : result
-  }
-
-  /// The same for settings of this gateway alone. False: a dry run.
-  func set(_ setting: SettingFile, to text: String?) throws -> Bool {
-    show(try trial.set(state, setting, to: text).text(connected: nil))
-    return !trial.dryRun
-  }
-
-  /// The same for a change that is not in the store's tables.
-  func make(_ summary: ChangeSummary, verb: String, object: String, _ change: () throws -> Void) throws -> Bool {
-    try trial.make(state, summary, verb: verb, object: object, change)
-    show(summary.text(connected: nil))
-    return !trial.dryRun
   }
 
   private func show(_ lines: [String]) { writeError((lines + trial.note).map { $0 + "\n" }.joined()) }

@@ -60,9 +60,11 @@ struct CheckFiles: ParsableCommand {
 
       Example: `roamward-gateway check`
       """)
+  @Flag(help: "Print JSON.") var json = false
   @OptionGroup var files: FileOptions
 
   func run() throws {
+    if json { return try showDocument() }
     let loaded = try files.read()
     guard files.declared.mayReadStore else {
       return write(loaded.files.map { "\($0)  read" } + ["note  not tried with the store, which root alone may read: run it as root"])
@@ -70,6 +72,18 @@ struct CheckFiles: ParsableCommand {
     _ = try files.declared.effect(of: loaded)
     let tests = loaded.file.expectations.count
     write(loaded.files.map { "\($0)  ok" } + (tests > 0 ? ["\(tests) test\(tests == 1 ? "" : "s") of access passed"] : []))
+  }
+
+  private func showDocument() throws {
+    let loaded = files.declared.load()
+    var (diagnostics, isTried) = (loaded.diagnostics, false)
+    if !loaded.hasErrors, !loaded.files.isEmpty, files.declared.mayReadStore {
+      do { _ = try files.declared.effect(of: loaded) } catch let refusal as DeclaredFiles.Refusal { diagnostics += refusal.diagnostics }
+      isTried = true
+    }
+    let document = FileCheckDocument(files: loaded.files, diagnostics, isTried: isTried, tests: loaded.file.expectations.count)
+    write([JSON(encoding: document).text(indented: true)])
+    if diagnostics.contains(where: { $0.severity == .error }) { throw ExitStatus.policyErrors }
   }
 }
 
@@ -220,12 +234,13 @@ struct ExportFiles: ParsableCommand {
 
       Example: `roamward-gateway export`
       """)
+  @Flag(help: "Print it as JSON, which files may have too.") var json = false
   @OptionGroup var state: StateOptions
 
   func run() throws {
     var file = GatewayFile()
     file.declaration = Declaration(of: try state.directory())
     file.host = try HostSettings(of: state.folder)
-    write(file.text)
+    write(json ? file.json.text(indented: true) + "\n" : file.text)
   }
 }

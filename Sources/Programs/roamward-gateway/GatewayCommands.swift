@@ -5,6 +5,7 @@ import GatewayPage
 import GatewaySource
 import GatewayStore
 import KernelModel
+import KeyMemory
 import LinuxIO
 import NetworkTypes
 import Terminal
@@ -14,7 +15,7 @@ struct Initialise: ParsableCommand {
     commandName: "init", abstract: "Create a gateway: key, store, pools.",
     discussion: """
       Run again, it changes the endpoint and the link, and keeps everything else. New gateways get the pools 10.77.0.0/24 and a random \
-      /64 of fd00::/8, with masquerade; nobody has access to anything before the first `roamward-gateway access allow`.
+      /64 of fd00::/8, with masquerade; nobody has access to anything before the first `roamward-gateway access add`.
 
       With --site and --store, this machine becomes a further gateway of a store that another one uses: with a key and pools of its own.
 
@@ -28,19 +29,42 @@ struct Initialise: ParsableCommand {
   @Flag(inversion: .prefixedNo, help: "Masquerade packets of the pools.") var nat = true
   @Option(help: "The name of this gateway among several.") var site: GatewayName?
   @Option(help: ArgumentHelp("Join the gateways of this store (libpq's connection string).", valueName: "target")) var store: String?
+  @OptionGroup var trial: TrialOption
   @OptionGroup var state: StateOptions
+
+  func validate() throws {
+    if trial.dryRun, store != nil { throw ValidationError("a gateway joins a store whole: give one of --dry-run and --store") }
+  }
 
   func run() throws {
     guard GatewayName(link) != nil, let link = InterfaceName(link) else {
       throw ValidationError("--link: \(link) is no name for a link; use at most 15 letters, digits, `.`, `_` and `-`")
     }
     let folder = try state.folder
+    if trial.dryRun { return show(try tryOut(folder, link: link)) }
     try folder.make()
     let key = try folder.privateKey() ?? folder.makePrivateKey()
     guard let publicKey = key.publicKey else { throw Failure.refused("the private key has no public key") }
     let directory = try change(publicKey) { work throws(GatewayError) in try initialise(&work, publicKey, link: link) }
     folder.announceChange()
-    write(["gateway \(endpoint.endpoint), link \(link)"] + directory.poolList.map { "pool \($0)" })
+    show(directory)
+  }
+
+  private func show(_ directory: Directory) {
+    write(["gateway \(endpoint.endpoint), link \(link)"] + directory.poolList.map { "pool \($0)" } + trial.note)
+  }
+
+  /// The gateway as it would be: with a key that is not kept, where there is none.
+  private func tryOut(_ folder: StateFolder, link: InterfaceName) throws -> Directory {
+    guard let key = try (folder.privateKey() ?? SecretKey.random()).publicKey else { throw Failure.refused("there is no public key") }
+    let now = Timestamp.now.wholeSecond
+    if try folder.hasStoreFile || folder.storeServer() != nil {
+      return try folder.store().tryOut(as: Actor.current, at: now) { work throws(GatewayError) in
+        try initialise(&work, key, link: link)
+      }
+    }
+    var work = Administration(Directory(viewpoint: key), lastID: 0, actor: Actor.current, now: now)
+    return try initialise(&work, key, link: link)
   }
 }
 
@@ -95,33 +119,24 @@ struct Serve: ParsableCommand {
     commandName: "serve",
     abstract: "Run the gateway in the foreground.",
     discussion: """
-      Files that declare it are carried out at the start and when they change. Ends with SIGTERM, and leaves link, peers and rules as they are: everybody stays connected. `roamward-gateway cleanup` removes \
-      them.
+      Files that declare it are carried out at the start and when they change. Ends with SIGTERM, and leaves link, peers and rules as \
+      they are: everybody stays connected. `roamward-gateway cleanup` removes them.
+
+      The kernel's forwarding of packets is never turned off: other programs may rely on it.
 
       Example: `roamward-gateway serve`
       """)
 
+  @Flag(help: "Enable the kernel's forwarding for the pools, and end.") var forwarding = false
   @OptionGroup var files: FileOptions
 
   func run() throws {
+    if forwarding { return try enableForwarding() }
     let status = try GatewayServer(files.state.folder, files.declared).run()
     if status != 0 { throw ExitCode(status) }
   }
-}
 
-struct Forward: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "forward",
-    abstract: "Enable the kernel's forwarding of packets for the pools.",
-    discussion: """
-      The unit does so before the gateway starts. It is never turned off: other programs may rely on it by then.
-
-      Example: `roamward-gateway forward`
-      """)
-
-  @OptionGroup var files: FileOptions
-
-  func run() throws {
+  private func enableForwarding() throws {
     // While the store's server is away, what was read last decides; before the first start, the files.
     let declared = (files.declared.load().file.declaration.pools?.value ?? []).map(\.value.prefix.family)
     let folder = try files.state.folder
@@ -167,58 +182,5 @@ struct Cleanup: ParsableCommand {
     }
     try HostCleanup.run(state.folder) { write($0 + "\n") }
     withExtendedLifetime(lock) {}
-  }
-}
-
-struct Pools: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "pool", abstract: "Manage the pools of addresses.", subcommands: [Add.self, Remove.self, List.self],
-    defaultSubcommand: List.self)
-
-  struct Add: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "add",
-      abstract: "Add a pool; every device gets an address of it.",
-      discussion: """
-        The first address of the prefix is the gateway's own. Clients have to fetch their file again. Of several gateways, the pool is at \
-        this one.
-
-        Example: `roamward-gateway pool add guests 10.78.0.0/24 --nat`
-        """)
-    @Argument(help: "The name.") var name: GatewayName
-    @Argument(help: "The prefix: IPv4 /8 to /30, IPv6 /64 to /126.", transform: prefixArgument(_:)) var prefix: IPPrefix
-    @Flag(help: "Masquerade its packets.") var nat = false
-    @Flag(help: "Use the pool at all gateways: devices keep their addresses.") var everywhere = false
-    @OptionGroup var options: ChangeOptions
-
-    func run() throws {
-      try options.make { work throws(GatewayError) in
-        try work.addPool(name, prefix, isTranslated: nat, isEverywhere: everywhere)
-      }
-      // A running gateway may not be able to: its unit has /proc/sys read-only.
-      let family = prefix.family
-      if try options.state.folder.lock() == nil, !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
-    }
-  }
-
-  struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "remove",
-      abstract: "Remove a pool with all its leases.",
-      discussion: "Example: `roamward-gateway pool remove guests`")
-    @Argument(help: "The name.") var name: GatewayName
-    @OptionGroup var options: ChangeOptions
-
-    func run() throws { try options.make { work throws(GatewayError) in try work.removePool(name) } }
-  }
-
-  struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "list",
-      abstract: "List the pools.",
-      discussion: "Example: `roamward-gateway pool list`")
-    @OptionGroup var list: ListOptions
-
-    func run() throws { try list.show(.pools) { directory, _ in directory.poolList } }
   }
 }

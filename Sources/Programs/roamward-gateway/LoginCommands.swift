@@ -3,9 +3,9 @@ import GatewayCore
 import GatewayCredentials
 import GatewayHost
 import GatewayLogin
-import GatewayPage
 import GatewayStore
 import Glibc
+import JSON
 import LinuxIO
 import LoginProtocol
 import NetworkTypes
@@ -13,61 +13,15 @@ import Terminal
 
 struct Logins: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "login", abstract: "Manage logins, by which users add devices.",
-    subcommands: [Enable.self, Disable.self, Show.self, OpenID.self, PAM.self],
-    defaultSubcommand: Show.self)
-
-  struct Enable: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "enable",
-      abstract: "Accept logins at the endpoint's port, by TCP.",
-      discussion: """
-        Prints the pin by which clients know the gateway. Run again, it changes nothing.
-
-        Example: `roamward-gateway login enable`
-        """)
-    @OptionGroup var options: QuietChangeOptions
-
-    func run() throws {
-      let folder = try options.state.folder
-      let isThere = try folder.loginIdentity() != nil
-      guard let identity = isThere ? "" : LoginIdentity.make() else { throw Failure.refused("no key can be made") }
-      let summary = ChangeSummary(setting: "logins", from: isThere ? "accepted\n" : nil, to: "accepted\n")
-      let isMade = try options.make(summary, verb: "logins on", object: "logins") {
-        try TextFile.create(folder.loginPath, with: Array(identity.utf8), mode: 0o600)
-      }
-      if !isMade { return }
-      let trouble = folder.outcome(of: "login.pem", .logins)
-      try Show.show(options.state)
-      if let trouble {
-        throw Failure.refused("nobody can log in: \(trouble)\n  help: free that port (`ss -ltnp`), or `journalctl -u roamward-gateway`")
-      }
-    }
-  }
-
-  struct Disable: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "disable",
-      abstract: "Refuse logins; devices stay.",
-      discussion: """
-        A later `login enable` makes another pin.
-
-        Example: `roamward-gateway login disable`
-        """)
-    @OptionGroup var options: ChangeOptions
-
-    func run() throws {
-      let isThere = try options.state.folder.loginIdentity() != nil
-      let summary = ChangeSummary(setting: "logins", from: isThere ? "accepted\n" : nil, to: nil)
-      try options.make(summary, verb: "logins off", object: "logins") { try TextFile.remove(options.state.folder.loginPath) }
-    }
-  }
+    commandName: "login", abstract: "Show the ways by which users add devices.", subcommands: [Show.self], defaultSubcommand: Show.self)
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "Show where clients log in, and the gateway's pin.",
+      abstract: "Show where people log in, the pin, relay and page.",
       discussion: """
+        `roamward-gateway set logins on` accepts logins, `set relay on` and `set page on` the others.
+
         With --link, prints the link for `roamward login` on a laptop. It has the endpoint, the pin and the user's name, and no secret. It \
         has to reach the person unchanged, because the pin in it is not asked about again.
 
@@ -76,21 +30,25 @@ struct Logins: ParsableCommand {
     @Flag(help: "Print the link for `roamward login`.") var link = false
     @Option(help: "The user in the link; none for a token or OpenID.") var user: GatewayName?
     @Flag(help: "Show the link as a QR code too.") var qr = false
+    @Flag(help: "Print JSON.") var json = false
     @OptionGroup var state: StateOptions
 
     func validate() throws {
+      if link, json { throw ValidationError("the link is one line: give one of --link and --json") }
       if !link, user != nil || qr { throw ValidationError("--user and --qr are about the link: give --link too") }
     }
 
     func run() throws {
-      if link { try showLink() } else { try Self.show(state) }
+      if link { return try showLink() }
+      let ways = try WaysIn(state.folder)
+      write(json ? [JSON(encoding: try ways.document).text(indented: true)] : try ways.loginLines + ways.relayLines + ways.pageLines)
     }
 
     private func showLink() throws {
       let directory = try state.directory(.users(user.map { [$0] } ?? []))
       guard let site = directory.site else { throw GatewayError.notInitialised }
       guard let identity = try state.folder.loginIdentity(), let pin = LoginIdentity.pin(of: identity).flatMap({ GatewayPin($0) }) else {
-        throw Failure.refused("there are no logins, so there is no pin\n  help: `roamward-gateway login enable` accepts them")
+        throw Failure.refused("there are no logins, so there is no pin\n  help: `roamward-gateway set logins on` accepts them")
       }
       if let user, directory.user(named: user) == nil {
         writeError("note: there is no user \(user) yet; `roamward-gateway user add \(user)` adds it\n")
@@ -99,17 +57,6 @@ struct Logins: ParsableCommand {
         throw Failure.refused("no link can be written for \(site.endpoint)")
       }
       write(text + "\n" + (qr ? QRCode.text(text) ?? "" : ""))
-    }
-
-    static func show(_ state: StateOptions) throws {
-      guard let site = try state.directory(.users([])).site else { throw GatewayError.notInitialised }
-      guard let identity = try state.folder.loginIdentity() else {
-        return write("no logins; `roamward-gateway login enable` accepts them\n")
-      }
-      guard let pin = LoginIdentity.pin(of: identity) else {
-        throw Failure.refused("\(state.place.loginPath) is no certificate\n  help: put the right one back, or disable and enable logins")
-      }
-      write("login  \(site.endpoint) (TCP)  pin \(pin)\n")
     }
   }
 }
@@ -150,76 +97,87 @@ func readPassword(of name: GatewayName, for state: StateOptions) throws -> Strin
   return hash
 }
 
-struct UserPassword: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "password", abstract: "Set a user's password for logins.",
-    discussion: """
-      It is read from standard input.
+/// The changes of how a user logs in.
+struct LoginOptions: ParsableArguments {
+  @Flag(inversion: .prefixedNo, help: "Set the password, read from standard input.") var password: Bool?
+  @Flag(help: "With --password: another one is chosen at the next login.") var mustChange = false
+  @Flag(inversion: .prefixedNo, help: "Ask for one-time codes; show the new secret once.") var totp: Bool?
+  @Flag(help: "With --totp: show a QR code for the app.") var qr = false
+  @Flag(inversion: .prefixedNo, help: "Make ten recovery codes, and show them once.") var recovery: Bool?
+  @Option(help: ArgumentHelp("The person at the OpenID provider: `sub`.", valueName: "subject")) var openid: String?
+  @Option(help: ArgumentHelp("The account that PAM checks.", valueName: "account")) var pam: GatewayName?
+  @Flag(help: "Forget the person elsewhere, who cannot log in.") var noIdentity = false
 
-      Example: `roamward-gateway user password alice`
-      """)
-  @Argument(help: "The name.") var name: GatewayName
-  @Flag(help: "The user has to choose another one at the next login.") var change = false
-  @Flag(help: "Remove the password.") var remove = false
-  @OptionGroup var options: ChangeOptions
-
-  func run() throws {
-    if remove {
-      try options.make(reading: .users([name])) { work throws(GatewayError) in try work.removePassword(of: name) }
-      return
+  func validate() throws {
+    if mustChange, password != true { throw ValidationError("--must-change is about a new password: give --password too") }
+    if qr, totp != true { throw ValidationError("--qr is about a new secret: give --totp too") }
+    if [openid != nil, pam != nil, noIdentity].count(where: { $0 }) > 1 {
+      throw ValidationError("give one of --openid, --pam and --no-identity")
     }
-    let hash = try readPassword(of: name, for: options.state)
-    try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setPassword(hash, of: name, mustChange: change) }
+    if let openid, !(1...255).contains(openid.utf8.count) { throw ValidationError("--openid: use 1 to 255 characters") }
   }
-}
 
-struct UserTOTP: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "totp", abstract: "Require one-time codes of a user, and show the secret.",
-    discussion: """
-      The secret is printed once, for an authenticator app. A new secret replaces the one before, and ends recovery codes.
-
-      Example: `roamward-gateway user totp alice --qr`
-      """)
-  @Argument(help: "The name.") var name: GatewayName
-  @Flag(help: "Ask for codes no longer.") var remove = false
-  @Flag(help: "Show a QR code for the app.") var qr = false
-  @OptionGroup var options: QuietChangeOptions
-
-  func run() throws {
-    let secret = remove ? [] : randomBytes(OneTimeCode.secretLength)
-    let isMade = try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setCodeSecret(secret, of: name) } != nil
-    if remove || !isMade { return }
-    let address = "otpauth://totp/roamward:\(name)?secret=\(base32(secret))&issuer=roamward"
-    write(qr ? QRCode.text(address) ?? address : address + "\n")
+  var isEmpty: Bool {
+    password == nil && totp == nil && recovery == nil && openid == nil && pam == nil && !noIdentity
   }
-}
 
-struct UserRecovery: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "recovery", abstract: "Create recovery codes, for a user who loses the app.",
-    discussion: """
-      Each of the ten stands for the one-time code of one login. They are printed once; the gateway keeps their hashes. New ones replace \
-      those before.
+  /// Whether the change makes secrets that are shown once.
+  var hasSecrets: Bool { totp == true || recovery == true }
 
-      Example: `roamward-gateway user recovery alice`
-      """)
-  @Argument(help: "The name.") var name: GatewayName
-  @Flag(help: "Accept no recovery codes any more.") var remove = false
-  @OptionGroup var options: QuietChangeOptions
+  /// Secrets that are made before the change, and shown after it.
+  struct Secrets {
+    var passwordHash: String?
+    var codeSecret: [UInt8] = []
+    var recoveryCodes: [String] = []
+    var subject: String?
+  }
 
-  func run() throws {
-    let codes = remove ? [] : (0..<RecoveryCode.count).map { _ in RecoveryCode.make() }
-    let hashes = codes.compactMap { RecoveryCode.hash(Array($0.utf8)) }
-    let isMade = try options.make(reading: .users([name])) { work throws(GatewayError) in try work.setRecovery(hashes, of: name) } != nil
-    if isMade { write(codes) }
+  func secrets(of name: GatewayName, _ state: StateOptions) throws -> Secrets {
+    var secrets = Secrets()
+    secrets.subject = try subject(state)
+    if password == true { secrets.passwordHash = try readPassword(of: name, for: state) }
+    if totp == true { secrets.codeSecret = randomBytes(OneTimeCode.secretLength) }
+    if recovery == true { secrets.recoveryCodes = (0..<RecoveryCode.count).map { _ in RecoveryCode.make() } }
+    return secrets
+  }
+
+  private func subject(_ state: StateOptions) throws -> String? {
+    if let openid {
+      guard let settings = try state.folder.openIDSettings() else {
+        throw Failure.refused("there is no OpenID provider\n  help: `roamward-gateway set logins.openid '{ issuer: …, client-id: … }'` sets one")
+      }
+      return settings.subject(of: openid)
+    }
+    guard let pam else { return nil }
+    guard let settings = try state.folder.pamSettings() else {
+      throw Failure.refused("PAM checks no passwords\n  help: `roamward-gateway set logins.pam.service NAME` sets a service")
+    }
+    return settings.subject(of: pam)
+  }
+
+  func change(_ name: GatewayName, by secrets: Secrets, in work: inout Administration) throws(GatewayError) {
+    if let hash = secrets.passwordHash { try work.setPassword(hash, of: name, mustChange: mustChange) }
+    if password == false { try work.removePassword(of: name) }
+    if totp != nil { try work.setCodeSecret(secrets.codeSecret, of: name) }
+    if recovery != nil { try work.setRecovery(secrets.recoveryCodes.compactMap { RecoveryCode.hash(Array($0.utf8)) }, of: name) }
+    if let subject = secrets.subject { try work.link(name, to: subject) }
+    if noIdentity { try work.removeSubject(of: name) }
+  }
+
+  /// Shows what a person takes away.
+  func show(_ secrets: Secrets, of name: GatewayName) {
+    if totp == true {
+      let address = "otpauth://totp/roamward:\(name)?secret=\(base32(secrets.codeSecret))&issuer=roamward"
+      write(qr ? QRCode.text(address) ?? address : address + "\n")
+    }
+    if recovery == true { write(secrets.recoveryCodes) }
   }
 }
 
 struct Tokens: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token", abstract: "Manage one-time tokens, with which a device logs in.",
-    subcommands: [Create.self, Revoke.self, List.self], defaultSubcommand: List.self)
+    discussion: "`roamward-gateway user list --tokens` lists them.", subcommands: [Create.self, Revoke.self])
 
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -257,16 +215,6 @@ struct Tokens: ParsableCommand {
     @OptionGroup var options: ChangeOptions
 
     func run() throws { try options.make { work throws(GatewayError) in try work.removeToken(number) } }
-  }
-
-  struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "list",
-      abstract: "List the tokens.",
-      discussion: "Example: `roamward-gateway token list`")
-    @OptionGroup var list: ListOptions
-
-    func run() throws { try list.show(.tokens) { $0.tokenList(at: $1) } }
   }
 }
 

@@ -18,17 +18,15 @@ struct RoamwardGateway: ParsableCommand {
       """,
     groupedSubcommands: [
       CommandGroup(
-        name: "Gateway",
-        subcommands: [Initialise.self, Serve.self, Forward.self, TakeOver.self, Cleanup.self, Pools.self, Sites.self]),
+        name: "Gateway", subcommands: [Initialise.self, Serve.self, TakeOver.self, Cleanup.self, SetSetting.self, UnsetSetting.self]),
       CommandGroup(
         name: "Files",
-        subcommands: [CheckFiles.self, DiffFiles.self, ApplyFiles.self, ConfirmFiles.self, RevertFiles.self, ExportFiles.self]),
+        subcommands: [CheckFiles.self, Plan.self, ApplyFiles.self, DiffFiles.self, ConfirmFiles.self, RevertFiles.self, ExportFiles.self]),
       CommandGroup(name: "Store", subcommands: [Store.self, Backup.self, Restore.self]),
       CommandGroup(
-        name: "Users and devices", subcommands: [Users.self, Groups.self, Peers.self, Devices.self, SettingsCommand.self, Access.self]),
-      CommandGroup(name: "Logins and page", subcommands: [Logins.self, Tokens.self, Sessions.self, Relay.self, Page.self]),
+        name: "Users and devices", subcommands: [Users.self, Groups.self, Devices.self, Access.self, Logins.self, Tokens.self, Sessions.self]),
       CommandGroup(
-        name: "Analysis", subcommands: [Status.self, Monitor.self, Metrics.self, Evaluate.self, Plan.self, Doctor.self, Audit.self]),
+        name: "Analysis", subcommands: [Status.self, Monitor.self, Metrics.self, Evaluate.self, Explain.self, Doctor.self, Audit.self]),
     ],
     defaultSubcommand: Status.self)
 
@@ -42,7 +40,8 @@ struct RoamwardGateway: ParsableCommand {
   static func main() {
     runAsProgram(synonyms: [
       "init": "initialise", "run": "serve", "start": "serve", "show": "status", "info": "status", "log": "audit", "logs": "audit",
-      "watch": "monitor", "events": "monitor", "explain": "evaluate", "version": "--version",
+      "watch": "monitor", "events": "monitor", "version": "--version", "peer": "device", "settings": "set", "pool": "set", "relay": "set",
+      "web": "set", "page": "set", "logins": "set", "forward": "serve", "sessions": "device", "site": "store", "pools": "store",
     ])
   }
 }

@@ -1,7 +1,9 @@
 import ArgumentParser
 import GatewayCore
 import GatewayHost
+import GatewayPage
 import GatewayStore
+import JSON
 import KernelModel
 import LinuxIO
 import Terminal
@@ -9,78 +11,107 @@ import Terminal
 struct Store: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",
-    abstract: "Manage the store: show, move, copy, check or replace it.",
+    abstract: "Show the store, check, copy or move it.",
     discussion: """
       A store is a file of SQLite, or a database of PostgreSQL, which several gateways may share: 'host=db.example dbname=gateway', as \
       libpq's connection strings are written. `-` reads it from standard input, where no other user sees a password.
-      """, subcommands: [Show.self, Move.self, Copy.self, Check.self, Use.self, StaleAfter.self], defaultSubcommand: Show.self)
+      """, subcommands: [Show.self, Move.self], defaultSubcommand: Show.self)
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",
-      abstract: "Show which store is used.",
-      discussion: "Example: `roamward-gateway store show`")
+      abstract: "Show the store, its gateways and their pools.",
+      discussion: """
+        This gateway has a star. With --check, the whole store is checked: references, leases, the audit log.
+
+        Exit status: 0 no problems; 1 problems.
+
+        Example: `roamward-gateway store show --check`
+        """)
+    @Flag(help: "Check the store.") var check = false
+    @Flag(help: "Print JSON.") var json = false
     @OptionGroup var state: StateOptions
 
+    func validate() throws {
+      if check, json { throw ValidationError("problems are lines: give one of --check and --json") }
+    }
+
     func run() throws {
-      let view = try state.folder.store().load()
+      let store = try state.folder.store()
+      if check {
+        let problems = try store.problems()
+        write(problems.isEmpty ? ["no problems found"] : problems)
+        if !problems.isEmpty { throw ExitStatus.refused }
+        return
+      }
+      let view = try store.load()
       let name = try state.folder.storeServer().map(withoutPassword) ?? state.folder.storePath
-      write("\(name)  version \(view.version), \(view.directory.devices.count) devices\n")
+      if json {
+        let document = StoreDocument(place: name, revision: view.version, of: view.directory)
+        return write([JSON(encoding: document).text(indented: true)])
+      }
+      write(
+        ["\(name)  version \(view.version), \(view.directory.devices.count) devices"] + view.directory.siteList
+          + view.directory.poolList.map { "  pool \($0)" })
     }
   }
 
-  struct Copy: ParsableCommand {
+  struct Move: ParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "copy",
-      abstract: "Copy the store into a new file, or an empty database.",
+      commandName: "move",
+      abstract: "Move the store to a database, or to the `file`.",
       discussion: """
-        The gateway may run, and does not use the copy.
+        Copies everything and uses the copy, as one act: no other command can change the store between. Afterwards the store at its old \
+        place refuses changes. A running gateway goes on with the store at its new place; everybody stays connected.
 
-        Example: `roamward-gateway store copy 'host=db.example dbname=roamward'`
+        With --existing, nothing is copied. The store there has to be this gateway's: a copy of the present one, or one that another \
+        gateway with the same private key uses, or an empty database before `roamward-gateway init`. The gateway must not run. A gateway \
+        with a key of its own joins by `roamward-gateway init --site`.
+
+        Example: `roamward-gateway store move 'host=db.example dbname=roamward'`
         """)
-    @Argument(help: "The file or the connection string.", completion: .file()) var target: String
+    @Argument(help: "`file` or the connection string.", completion: .file()) var target: String
+    @Flag(help: "Use the store that is there, and copy nothing.") var existing = false
+    @Flag(help: "Copy into a new file or an empty database, and stay.") var copyOnly = false
+    @OptionGroup var trial: TrialOption
     @OptionGroup var state: StateOptions
 
+    func validate() throws {
+      if existing, copyOnly { throw ValidationError("give one of --existing and --copy-only") }
+    }
+
     func run() throws {
+      if existing { return try use() }
+      if copyOnly { return try copy() }
+      let folder = try state.folder
+      try folder.refuseOtherStore()
+      let server = try OtherStore.server(target)
+      let place = server.map(withoutPassword) ?? folder.storePath
+      if trial.dryRun { return write(["would move the store of \(try count()) devices to \(place)"] + trial.note) }
+      let count = try StoreMove(folder).run(to: server)
+      let follows =
+        switch StoreMove(folder).awaitGateway() {
+        case nil: "; start the gateway"
+        case true?: "; the running gateway uses it"
+        case false?: ""
+        }
+      write("\(count) rows; the store is \(place)\(follows)\n")
+      if follows.isEmpty {
+        throw Failure.refused(
+          "the running gateway does not use it after 10 s\n  help: `journalctl -u roamward-gateway` says why; restart it")
+      }
+    }
+
+    private func count() throws -> Int { try state.folder.store().load().directory.devices.count }
+
+    private func copy() throws {
       let (from, to) = (try state.folder.store(), try OtherStore(target))
+      if trial.dryRun { return write(["would copy the store of \(try count()) devices"] + trial.note) }
       let count = try to.filling { try from.copy(to: $0) }
       write("\(count) rows\n")
     }
-  }
 
-  struct Check: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "check",
-      abstract: "Check the store: references, leases, the audit log.",
-      discussion: """
-        Exit status: 0 no problems; 1 problems.
-
-        Example: `roamward-gateway store check`
-        """)
-    @OptionGroup var state: StateOptions
-
-    func run() throws {
-      let problems = try state.folder.store().problems()
-      write(problems.isEmpty ? ["no problems found"] : problems)
-      if !problems.isEmpty { throw ExitStatus.refused }
-    }
-  }
-
-  struct Use: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "use",
-      abstract: "Use another store: `file`, or a connection string.",
-      discussion: """
-        The other store has to be this gateway's: a copy of the present one, or one that another gateway with the same private key uses, \
-        or an empty database before `roamward-gateway init`. The gateway must not run: it would go on with the present store. To take the \
-        present store along, use `store move`. A gateway with a key of its own joins by `roamward-gateway init --site`.
-
-        Example: `roamward-gateway store use 'host=db.example dbname=roamward'`
-        """)
-    @Argument(help: "`file` or the connection string.") var target: String
-    @OptionGroup var state: StateOptions
-
-    func run() throws {
+    private func use() throws {
       let folder = try state.folder
       let server = try OtherStore.server(target)
       try folder.make()
@@ -88,8 +119,8 @@ struct Store: ParsableCommand {
       defer { withExtendedLifetime(lock) {} }
       guard let server else {
         if folder.hasStoreFile { try GatewayStore(try SQLiteEngine(folder.storePath)).refuseIfMoved() }
-        try folder.useStore(nil)
-        return write("the store is \(folder.storePath)\n")
+        if !trial.dryRun { try folder.useStore(nil) }
+        return write(["the store is \(folder.storePath)"] + trial.note)
       }
       let sites = try OtherStore(server).filling { store in
         try store.refuseIfMoved()
@@ -101,72 +132,12 @@ struct Store: ParsableCommand {
           "the store there belongs to a gateway with another key\n  help: put its key into \(folder.keyPath), then try again; "
             + "roamward-gateway init --site NAME --store TARGET joins as another gateway")
       }
-      try folder.useStore(server)
+      if !trial.dryRun { try folder.useStore(server) }
       write(
-        sites.isEmpty
-          ? "the store there is empty: `roamward-gateway init` fills it\n" : "the store is \(withoutPassword(server)); start the gateway\n")
-    }
-  }
-}
-
-extension Store {
-  struct Move: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "move",
-      abstract: "Move the store to a database, or to the `file`.",
-      discussion: """
-        Copies everything and uses the copy, as one act: no other command can change the store between. Afterwards the store at its old \
-        place refuses changes. A running gateway goes on with the store at its new place; everybody stays connected.
-
-        Example: `roamward-gateway store move 'host=db.example dbname=roamward'`
-        """)
-    @Argument(help: "`file` or the connection string of an empty database.") var target: String
-    @OptionGroup var state: StateOptions
-
-    func run() throws {
-      let folder = try state.folder
-      try folder.refuseOtherStore()
-      let server = try OtherStore.server(target)
-      let count = try StoreMove(folder).run(to: server)
-      let follows =
-        switch StoreMove(folder).awaitGateway() {
-        case nil: "; start the gateway"
-        case true?: "; the running gateway uses it"
-        case false?: ""
-        }
-      write("\(count) rows; the store is \(server.map(withoutPassword) ?? folder.storePath)\(follows)\n")
-      if follows.isEmpty {
-        throw Failure.refused(
-          "the running gateway does not use it after 10 s\n  help: `journalctl -u roamward-gateway` says why; restart it")
-      }
-    }
-  }
-
-  struct StaleAfter: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      commandName: "stale-after", abstract: "End all sessions when the server was away for so long.",
-      discussion: """
-        `1h`, `30m`, `90s`, or `off`, which is the usual: a gateway serves what it has read until its server is back. A revocation that \
-        cannot be read has no effect meanwhile. The setting is of this gateway alone.
-
-        Example: `roamward-gateway store stale-after 24h`
-        """)
-    @Argument(help: "The time, or `off`.") var time: String
-    @OptionGroup var options: ChangeOptions
-
-    func run() throws {
-      if time == "off" {
-        try options.set(.staleAfter, to: nil)
-      } else {
-        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let unit = time.last.flatMap({ units[$0] }), let count = Int64(time.dropLast()), (1...1_000_000).contains(count) else {
-          throw Failure.usage("\(time) is no time\n  help: 1h, 30m, 90s or off")
-        }
-        try options.state.requireServer("it is never away")
-        // The store is asked every 5 seconds.
-        guard count * unit >= 15 else { throw Failure.usage("\(time) is too short\n  help: at least 15s") }
-        try options.set(.staleAfter, to: "\(count * unit)\n")
-      }
+        [
+          sites.isEmpty
+            ? "the store there is empty: `roamward-gateway init` fills it" : "the store is \(withoutPassword(server)); start the gateway"
+        ] + trial.note)
     }
   }
 }

@@ -154,7 +154,7 @@ extension PAMStack {
       "keeps its counts in files that root alone can write; the gateway limits attempts itself"
     ),
     (["pam_exec", "pam_script", "pam_mount", "pam_systemd_home"], "starts programs, or asks services for root alone"),
-    (["pam_google_authenticator", "pam_oath"], "reads and writes secrets of users; `roamward-gateway user totp` asks for codes"),
+    (["pam_google_authenticator", "pam_oath"], "reads and writes secrets of users; `roamward-gateway user set --totp` asks for codes"),
     (["pam_rootok", "pam_wheel", "pam_rhosts"], "lets in by who runs the program, and not by a password"),
   ]
 

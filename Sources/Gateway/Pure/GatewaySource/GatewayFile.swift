@@ -11,21 +11,23 @@ package struct GatewayFile: Hashable, Sendable {
   package init() {}
 }
 
-/// Settings of one gateway that are not in the store; `nil`: not declared.
+/// Settings of one gateway that are not in the store.
 package struct HostSettings: Hashable, Sendable {
-  /// Whether users log in.
+  /// Whether users log in; `nil`: not declared.
   package var logins: Declaration.Placed<Bool>?
-  package var openID: Declaration.Placed<OpenIDSettings?>?
-  package var pam: Declaration.Placed<PAMSettings?>?
-  /// A text that each person accepts at a login; empty: none.
-  package var banner: Declaration.Placed<String>?
-  /// The TCP port of relays; 0: there are none.
-  package var relayPort: Declaration.Placed<UInt16>?
-  package var page: Declaration.Placed<PageSettings?>?
-  /// In seconds; 0: sessions do not end.
-  package var staleAfter: Declaration.Placed<Int64>?
+  /// The texts of the settings that are declared, as their files have them; a text of `nil`: it is off.
+  package var texts: [SettingFile: Declaration.Placed<String?>] = [:]
 
   package init() {}
+
+  /// The declared settings, in a fixed order.
+  package var ordered: [(setting: SettingFile, text: Declaration.Placed<String?>)] {
+    SettingFile.allCases.compactMap { setting in texts[setting].map { (setting, $0) } }
+  }
+
+  package var openID: OpenIDSettings? { texts[.openID]?.value.flatMap { try? OpenIDSettings(parsing: $0) } }
+  package var pam: PAMSettings? { texts[.pam]?.value.flatMap { try? PAMSettings(parsing: $0) } }
+  package var page: PageSettings? { texts[.page]?.value.flatMap { PageSettings($0) } }
 }
 
 /// A test of access: `alice → 10.20.0.5:443 allowed`.

@@ -103,12 +103,10 @@ private struct GatewayFileMerge {
     file.declaration.users += new.users
     file.declaration.settings += new.settings
     take(\.host.logins, other, "`logins`")
-    take(\.host.openID, other)
-    take(\.host.pam, other)
-    take(\.host.banner, other)
-    take(\.host.relayPort, other, "`relay`")
-    take(\.host.page, other, "`page`")
-    take(\.host.staleAfter, other, "`store`")
+    for (setting, text) in other.host.ordered {
+      if setting.key[0] != "logins" { once("`\(setting.key[0])`", at: text.place) }
+      if file.host.texts[setting] == nil { file.host.texts[setting] = text }
+    }
     file.expectations += other.expectations
   }
 
@@ -134,7 +132,7 @@ private struct GatewayFileMerge {
 /// Declarations that contradict each other, whatever the store has.
 private func contradictions(in file: GatewayFile) -> [DeclarationFault] {
   let declared = Dictionary(file.declaration.groups.map { ($0.value.name, $0) }) { first, _ in first }
-  return (file.host.openID?.value?.groups ?? []).compactMap { mapping in
+  return (file.host.openID?.groups ?? []).compactMap { mapping in
     guard let group = declared[mapping.group], group.value.members != nil else { return nil }
     return DeclarationFault(
       place: group.place,

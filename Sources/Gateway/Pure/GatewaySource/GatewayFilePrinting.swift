@@ -1,5 +1,6 @@
 import GatewayCore
 import GatewayLogin
+package import JSON
 import NetworkTypes
 import PolicySource
 
@@ -17,6 +18,12 @@ extension GatewayFile {
     host.add(to: &mapping)
     if !expectations.isEmpty { mapping.add("expect", .list(expectations.map { .text($0.value.description) })) }
     return mapping.text
+  }
+
+  /// The same as JSON, which a file may have too.
+  package var json: JSON {
+    let root = readYAML(SourceText(policy: "", Array(text.utf8))).root
+    return root.flatMap { SettingTree($0) }?.json ?? .null
   }
 
   private var settingsOfScopes: YAMLValue {
@@ -101,27 +108,25 @@ extension Declaration.Rule {
 
 extension HostSettings {
   fileprivate func add(to mapping: inout YAMLMapping) {
-    if let logins { mapping.add("logins", logins.value ? ways : .word("off")) }
-    if let relayPort {
-      mapping.add("relay", relayPort.value == 0 ? .word("off") : .mapping(YAMLMapping([("port", .word("\(relayPort.value)"))])))
+    for key in ["logins", "relay", "page", "store"] {
+      let own = ordered.filter { $0.setting.key[0] == key }
+      if let single = own.first, single.setting.key.count == 1 {
+        mapping.add(key, single.text.value.flatMap { single.setting.yaml(of: $0) } ?? .word("off"))
+        continue
+      }
+      var inner = YAMLMapping()
+      for (setting, text) in own { inner.add(setting.key[1], text.value.flatMap { setting.yaml(of: $0) }) }
+      if key != "logins" {
+        if !inner.isEmpty { mapping.add(key, .mapping(inner)) }
+      } else if let logins {
+        mapping.add(key, logins.value ? .mapping(inner) : .word("off"))
+      }
     }
-    if let page { mapping.add("page", page.value.map { $0.yaml } ?? .word("off")) }
-    if let staleAfter, staleAfter.value > 0 {
-      mapping.add("store", .mapping(YAMLMapping([("stale-after", .text("\(staleAfter.value)s"))])))
-    }
-  }
-
-  private var ways: YAMLValue {
-    var mapping = YAMLMapping()
-    if let text = banner?.value, !text.isEmpty { mapping.add("banner", .text(text)) }
-    mapping.add("openid", openID?.value.map { $0.yaml })
-    mapping.add("pam", pam?.value.map { $0.yaml })
-    return .mapping(mapping)
   }
 }
 
 extension OpenIDSettings {
-  fileprivate var yaml: YAMLValue {
+  var yaml: YAMLValue {
     let usual = OpenIDSettings(issuer: issuer, clientID: clientID)
     var mapping = YAMLMapping([("issuer", .text(issuer)), ("client-id", .text(clientID))])
     mapping.add("client-secret-file", secretFile.map { .text($0) })
@@ -136,7 +141,7 @@ extension OpenIDSettings {
 }
 
 extension PAMSettings {
-  fileprivate var yaml: YAMLValue {
+  var yaml: YAMLValue {
     var mapping = YAMLMapping([("service", .text(service))])
     if createsUsers { mapping.add("create-users", .word("true")) }
     if seconds != PAMSettings(service: service).seconds { mapping.add("timeout", .word("\(seconds)")) }
@@ -145,7 +150,7 @@ extension PAMSettings {
 }
 
 extension PageSettings {
-  fileprivate var yaml: YAMLValue {
+  var yaml: YAMLValue {
     var mapping = YAMLMapping()
     if port != PageSettings().port { mapping.add("port", .word("\(port)")) }
     mapping.add("administrators", administrators.map { .text($0.description) })

@@ -88,36 +88,36 @@ let gatewayFileKeys = Mapping(
       file.declaration.rules = placed(nodes.compactMap { readAccessRule($0, &reading) }, entry)
     },
     Key(
-      "logins", expects: "the keys of `logins`, or off", schema: switched(loginKeys.schema), "By which ways users log in; off: by none.",
+      "logins", expects: "the keys of `logins`, on or off", schema: switched(loginKeys.schema), "By which ways users log in; off: by none.",
       example: "{ banner: Members only }"
     ) {
       entry, file, reading in
       if isOff(entry.value) { return file.host.logins = placed(false, entry) }
-      guard let draft = loginKeys.read(entry.value, &reading) else { return }
+      guard let texts = isOn(entry.value) ? [:] : loginKeys.read(entry.value, &reading)?.texts else { return }
       file.host.logins = placed(true, entry)
-      file.host.banner = placed(draft.banner ?? "", entry)
-      file.host.openID = placed(draft.openID, entry)
-      file.host.pam = placed(draft.pam, entry)
+      file.host.declare(texts, below: entry)
     },
     Key(
-      "relay", expects: "the keys of `relay`, or off", schema: switched(relayKeys.schema), "The relay of UDP by TCP.",
+      "relay", expects: "the keys of `relay`, on or off", schema: switched(relayKeys.schema), "The relay of UDP by TCP.",
       example: "{ port: 443 }"
-    ) {
-      entry, file, reading in
-      if isOff(entry.value) { return file.host.relayPort = placed(0, entry) }
-      if let draft = relayKeys.read(entry.value, &reading) { file.host.relayPort = placed(draft.port, entry) }
+    ) { entry, file, reading in
+      if isOff(entry.value) { return file.host.declare([:], below: entry) }
+      if let draft = isOn(entry.value) ? RelayDraft() : relayKeys.read(entry.value, &reading) {
+        file.host.declare([.relay: "\(draft.port)\n"], below: entry)
+      }
     },
     Key(
-      "page", expects: "the keys of `page`, or off", schema: switched(pageKeys.schema), "The page inside the tunnel.",
+      "page", expects: "the keys of `page`, on or off", schema: switched(pageKeys.schema), "The page inside the tunnel.",
       example: "{ administrators: admins }"
-    ) {
-      entry, file, reading in
-      if isOff(entry.value) { return file.host.page = placed(nil, entry) }
-      if let settings = pageKeys.read(entry.value, &reading) { file.host.page = placed(settings, entry) }
+    ) { entry, file, reading in
+      if isOff(entry.value) { return file.host.declare([:], below: entry) }
+      if let settings = isOn(entry.value) ? PageSettings() : pageKeys.read(entry.value, &reading) {
+        file.host.declare([.page: settings.description], below: entry)
+      }
     },
     Key("store", expects: "the keys of `store`", schema: storeKeys.schema, "The store on a server.", example: "{ stale-after: 24h }") {
       entry, file, reading in
-      if let draft = storeKeys.read(entry.value, &reading) { file.host.staleAfter = placed(draft.staleAfter, entry) }
+      if let draft = storeKeys.read(entry.value, &reading) { file.host.declare(draft.texts, below: entry) }
     },
     Key(
       "expect", expects: "a list of tests", schema: .list(of: .string(pattern: expectationPattern)),
@@ -135,6 +135,13 @@ let gatewayFileKeys = Mapping(
 
 func place(_ location: SourceLocation) -> DeclaredPlace {
   DeclaredPlace(file: location.file, line: location.line, column: location.column)
+}
+
+extension HostSettings {
+  /// Declares all settings of a key of the file: those without a text are off.
+  fileprivate mutating func declare(_ new: [SettingFile: String], below entry: Node.Entry) {
+    for setting in SettingFile.allCases where setting.key[0] == entry.key { texts[setting] = placed(new[setting], entry) }
+  }
 }
 
 private func placed<Value>(_ value: Value, _ entry: Node.Entry) -> Declaration.Placed<Value> {
@@ -157,8 +164,13 @@ private func isOff(_ node: Node) -> Bool {
   if case .scalar(let text, isPlain: true) = node.content { parseBoolean(text) == false } else { false }
 }
 
-/// A mapping, or `off`.
-private func switched(_ schema: Schema) -> Schema { .either(schema, Schema(["enum": [false, "off", "no"]])) }
+/// `on`, as YAML's words for true are: the usual settings.
+private func isOn(_ node: Node) -> Bool {
+  if case .scalar(let text, isPlain: true) = node.content { parseBoolean(text) == true } else { false }
+}
+
+/// A mapping, `on` or `off`.
+private func switched(_ schema: Schema) -> Schema { .either(schema, Schema(["enum": [true, false, "on", "off", "yes", "no"]])) }
 
 private let expectationPattern = "^[0-9a-z][0-9a-z._@-]* +(→|->) +[^ ]+( +(tcp|udp|icmp))? +(allowed|denied)$"
 private let expectation = ValueReader<Expectation>(

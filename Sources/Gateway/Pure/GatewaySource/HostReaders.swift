@@ -6,16 +6,15 @@ import RoamwardCore
 
 // Settings of this gateway alone.
 
-struct LoginDraft: Sendable {
-  var banner: String?
-  var openID: OpenIDSettings?
-  var pam: PAMSettings?
-}
+/// Settings below one key of a file, as texts.
+struct TextDraft: Sendable { var texts: [SettingFile: String] = [:] }
 
 let loginKeys = Mapping(
-  subject: "`logins`", draft: LoginDraft(),
+  subject: "`logins`", draft: TextDraft(),
   keys: [
-    Key("banner", .text(upTo: 1024), "A text that each person accepts at a login.", example: "Members only") { $0.banner = $1 },
+    Key("banner", .text(upTo: 1024), "A text that each person accepts at a login.", example: "Members only") {
+      $0.texts[.banner] = $1
+    },
     Key(
       "openid", expects: "the keys of `openid`", schema: openIDKeys.schema, "Sign-ins at an OpenID provider.",
       example: "{ issuer: https://login.example, client-id: roamward }"
@@ -23,7 +22,7 @@ let loginKeys = Mapping(
       entry, draft, reading in
       guard let settings = openIDKeys.read(entry.value, &reading), !settings.issuer.isEmpty, !settings.clientID.isEmpty else { return }
       if let fault = settings.fault { return reading.error(fault.text, help: fault.help, at: entry.keyLocation) }
-      draft.openID = settings
+      draft.texts[.openID] = settings.text
     },
     Key(
       "pam", expects: "the keys of `pam`", schema: pamKeys.schema, "Passwords that a PAM service checks.", example: "{ service: roamward }"
@@ -31,7 +30,7 @@ let loginKeys = Mapping(
       entry, draft, reading in
       guard let settings = pamKeys.read(entry.value, &reading), !settings.service.isEmpty else { return }
       if let fault = settings.fault { return reading.error(fault.text, help: fault.help, at: entry.keyLocation) }
-      draft.pam = settings
+      draft.texts[.pam] = settings.text
     },
   ])
 
@@ -116,12 +115,23 @@ let pageKeys = Mapping(
     Key("names", .oneOrMore(.domain), "Further names of the page.", example: "[gateway.corp.example]") { $0.names = $1.map(\.text) },
   ])
 
-struct StoreDraft: Sendable { var staleAfter: Int64 = 0 }
-
 let storeKeys = Mapping(
-  subject: "`store`", draft: StoreDraft(),
+  subject: "`store`", draft: TextDraft(),
   keys: [
-    Key("stale-after", .positiveDuration, "The time without the store's server after which all sessions end.", example: "24h") {
-      $0.staleAfter = $1.components.seconds
+    Key("stale-after", .staleAge, "The time without the store's server after which all sessions end.", example: "24h") {
+      $0.texts[.staleAfter] = "\($1.components.seconds)\n"
     }
   ])
+
+extension ValueReader where Value == Duration {
+  /// The store is asked every 5 seconds.
+  static let staleAge: ValueReader = {
+    let duration = ValueReader<Duration>.positiveDuration
+    return ValueReader(expected: "a duration of 15s or more, such as 24h", schema: duration.schema) { node, reading in
+      guard let length = duration.read(node, &reading) else { return nil }
+      if length >= .seconds(15) { return length }
+      reading.expected("a duration of 15s or more, such as 24h", at: node)
+      return nil
+    }
+  }()
+}

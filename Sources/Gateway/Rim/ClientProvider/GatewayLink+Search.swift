@@ -11,7 +11,7 @@ extension GatewayLink {
     guard let grant = run.grant, let endpoint = Endpoint(grant.endpoint), let options = run.options else { return }
     run.choice.suspend()
     if options.transport == .tcp, grant.relayPort == nil {
-      return fail("no-relay", "the gateway \(endpoint) relays nothing by TCP; see `roamward-gateway relay enable` there", .person)
+      return fail("no-relay", "the gateway \(endpoint) relays nothing by TCP; see `roamward-gateway set relay on` there", .person)
     }
     let (attempt, transports) = (LifeToken(), TransportMachine(options.transport, hasRelay: grant.relayPort != nil))
     phase = .search(search?.next(attempt, transports, until: end) ?? TransportSearch(attempt, transports, until: end))

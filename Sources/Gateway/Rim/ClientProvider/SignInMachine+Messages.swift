@@ -120,14 +120,14 @@ extension SignInMachine {
       fail(
         "auth-failed",
         "\(at) does not accept this person: the sign-in was refused, or is linked to no user; its administrator reads why with "
-          + "`roamward-gateway audit tail`, and links a user with `roamward-gateway user link`", .person)
+          + "`roamward-gateway audit`, and links a user with `roamward-gateway user set`", .person)
     case .wrong where token != nil:
       fail("auth-failed", "\(at) does not accept the token: it is used up or too old; ask its administrator for another one", .person)
     case .wrong:
       fail(
         "auth-failed",
         "\(at) does not accept the name, the password or the code: `roamward answer \(tunnel)` asks again; or ask its administrator, "
-          + "who reads why with `roamward-gateway audit tail`", .person)
+          + "who reads why with `roamward-gateway audit`", .person)
     case .later: fail("too-many-logins", "\(at) has had too many logins; the next is after \(seconds) s", .time, after: wait)
     case .unsupported: fail("unsupported", "\(at) asks for a method that this client does not have; update it", .nobody)
     case .version: fail("no-common-version", "\(at) and this client have no version in common; update the older one", .nobody)

@@ -13,7 +13,7 @@ package import PolicySource
 
 /// The files that declare a gateway, and what carries them out: in the store, and in this machine's own settings.
 package struct DeclaredFiles: Sendable {
-  private let folder: StateFolder
+  let folder: StateFolder
   /// Folders and files, later ones before earlier ones.
   package let layers: [String]
   /// The same with files on trial, which are over all others.
@@ -66,8 +66,19 @@ package struct DeclaredFiles: Sendable {
   /// Reads the files with others over them.
   package func load(over paths: [String]) -> LoadedGatewayFiles { Self.load(present + paths.map(PolicyFileSystem.linux.absolute)) }
 
-  private static func load(_ layers: [String]) -> LoadedGatewayFiles {
-    loadGatewayFiles(layers: layers, requireRootOwnership: geteuid() == 0)
+  /// Reads the files, with other bytes for one of them.
+  func load(replacing path: String, with bytes: [UInt8]) -> LoadedGatewayFiles {
+    var files = PolicyFileSystem.linux
+    let read = files.read
+    files.read = { (other, limit) throws(FileFailure) in
+      let found = try read(other, limit)
+      return other == path ? (bytes, found.status) : found
+    }
+    return Self.load(present, files)
+  }
+
+  private static func load(_ layers: [String], _ files: PolicyFileSystem = .linux) -> LoadedGatewayFiles {
+    loadGatewayFiles(layers: layers, files: files, requireRootOwnership: geteuid() == 0)
   }
 
   /// The changes that the files make.
@@ -126,7 +137,9 @@ package struct DeclaredFiles: Sendable {
       if !isDry { try forget(in: open) }
       return Effect(parts: [], connected: nil)
     }
-    try checkHost(loaded)
+    try HostChange(loaded.file.host, in: folder).check { text, help, place in
+      Refusal(diagnostics: [loaded.diagnostic(text, help: help, at: place)])
+    }
     let isNew = try !folder.hasStoreFile && folder.storeServer() == nil
     let key: SecretKey
     if isDry {
@@ -152,7 +165,7 @@ package struct DeclaredFiles: Sendable {
       var work = Administration(Directory(viewpoint: publicKey), lastID: 0, actor: Self.actor, now: Timestamp.now.wholeSecond)
       effect = try requests(&work)
     }
-    let host = try setHost(loaded.file.host, store, isDry: isDry)
+    let host = try HostChange(loaded.file.host, in: folder).run(as: Self.actor, store, isDry: isDry)
     if !isDry { folder.announceChange() }
     return effect.adding(host)
   }
@@ -180,6 +193,7 @@ extension GatewayFile {
     if isNew, declaration.pools == nil {
       do throws(GatewayError) { try UniqueLocal.addUsualPools(to: &work) } catch { return DeclarationFault(place: nil, error: error) }
     }
+    if let fault = host.fault(in: work.directory) { return fault }
     for test in expectations {
       if let error = test.value.fault(in: work.directory) { return DeclarationFault(place: test.place, error: error) }
     }
@@ -236,129 +250,5 @@ extension DeclaredFiles {
     let folder = try destination()
     try Folder.make(folder, mode: 0o755)
     for file in files { try TextFile.replace("\(folder)/\(file.name)", with: file.bytes, mode: file.mode) }
-  }
-}
-
-// Settings of this gateway alone.
-extension DeclaredFiles {
-  private func checkHost(_ loaded: LoadedGatewayFiles) throws {
-    let host = loaded.file.host
-    func check(_ place: DeclaredPlace?, _ body: () throws(GatewayError) -> Void) throws {
-      do throws(GatewayError) { try body() } catch {
-        throw Refusal(diagnostics: [loaded.diagnostic(error.text, help: error.help, at: place)])
-      }
-    }
-    if let openID = host.openID, let settings = openID.value {
-      try check(openID.place) { () throws(GatewayError) in try OpenIDFiles.check(settings) }
-    }
-    if let pam = host.pam, let settings = pam.value {
-      try check(pam.place) { () throws(GatewayError) in try PAMFiles.check(settings) }
-    }
-    if let logins = host.logins, !logins.value, try folder.loginIdentity() != nil, access(folder.loginPath, F_OK) != 0 {
-      throw Refusal(
-        diagnostics: [
-          loaded.diagnostic(
-            "the key of logins is the systemd credential `gateway.login`, which no file turns off", help: "remove it from the unit",
-            at: logins.place)
-        ])
-    }
-    if let relay = host.relayPort, relay.value > 0, host.logins?.value == false {
-      throw Refusal(
-        diagnostics: [
-          loaded.diagnostic(
-            "there are no logins, by which clients learn of the relay", help: "declare `logins`, or `relay: off`", at: relay.place)
-        ])
-    }
-  }
-
-  private func setHost(_ host: HostSettings, _ store: GatewayStore?, isDry: Bool) throws -> [ChangeSummary] {
-    var parts: [ChangeSummary] = []
-    for (setting, text) in host.texts {
-      let summary = try setting.change(in: folder, to: text)
-      guard !summary.isEmpty else { continue }
-      parts.append(summary)
-      if isDry { continue }
-      try folder.set(setting, to: text)
-      try record(summary, setting.verb(isSet: text != nil), setting.rawValue, store)
-    }
-    guard let wanted = host.logins?.value, try (folder.loginIdentity() != nil) != wanted else { return parts }
-    let summary = LoginKeyFile.summary(of: wanted)
-    if !isDry {
-      try LoginKeyFile(folder).set(wanted)
-      try record(summary, wanted ? "logins on" : "logins off", "logins", store)
-    }
-    return parts + [summary]
-  }
-
-  private func record(_ summary: ChangeSummary, _ verb: String, _ object: String, _ store: GatewayStore?) throws {
-    let detail = summary.lines.map(\.text).joined(separator: "; ")
-    try store?.record(
-      [AuditEntry.Record(actor: Self.actor, verb: verb, object: object, detail: detail)], at: Timestamp.now.wholeSecond)
-  }
-}
-
-extension HostSettings {
-  /// The texts of the files that are declared; `nil`: no file.
-  var texts: [(SettingFile, String?)] {
-    var found: [(SettingFile, String?)] = []
-    if let openID { found.append((.openID, openID.value?.text)) }
-    if let pam { found.append((.pam, pam.value?.text)) }
-    if let banner { found.append((.banner, banner.value.isEmpty ? nil : banner.value)) }
-    if let page { found.append((.page, page.value?.description)) }
-    if let staleAfter { found.append((.staleAfter, staleAfter.value == 0 ? nil : "\(staleAfter.value)\n")) }
-    if let relayPort { found.append((.relay, relayPort.value == 0 ? nil : "\(relayPort.value)\n")) }
-    return found
-  }
-
-  /// The marks of what is declared here.
-  fileprivate var subjects: [DeclaredSubject: DeclaredPlace] {
-    var found: [DeclaredSubject: DeclaredPlace] = [:]
-    func add(_ name: String, _ place: DeclaredPlace?) { if let place { found[DeclaredSubject(.host, name)] = place } }
-    add(SettingFile.openID.rawValue, openID?.place)
-    add(SettingFile.pam.rawValue, pam?.place)
-    add(SettingFile.banner.rawValue, banner?.place)
-    add(SettingFile.page.rawValue, page?.place)
-    add(SettingFile.staleAfter.rawValue, staleAfter?.place)
-    add(SettingFile.relay.rawValue, relayPort?.place)
-    add("logins", logins?.place)
-    return found
-  }
-}
-
-/// The key of logins, which is put aside while a file declares that there are none.
-struct LoginKeyFile {
-  private let path: String
-
-  init(_ folder: StateFolder) { path = folder.loginPath }
-
-  static func summary(of isOn: Bool) -> ChangeSummary {
-    ChangeSummary(setting: "logins", from: isOn ? nil : "accepted\n", to: isOn ? "accepted\n" : nil)
-  }
-
-  /// Accepts logins, or refuses them. The key stays, so that clients know the gateway when they are accepted again.
-  func set(_ isOn: Bool) throws {
-    let resting = "\(path).off"
-    if !isOn {
-      guard rename(path, resting) == 0 || errno == ENOENT else { throw SystemError.last("rename \(path)") }
-    } else if rename(resting, path) != 0 {
-      guard let identity = LoginIdentity.make() else { throw GatewayError("no key can be made for logins") }
-      try TextFile.create(path, with: Array(identity.utf8), mode: 0o600)
-    }
-  }
-}
-
-extension HostSettings {
-  /// The settings of a gateway beside its store, as files would declare them.
-  package init(of folder: StateFolder) throws {
-    self.init()
-    let nowhere = DeclaredPlace(file: "", line: 0, column: 0)
-    func placed<Value>(_ value: Value) -> Declaration.Placed<Value> { Declaration.Placed(value, at: nowhere) }
-    logins = placed(try folder.loginIdentity() != nil)
-    openID = placed(try folder.openIDSettings())
-    pam = placed(try folder.pamSettings())
-    banner = placed(folder.loginBanner() ?? "")
-    relayPort = placed(folder.relayPort() ?? 0)
-    page = placed(try folder.pageSettings())
-    staleAfter = folder.staleAfter.map { placed($0) }
   }
 }

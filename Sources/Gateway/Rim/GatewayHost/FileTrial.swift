@@ -114,8 +114,8 @@ extension FileTrial {
     let wanted = declared.load(over: paths)
     _ = try declared.effect(of: wanted)
     var note = TrialNote(lasting: length)
-    note.settings = try wanted.file.host.texts.compactMap { setting, text in
-      let before = try setting.text(in: folder)
+    note.settings = try wanted.file.host.ordered.compactMap { setting, placed in
+      let (before, text) = (try setting.text(in: folder), placed.value)
       return before == text ? nil : SettingNote(name: setting.rawValue, before: before, after: text)
     }
     let hasLogins = try folder.loginIdentity() != nil

@@ -151,7 +151,7 @@ package final class GatewayServer {
     let (settings, before) = (notices.note.present, followed.access)
     do throws(StoreError) { take(try followed.read(), services, onTime: onTime) } catch {
       let isStale = followed.isStale
-      tell(isStale ? "\(error); all sessions end, as `store stale-after` says" : "\(error); the gateway goes on with what it has read")
+      tell(isStale ? "\(error); all sessions end, as `store.stale-after` says" : "\(error); the gateway goes on with what it has read")
       converge()
     }
     services.logins.refresh()

@@ -21,11 +21,11 @@ enum OpenIDExamination {
           cure: "roamward-gateway group add \($0.group)")
       }
       if try folder.loginIdentity() == nil {
-        findings.append(HostFinding("openid", .problem, "openid: there are no logins", cure: "roamward-gateway login enable"))
+        findings.append(HostFinding("openid", .problem, "openid: there are no logins", cure: "roamward-gateway set logins on"))
       }
       _ = try OpenIDFiles.client(settings)
       if let fault = try ask(settings) {
-        findings.append(HostFinding("openid", .problem, "openid: \(fault)", cure: "see `roamward-gateway login openid show`"))
+        findings.append(HostFinding("openid", .problem, "openid: \(fault)", cure: "see `roamward-gateway export`"))
       }
       return findings
     } catch let error as GatewayError {

@@ -15,7 +15,7 @@ enum PAMExamination {
       guard let settings = try folder.pamSettings() else { return [] }
       var findings: [HostFinding] = []
       if try folder.loginIdentity() == nil {
-        findings.append(HostFinding("pam", .problem, "pam: there are no logins", cure: "roamward-gateway login enable"))
+        findings.append(HostFinding("pam", .problem, "pam: there are no logins", cure: "roamward-gateway set logins on"))
       }
       try PAMFiles.check(settings)
       if let fault = try ask(settings) {

@@ -139,7 +139,7 @@ final class ServedLink {
       }
       return nil
     } catch {
-      return "the kernel forwards no packets (\(closed.map(Forwarding.name).joined(separator: ", "))): run `roamward-gateway forward`"
+      return "the kernel forwards no packets (\(closed.map(Forwarding.name).joined(separator: ", "))): run `roamward-gateway serve --forwarding`"
     }
   }
 

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySource
 package import GatewayStore
 internal import Glibc
 package import LinuxIO

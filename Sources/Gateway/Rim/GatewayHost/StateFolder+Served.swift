@@ -1,4 +1,5 @@
 package import GatewayCore
+internal import GatewaySource
 internal import GatewayStore
 internal import Glibc
 package import LinuxIO

@@ -1,6 +1,7 @@
 internal import CSodium
 package import GatewayCore
 package import GatewayLogin
+internal import GatewaySource
 package import GatewayStore
 internal import Glibc
 package import KernelModel
@@ -193,7 +194,7 @@ package struct StateFolder: Hashable, Sendable {
     guard access(path, F_OK) == 0 else { return nil }
     guard let text = try? TextFile.read(path, limit: 16_384), let settings = PageSettings(String(decoding: text, as: UTF8.self)) else {
       throw GatewayError(
-        "the settings of the page in \(path) are damaged", help: "roamward-gateway web disable, then web enable with its options")
+        "the settings of the page in \(path) are damaged", help: "roamward-gateway set page off, then set page with its options")
     }
     return settings
   }

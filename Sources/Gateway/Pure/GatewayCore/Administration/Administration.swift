@@ -117,7 +117,7 @@ extension Administration {
     directory.requireAll()
     try refuseDeclared(.pools)
     guard let pool = directory.pool(named: name) else {
-      throw GatewayError("there is no pool \(name)", help: "`roamward-gateway pool list` lists the pools")
+      throw GatewayError("there is no pool \(name)", help: "`roamward-gateway store show` lists the pools")
     }
     drop(pool)
     record("pool remove", name, pool.prefix.description)

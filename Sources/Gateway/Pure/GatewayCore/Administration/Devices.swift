@@ -124,7 +124,7 @@ private struct DeviceCheck {
     throw GatewayError(
       "\(user.name) has \(count) device\(count == 1 ? "" : "s"), and adds no other: the limit is \(limit)",
       help: "remove one by the page or `roamward-gateway device remove \(user.name)/NAME`; an administrator changes the limit with "
-        + "`roamward-gateway settings set --devices N --user \(user.name)`", kind: .deviceLimit)
+        + "`roamward-gateway set settings.users.\(user.name).devices N`", kind: .deviceLimit)
   }
 
   /// Throws if the key is that of another device, or of a gateway.

@@ -34,7 +34,7 @@ extension Administration {
   package mutating func setRecovery(_ hashes: [String], of name: GatewayName) throws(GatewayError) {
     let user = try user(name)
     guard hashes.isEmpty || credential(of: user)?.codeSecret.isEmpty == false else {
-      throw GatewayError("\(name) is asked for no one-time codes", help: "`roamward-gateway user totp \(name)` asks for them")
+      throw GatewayError("\(name) is asked for no one-time codes", help: "`roamward-gateway user set \(name) --totp` asks for them")
     }
     if hashes.isEmpty, credential(of: user)?.recoveryHashes.isEmpty ?? true { return }
     change(user) { $0.recoveryHashes = hashes }
@@ -56,7 +56,7 @@ extension Administration {
   package mutating func removeToken(_ id: Int64) throws(GatewayError) {
     directory.requireAll()
     guard let token = directory.tokens[id], let user = directory.users[token.user] else {
-      throw GatewayError("there is no token \(id)", help: "`roamward-gateway token list` lists the tokens")
+      throw GatewayError("there is no token \(id)", help: "`roamward-gateway user list --tokens` lists the tokens")
     }
     remove(.tokens, id)
     record("token revoke", user.name, "token \(id)")

@@ -19,7 +19,7 @@ package struct SignedInPerson: Hashable, Sendable {
   var linkCommand: String {
     let words = subject.split(separator: " ").map(String.init)
     let option = words.first == "pam" ? "--pam=\(words.last ?? "")" : "--openid=\(Self.quoted(words.dropFirst().joined(separator: " ")))"
-    return "roamward-gateway user link \(name) \(option)"
+    return "roamward-gateway user set \(name) \(option)"
   }
 
   /// As a shell reads it.
@@ -89,11 +89,11 @@ extension Administration {
     var user = try user(name)
     if user.subject == subject { return }
     if let other = directory.users.values.first(where: { $0.subject == subject }) {
-      throw GatewayError("this person is user \(other.name)", help: "`roamward-gateway user identity \(other.name) --remove` forgets that")
+      throw GatewayError("this person is user \(other.name)", help: "`roamward-gateway user set \(other.name) --no-identity` forgets that")
     }
     if let other = user.subject {
       throw GatewayError(
-        "user \(name) is linked to another person: \(other)", help: "`roamward-gateway user identity \(name) --remove` forgets that person")
+        "user \(name) is linked to another person: \(other)", help: "`roamward-gateway user set \(name) --no-identity` forgets that person")
     }
     user.subject = subject
     put(.user(user))

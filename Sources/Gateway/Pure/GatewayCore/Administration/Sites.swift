@@ -23,7 +23,7 @@ extension Administration {
     directory.requireAll()
     try check(name)
     guard directory.sites.count < Site.most else {
-      throw GatewayError("the store has \(Site.most) gateways, and takes no more", help: "remove one with `roamward-gateway site remove`")
+      throw GatewayError("the store has \(Site.most) gateways, and takes no more", help: "remove one with `roamward-gateway unset sites.NAME`")
     }
     if let other = directory.sites.values.first(where: { $0.endpoint == endpoint }) {
       throw GatewayError("\(endpoint) is the endpoint of gateway \(other.name)", help: "give the address of this gateway")
@@ -69,7 +69,7 @@ extension Administration {
 
   private func site(_ name: GatewayName) throws(GatewayError) -> Site {
     guard let site = directory.site(named: name) else {
-      throw GatewayError("there is no gateway \(name)", help: "`roamward-gateway site list` lists them")
+      throw GatewayError("there is no gateway \(name)", help: "`roamward-gateway store show` lists them")
     }
     return site
   }

@@ -26,6 +26,33 @@ package struct Convergence {
     work.isDeclaring = false
   }
 
+  /// Makes the store what a command sets, without a declaration: what is not named stays. `cleared`: the settings that are gone.
+  package static func set(
+    _ values: Declaration, clearing cleared: [Declaration.Scope], publicKey: WireGuardKey, in work: inout Administration
+  ) throws(DeclarationFault) {
+    if values.site != nil || values.pools != nil { work.directory.requireAll() }
+    var all = Convergence(work: work)
+    guard let own = all.directory.site else { throw DeclarationFault(place: nil, error: .notInitialised) }
+    if let site = values.site {
+      try all.at(site.place) { all throws(GatewayError) in try all.work.refuseDeclared(.site) }
+      try all.setSite(site, publicKey, nil)
+    }
+    if let pools = values.pools {
+      try all.at(pools.place) { all throws(GatewayError) in try all.work.refuseDeclared(.pools) }
+      try all.declare(pools, of: own)
+    }
+    for settings in values.settings {
+      try all.at(settings.place) { all throws(GatewayError) in
+        try all.work.refuseDeclared(.settings, settings.value.scope.text)
+        try all.declare(settings.value)
+      }
+    }
+    do throws(GatewayError) {
+      for scope in cleared { try all.work.clearSettings(for: all.scope(of: scope), named: scope.text) }
+    } catch { throw DeclarationFault(place: nil, error: error) }
+    work = all.work
+  }
+
   /// Ends all declarations of a gateway's files, where it has no file any more: everything stays as it is, and commands change it.
   package static func forget(in work: inout Administration) {
     guard let own = work.directory.site?.id else { return }
@@ -77,21 +104,14 @@ package struct Convergence {
 // Groups, users, settings.
 extension Convergence {
   private mutating func declare(_ group: Declaration.Group) throws(GatewayError) {
-    guard var present = directory.group(named: group.name) else { return try work.addGroup(group.name, precedence: group.precedence) }
-    guard present.precedence != group.precedence else { return }
-    present.precedence = group.precedence
-    work.put(.group(present))
-    work.record("group set", group.name, "precedence \(group.precedence)")
+    if directory.group(named: group.name) == nil { return try work.addGroup(group.name, precedence: group.precedence) }
+    try Accounts.setPrecedence(group.precedence, of: group.name, in: &work)
   }
 
   private mutating func declare(_ user: Declaration.User) throws(GatewayError) {
-    guard var present = directory.user(named: user.name) else { return try work.addUser(user.name, until: user.until) }
+    if directory.user(named: user.name) == nil { return try work.addUser(user.name, until: user.until) }
     let isBack = !directory.marks.marks(of: DeclaredSubject(.formerUser, user.name.description)).isEmpty
-    if present.until != user.until {
-      present.until = user.until
-      work.put(.user(present))
-      work.record("user set", user.name, user.until.map { "until \($0)" } ?? "without an end")
-    }
+    try Accounts.setEnd(user.until, of: user.name, in: &work)
     if isBack { try work.setLocked(false, user.name) }
   }
 

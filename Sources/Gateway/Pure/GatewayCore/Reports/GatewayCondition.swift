@@ -63,10 +63,10 @@ package struct GatewayCondition: Hashable, Sendable {
       add("logins", "nobody can log in: \(loginTrouble)", cure: "free that port, or `journalctl -u roamward-gateway`")
     }
     if let relayTrouble {
-      add("relay", "nothing is relayed: \(relayTrouble)", cure: "roamward-gateway relay enable --port PORT, or free that port")
+      add("relay", "nothing is relayed: \(relayTrouble)", cure: "roamward-gateway set relay.port PORT, or free that port")
     }
     if let pageTrouble {
-      add("page", "the page is not shown: \(pageTrouble)", cure: "roamward-gateway web enable --port PORT, or free that port")
+      add("page", "the page is not shown: \(pageTrouble)", cure: "roamward-gateway set page.port PORT, or free that port")
     }
     return found
   }
@@ -76,18 +76,18 @@ package struct GatewayCondition: Hashable, Sendable {
     var found: [HostFinding] = []
     if isRelayWithoutLogins {
       found.append(
-        HostFinding("relay", .problem, "nothing is relayed, because there are no logins", cure: "roamward-gateway login enable"))
+        HostFinding("relay", .problem, "nothing is relayed, because there are no logins", cure: "roamward-gateway set logins on"))
     }
     if directory.sortedPools.isEmpty {
       found.append(
         HostFinding(
-          "pools", .problem, "there is no pool: devices get no address", cure: "roamward-gateway pool add lan 10.77.0.0/24 --nat"))
+          "pools", .problem, "there is no pool: devices get no address", cure: "roamward-gateway set pools.lan '{ prefix: 10.77.0.0/24, masquerade: true }'"))
     }
     if directory.rules.isEmpty, !directory.devices.isEmpty {
       found.append(
         HostFinding(
           "access", .problem, "there is no rule of access: devices reach nothing",
-          cure: "roamward-gateway access allow NAME --from everybody --to PREFIX"))
+          cure: "roamward-gateway access add NAME --from everybody --to PREFIX"))
     }
     return found
   }
@@ -110,7 +110,7 @@ package struct GatewayCondition: Hashable, Sendable {
     var found = notForwarded.map { family in
       HostFinding(
         "forwarding", .problem, "the kernel forwards no \(family == .v4 ? "IPv4" : "IPv6")",
-        cure: "roamward-gateway forward; another program turns it off")
+        cure: "roamward-gateway serve --forwarding; another program turns it off")
     }
     if !isFirewallIntact {
       found.append(

@@ -185,7 +185,7 @@ extension Directory {
     return GroupsReport(groups: shownGroups, users: shownUsers, more: moreGroups + moreUsers)
   }
 
-  /// The answer of `access explain` for the page.
+  /// The answer of `explain` for the page.
   package func page(of question: AccessQuestion, within limit: Int) -> AccessReport {
     let decision = AccessDecision(question, in: self)
     var rules = decision.passed.enumerated().map { index, passed in

@@ -51,7 +51,7 @@ package struct FindingsDocument: Hashable, Sendable, Codable {
   }
 }
 
-/// The output of `roamward-gateway settings show --json`.
+/// The output of `roamward-gateway device show --json`.
 package struct SettingsDocument: Hashable, Sendable, Codable {
   package var version = DocumentVersion()
   package var device: String
@@ -75,7 +75,7 @@ package struct SettingsDocument: Hashable, Sendable, Codable {
   }
 }
 
-/// The output of `roamward-gateway evaluate --json`.
+/// The output of `roamward-gateway evaluate --json`, of a device.
 package struct EvaluationDocument: Hashable, Sendable, Codable {
   package var version = DocumentVersion()
   package var passes: Bool

@@ -3,7 +3,7 @@ internal import JSON
 internal import KernelModel
 package import NetworkTypes
 
-/// A device in the documents of a gateway: on the page, in `status`, `user show` and `session list`.
+/// A device in the documents of a gateway: on the page, in `status`, `user show` and `device list --sessions`.
 package struct DeviceReport: Hashable, Sendable, Codable {
   package var user: String
   package var device: String

@@ -54,6 +54,6 @@ extension GatewayStatus {
       connected: connected.count, devices: shown, more: more)
   }
 
-  /// The devices that logged in, as `session list --json` prints them.
+  /// The devices that logged in, as `device list --sessions --json` prints them.
   package var sessionReports: [DeviceReport] { reports(of: directory.devices.values.filter { directory.login(of: $0.id) != nil }) }
 }

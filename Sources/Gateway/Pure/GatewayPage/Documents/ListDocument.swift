@@ -10,13 +10,9 @@ package enum ListDocument: String, CaseIterable, Sendable {
   case groups
   /// `device list`.
   case devices
-  /// `pool list`.
-  case pools
-  /// `site list`.
-  case sites
   /// `access list`.
   case rules
-  /// `token list`.
+  /// `user list --tokens`.
   case tokens
 
   package func json(of directory: Directory, at now: Timestamp) -> JSON {
@@ -25,8 +21,6 @@ package enum ListDocument: String, CaseIterable, Sendable {
       case .users: JSON(encoding: directory.userRows(at: now))
       case .groups: JSON(encoding: directory.groupRows)
       case .devices: JSON(encoding: directory.deviceRows(at: now))
-      case .pools: JSON(encoding: directory.poolRows)
-      case .sites: JSON(encoding: directory.siteRows)
       case .rules: JSON(encoding: directory.ruleRows)
       case .tokens: JSON(encoding: directory.tokenRows(at: now))
       }
@@ -34,7 +28,8 @@ package enum ListDocument: String, CaseIterable, Sendable {
   }
 
   static var title: String {
-    let commands = ["user", "group", "device", "pool", "site", "access", "token"].map { "`roamward-gateway \($0) list --json`" }
+    let commands = ["user", "group", "device", "access"].map { "`roamward-gateway \($0) list --json`" }
+      + ["`roamward-gateway user list --tokens --json`"]
     return "What \(commands.joined(separator: ", ")) print."
   }
 
@@ -47,8 +42,6 @@ package enum ListDocument: String, CaseIterable, Sendable {
       case .users: ("The users, sorted by name.", try JSON.schema(of: [UserRow].self))
       case .groups: ("The groups, by precedence.", try JSON.schema(of: [GroupRow].self))
       case .devices: ("The devices, sorted by user and name.", try JSON.schema(of: [DeviceRow].self))
-      case .pools: ("The pools.", try JSON.schema(of: [PoolRow].self))
-      case .sites: ("The gateways of the store.", try JSON.schema(of: [SiteRow].self))
       case .rules: ("The rules of access, in their order.", try JSON.schema(of: [RuleRow].self))
       case .tokens: ("The one-time tokens.", try JSON.schema(of: [TokenRow].self))
       }
@@ -127,55 +120,6 @@ private struct DeviceRow: Codable {
   }
 }
 
-private struct PoolRow: Codable {
-  var pool: String
-  var prefix: String
-  var site: String?
-  var masquerade: Bool
-  var leased: Int64
-  var held: Int64
-  var free: Int64?
-
-  private enum CodingKeys: String, DescribedKey {
-    case pool, prefix, site, masquerade, leased, held, free
-
-    var about: String {
-      switch self {
-      case .pool: "The name of the pool."
-      case .prefix: "Its addresses."
-      case .site: "The gateway at which they are; null: at all."
-      case .masquerade: "Whether packets to other networks carry the gateway's address there."
-      case .leased: "The number of addresses that devices have."
-      case .held: "The number of addresses that removed devices had, and that are kept for them."
-      case .free: "The number of free addresses; null: more than can be counted."
-      }
-    }
-  }
-}
-
-private struct SiteRow: Codable {
-  var site: String
-  var own: Bool
-  var endpoint: String
-  var pools: [String]
-  var relayPort: Int?
-
-  private enum CodingKeys: String, DescribedKey {
-    case site, own, endpoint, pools
-    case relayPort = "relay-port"
-
-    var about: String {
-      switch self {
-      case .site: "The name of the gateway."
-      case .own: "Whether it is the one that was asked."
-      case .endpoint: "The host and port that clients reach."
-      case .pools: "The names of its pools."
-      case .relayPort: "The TCP port at which datagrams are relayed; null: they are not."
-      }
-    }
-  }
-}
-
 private struct RuleRow: Codable {
   var rule: String
   var allow: Bool
@@ -247,23 +191,6 @@ extension Directory {
       DeviceRow(
         device: "\(path)", addresses: addresses(of: device.id),
         state: isActive(device, at: now) ? "active" : hasEnded(device) ? "session-ended" : "refused")
-    }
-  }
-
-  fileprivate var poolRows: [PoolRow] {
-    allPools.map { pool in
-      let usage = usage(of: pool)
-      return PoolRow(
-        pool: "\(pool.name)", prefix: "\(pool.prefix)", site: pool.site.flatMap { sites[$0]?.name.description },
-        masquerade: pool.isTranslated, leased: usage.leased, held: usage.held, free: usage.free)
-    }
-  }
-
-  fileprivate var siteRows: [SiteRow] {
-    sortedSites.map { one in
-      SiteRow(
-        site: "\(one.name)", own: one.id == site?.id, endpoint: "\(one.endpoint)", pools: pools(at: one).map { "\($0.name)" },
-        relayPort: one.offer.relayPort.map { Int($0) })
     }
   }
 

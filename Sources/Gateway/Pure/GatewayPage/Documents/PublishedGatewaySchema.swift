@@ -7,18 +7,24 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
   case status
   /// `roamward-gateway user show --json`.
   case user
-  /// `roamward-gateway session list --json`.
+  /// `roamward-gateway device list --sessions --json`.
   case sessions
   /// `roamward-gateway user list --json`, and the other lists.
   case list
-  /// `roamward-gateway access explain --json` and `access check --json`.
+  /// `roamward-gateway explain --json` and `evaluate --json`, of a user.
   case access
-  /// `roamward-gateway evaluate --json`.
+  /// The same of a device.
   case evaluation
-  /// `roamward-gateway settings show --json`.
+  /// `roamward-gateway device show --json`.
   case settings
-  /// `roamward-gateway audit tail --json`.
+  /// `roamward-gateway audit --json`.
   case audit
+  /// `roamward-gateway login show --json`.
+  case login
+  /// `roamward-gateway store show --json`.
+  case store
+  /// `roamward-gateway check --json`.
+  case check
   /// `roamward-gateway doctor --json`.
   case doctor
   /// `roamward-gateway plan --json`.
@@ -38,16 +44,19 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
       switch self {
       case .status: ("What `roamward-gateway status --json` prints.", try JSON.schema(of: GatewayStatusReport.self))
       case .user: ("What `roamward-gateway user show --json` prints.", try JSON.schema(of: UserDocument.self))
-      case .sessions: ("What `roamward-gateway session list --json` prints.", try JSON.schema(of: [DeviceReport].self))
+      case .sessions: ("What `roamward-gateway device list --sessions --json` prints.", try JSON.schema(of: [DeviceReport].self))
       case .list: (ListDocument.title, try ListDocument.schema())
       case .access:
         (
-          "What `roamward-gateway access explain --json` and `roamward-gateway access check --json` print.",
+          "What `roamward-gateway explain --json` and `roamward-gateway evaluate --json` print of a user.",
           try JSON.schema(of: AccessReport.self)
         )
-      case .evaluation: ("What `roamward-gateway evaluate --json` prints.", try JSON.schema(of: EvaluationDocument.self))
-      case .settings: ("What `roamward-gateway settings show --json` prints.", try JSON.schema(of: SettingsDocument.self))
-      case .audit: ("What `roamward-gateway audit tail --json` prints.", try JSON.schema(of: AuditReport.self))
+      case .evaluation: ("What `roamward-gateway evaluate --json` and `roamward-gateway explain --json` print of a device.", try JSON.schema(of: EvaluationDocument.self))
+      case .settings: ("What `roamward-gateway device show --json` prints.", try JSON.schema(of: SettingsDocument.self))
+      case .audit: ("What `roamward-gateway audit --json` prints.", try JSON.schema(of: AuditReport.self))
+      case .login: ("What `roamward-gateway login show --json` prints.", try JSON.schema(of: WaysInDocument.self))
+      case .store: ("What `roamward-gateway store show --json` prints.", try JSON.schema(of: StoreDocument.self))
+      case .check: ("What `roamward-gateway check --json` prints.", try JSON.schema(of: FileCheckDocument.self))
       case .doctor: ("What `roamward-gateway doctor --json` prints.", try JSON.schema(of: FindingsDocument.self))
       case .plan: ("What `roamward-gateway plan --json` prints.", try JSON.schema(of: PlanDocument.self))
       case .page: ("An answer of the page in the tunnel to its own script.", try PageReport.schemaOfAnswers())

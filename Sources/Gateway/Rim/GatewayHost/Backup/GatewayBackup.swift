@@ -2,6 +2,7 @@ internal import CSodium
 package import GatewayCore
 internal import GatewayCredentials
 internal import GatewayLogin
+internal import GatewaySource
 internal import GatewayStore
 internal import Glibc
 internal import KernelModel

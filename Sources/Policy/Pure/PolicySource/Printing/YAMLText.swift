@@ -10,7 +10,7 @@ package struct YAMLMapping {
 
   package mutating func add(_ key: String, _ value: YAMLValue?) { if let value { entries.append((key, value)) } }
 
-  var isEmpty: Bool { entries.isEmpty }
+  package var isEmpty: Bool { entries.isEmpty }
 }
 
 /// A value for output.
