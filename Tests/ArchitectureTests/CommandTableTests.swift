@@ -87,14 +87,53 @@ import Testing
 
   @Test("each command of roamward-gateway is in a scene") func gateway() throws {
     let commands = try Self.leaves(of: "roamward-gateway")
-    #expect(commands.count > 70)
+    #expect(commands.count > 40)
     let scenes = ["Gateway/GatewayServeTests/Scenes", "ScenarioTests"].flatMap { Self.texts(below: "\(PureRingsTests.root)/Tests/\($0)") }
     for command in commands {
       #expect(scenes.contains { Self.has(command, in: $0) }, "no scene runs `roamward-gateway \(command.joined(separator: " "))`")
     }
   }
 
+  /// The commands of `roamward-gateway` that a text quotes, each with the word after it.
+  static func quoted(in text: String) -> [[String]] {
+    text.split(separator: "roamward-gateway ", omittingEmptySubsequences: false).dropFirst().enumerated().compactMap { i, rest in
+      let before = text.split(separator: "roamward-gateway ", omittingEmptySubsequences: false)[i]
+      guard before.hasSuffix("`") || before.hasSuffix("\n# ") || before.hasSuffix("help: ") || before.hasSuffix("/usr/sbin/") else { return nil }
+      let words = rest.prefix { !"`\n\"".contains($0) }.split(separator: " ", maxSplits: 2).prefix(2)
+      let named = words.prefix { word in word.allSatisfy { $0.isLowercase && $0.isLetter || $0 == "-" } && !word.hasPrefix("-") }
+      return named.isEmpty ? nil : named.map(String.init)
+    }
+  }
+
+  @Test("each command of roamward-gateway that a text quotes is there") func quotations() throws {
+    func named(_ command: JSON) -> [String: JSON] {
+      let parts = (command["subcommands"]?.array ?? []).flatMap { part in
+        ([part["commandName"]?.string ?? ""] + (part["aliases"]?.array ?? []).compactMap(\.string)).map { ($0, part) }
+      }
+      return Dictionary(parts) { first, _ in first }
+    }
+    let all = named(try Self.commands(of: "roamward-gateway"))
+    let root = PureRingsTests.root
+    let files = ["docs", "Sources/Gateway", "Sources/Programs", "packaging"].flatMap { Self.texts(below: "\(root)/\($0)") }
+    var count = 0
+    for text in files + Self.texts(in: [""]) {
+      for words in Self.quoted(in: text) {
+        count += 1
+        guard let command = all[words[0]] else {
+          Issue.record("there is no `roamward-gateway \(words[0])`")
+          continue
+        }
+        let parts = named(command)
+        let isThere = words.count < 2 || parts.isEmpty || parts[words[1]] != nil
+        #expect(isThere, "there is no `roamward-gateway \(words.joined(separator: " "))`")
+      }
+    }
+    #expect(count > 100)
+  }
+
   @Test("the check sees a command within a text") func detector() {
+    #expect(Self.quoted(in: "a `roamward-gateway user list` b\n# roamward-gateway set x 1\n") == [["user", "list"], ["set", "x"]])
+    #expect(Self.quoted(in: "help: roamward-gateway nothing \\(x)") == [["nothing"]])
     #expect(Self.has(["login", "pam"], in: "a\n$gateway login pam x"))
     #expect(!Self.has(["login", "pam"], in: "login\npam, login x pam"))
     #expect(Self.isNamed("up", in: "a\n`roamward up`", next: true))

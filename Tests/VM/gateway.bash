@@ -7,9 +7,9 @@ gateway_unit() {
   check 'users are made' systemd-sysusers /usr/lib/sysusers.d/roamward.conf /usr/lib/sysusers.d/roamward-gateway.conf
   check 'a gateway is made' roamward_gateway init --endpoint 198.51.100.23:51999 --pool 10.79.0.0/24
   check 'with a device' roamward_gateway user add alice
-  check 'with a device' roamward_gateway peer add alice/phone
-  check 'with a rule' roamward_gateway access allow all --from everybody --to 10.79.0.0/24
-  check 'which takes logins' roamward_gateway login enable
+  check 'with a device' roamward_gateway device add alice/phone
+  check 'with a rule' roamward_gateway access add all --from everybody --to 10.79.0.0/24
+  check 'which takes logins' roamward_gateway set logins on
   check 'its unit starts' systemctl start roamward-gateway.service
   check 'and works' within_seconds 60 gateway_is_well
   check 'packets are forwarded' test "$(cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv6/conf/all/forwarding | xargs)" = '1 0'
@@ -18,13 +18,13 @@ gateway_unit() {
   process=$(auth_process)
   # It listens to nothing any more, and the gateway has no CAP_KILL.
   kill -STOP "$process"
-  check 'logins are turned off' roamward_gateway login disable
+  check 'logins are turned off' roamward_gateway unset logins
   check 'a stopped process is ended' within_seconds 30 not test -e "/proc/$process"
   sysctl --quiet --write net.ipv4.ip_forward=0
   check 'forwarding that another program turns off is told' not gateway_is_well
-  check 'and turned on by hand' roamward_gateway forward
+  check 'and turned on by hand' roamward_gateway serve --forwarding
   check 'then nothing is wrong' within_seconds 60 gateway_is_well
-  check 'a pool of IPv6 is forwarded at once' roamward_gateway pool add six fd79::/64
+  check 'a pool of IPv6 is forwarded at once' roamward_gateway set pools.six.prefix fd79::/64
   check 'that is, by the kernel' grep 1 /proc/sys/net/ipv6/conf/all/forwarding
   check 'and works' within_seconds 60 gateway_is_well
   process=$(systemctl show --property=MainPID --value roamward-gateway.service)
@@ -41,7 +41,7 @@ gateway_unit() {
   printf 'version: 1\ngateway: { endpoint: "198.51.100.23:51999" }\nusers: { carol: }\n' >/etc/roamward-gateway/gateway.yaml
   check 'its unit starts with a file alone' systemctl start roamward-gateway.service
   check 'it has what the file says' eval 'roamward_gateway user list | grep -q "^carol  active"'
-  check 'with the usual pools' eval 'roamward_gateway pool list | grep -q "10.77.0.0/24"'
+  check 'with the usual pools' eval 'roamward_gateway store show | grep -q "10.77.0.0/24"'
   sed -i 's/carol: /carol: , dave: /' /etc/roamward-gateway/gateway.yaml
   check 'a change is in force without a command' within_seconds 10 eval 'roamward_gateway user list | grep -q "^dave  active"'
   check 'a sandbox keeps nothing from it' eval '! roamward_gateway doctor | grep -q yaml'

@@ -144,34 +144,3 @@ import Testing
     }
   }
 }
-
-/// A list of settings that options change.
-@Suite struct ListChangeTests {
-  private func made(
-    of present: [Int]?, whole: [Int] = [], added: [Int] = [], removed: [Int] = [], replaces: Bool = false
-  ) throws(GatewayError) -> [Int]? {
-    try ListChange(option: "route", whole: whole, added: added, removed: removed, replaces: replaces).made(of: present)
-  }
-
-  @Test("values are added once and removed") func values() throws {
-    #expect(try made(of: [1, 2]) == nil)
-    #expect(try made(of: nil, whole: [1, 1, 2]) == [1, 2])
-    #expect(try made(of: [1, 2], added: [2, 3]) == [1, 2, 3])
-    #expect(try made(of: [1, 2], removed: [1]) == [2])
-    #expect(try made(of: [1], removed: [1]) == [])
-    #expect(try made(of: [1], whole: [1, 4]) == [1, 4])
-    #expect(try made(of: [1, 2], whole: [4], replaces: true) == [4])
-    #expect(try made(of: [1, 2], whole: [2], removed: [1]) == [2])
-  }
-
-  @Test("no value is lost that no option names") func losses() {
-    #expect(
-      throws: GatewayError(
-        "--route would replace 1, 2", help: "add to the list with --add-route 3; --replace puts the new list in its place")
-    ) {
-      try made(of: [1, 2], whole: [3])
-    }
-    #expect(throws: GatewayError.self) { try made(of: [1], removed: [2]) }
-    #expect(throws: GatewayError.self) { try made(of: nil, removed: [2]) }
-  }
-}

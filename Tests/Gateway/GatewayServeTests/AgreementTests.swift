@@ -26,7 +26,7 @@ struct AgreementTests {
     var line: String { "\(isLate ? "ack" : "\(transport)") \(source) \(destination) \(port ?? 0)" }
   }
 
-  @Test("the kernel and `access explain` name the same rule for 500 random packets by UDP, TCP and ICMP, with each set of random rules")
+  @Test("the kernel and `explain` name the same rule for 500 random packets by UDP, TCP and ICMP, with each set of random rules")
   func agreement() throws {
     var outcomes = Set<String>()
     for seed: UInt64 in 1...8 { outcomes.formUnion(try compare(seed)) }
@@ -69,7 +69,7 @@ struct AgreementTests {
     }
     try #require(found.count == cases.count, "\(found.joined(separator: "\n"))")
     for (i, one) in cases.enumerated() where String(found[i]) != expected[i] {
-      Issue.record("seed \(seed): \(one.line): access explain says \(expected[i]), the kernel \(found[i])")
+      Issue.record("seed \(seed): \(one.line): explain says \(expected[i]), the kernel \(found[i])")
     }
     return Set(zip(cases, expected).map { "\($0.transport) \($1.prefix(1))" })
   }

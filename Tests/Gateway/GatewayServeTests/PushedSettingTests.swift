@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySource
 import JSON
 import KernelModel
 import LinuxIO
@@ -15,8 +16,6 @@ import Testing
   /// A setting, by the name of its property, with a value and what carries it.
   struct Setting: CustomStringConvertible {
     let name: String
-    /// The option of `settings set`.
-    let option: String
     /// Whether a file of a stock client has it.
     var isInClientFile = true
     let set: @Sendable (inout PushedSettings) -> Void
@@ -26,11 +25,11 @@ import Testing
 
   /// A new setting does not pass before it is here.
   static let all = [
-    Setting(name: "routes", option: "route") { $0.routes = IPPrefix("10.20.0.0/16").map { [$0] } },
-    Setting(name: "dns", option: "dns") { $0.dns = IPAddress("10.20.0.53").map { [$0] } },
-    Setting(name: "search", option: "search") { $0.search = DomainName("corp.example").map { [$0] } },
-    Setting(name: "mtu", option: "mtu") { $0.mtu = 1380 },
-    Setting(name: "keepalive", option: "keepalive") { $0.keepalive = 21 },
+    Setting(name: "routes") { $0.routes = IPPrefix("10.20.0.0/16").map { [$0] } },
+    Setting(name: "dns") { $0.dns = IPAddress("10.20.0.53").map { [$0] } },
+    Setting(name: "search") { $0.search = DomainName("corp.example").map { [$0] } },
+    Setting(name: "mtu") { $0.mtu = 1380 },
+    Setting(name: "keepalive") { $0.keepalive = 21 },
   ]
 
   private func directory(with settings: PushedSettings?) throws -> (Directory, Device) {
@@ -68,20 +67,13 @@ import Testing
     #expect(isInFile == setting.isInClientFile)
   }
 
-  @Test("`settings set` has an option for it") func options() throws {
-    let folder = try TemporaryFolder()
-    try shell("'\(GatewayScene.programs)/roamward-gateway' --experimental-dump-help >'\(folder.path)/help'")
-    let help = try JSON(parsing: try TextFile.read("\(folder.path)/help"))
-    func command(_ name: String, of parent: JSON?) throws -> JSON {
-      try #require(parent?["subcommands"]?.array?.first { $0["commandName"]?.string == name })
-    }
-    let arguments = try command("set", of: command("settings", of: help["command"]))["arguments"]?.array ?? []
-    let names = Set(arguments.compactMap { $0["preferredName"]?["name"]?.string })
-    let others: Set = ["group", "user", "device", "devices", "replace", "dry-run", "json", "state", "help"]
-    let changes = names.filter { $0.hasPrefix("add-") || $0.hasPrefix("remove-") }
-    #expect(names.subtracting(others).subtracting(changes) == Set(Self.all.map(\.option)))
-    let lists: Set = ["route", "dns", "search"]
-    #expect(changes == Set(lists.flatMap { ["add-\($0)", "remove-\($0)"] }))
+  @Test("`set` has a key for it, whose value is taken", arguments: all) func settable(setting: Setting) throws {
+    var settings = PushedSettings()
+    setting.set(&settings)
+    let values = try #require(settings.entries.first?.values)
+    let path = try SettingPath("settings.everybody.\(setting.name)")
+    let change = try UndeclaredChange(SettingEdit(path, .set(values)), of: GatewayFile())
+    #expect(change.file.declaration.settings.map(\.value.pushed) == [settings])
   }
 
   @Test("each field of the message is in docs/wire-format.md") func format() throws {

@@ -1,16 +1,17 @@
 import GatewayHost
+import GatewaySource
 import LinuxIO
 import TestSupport
 import Testing
 
 /// Each file with settings of one gateway is in its manual page.
 @Suite struct SettingFileTests {
-  @Test("each file of settings is in the manual page, with the command that writes it", arguments: SettingFile.allCases)
+  @Test("each file of settings is in the manual page, with the key that commands set", arguments: SettingFile.allCases)
   func documented(setting: SettingFile) throws {
     let page = String(decoding: try TextFile.read("\(GatewayScene.root)/docs/man/roamward-gateway.8.md"), as: UTF8.self)
     let row = page.split(separator: "\n").first { $0.hasPrefix("| /var/lib/roamward-gateway/\(setting.rawValue) |") }
     let text = try #require(row, "\(setting.rawValue) is not under FILES")
-    if let command = setting.command { #expect(text.contains("`\(command)`"), "\(text)") }
+    #expect(text.contains("`set \(setting.key.joined(separator: "."))`"), "\(text)")
   }
 
   @Test("a setting is a file, and none with nil") func set() throws {

@@ -1,5 +1,6 @@
 import GatewayCore
 import GatewayHost
+import GatewaySource
 import GatewayStore
 import KernelModel
 import LinuxIO

@@ -13,10 +13,10 @@ company_gateway() {
     (
       company init --endpoint "${1:-203.0.113.10}:51821" --pool 10.95.0.0/24 --pool fd95::/64
       company user add alice
-      company user password alice <<<'correct horse'
-      company settings set --route 10.95.0.0/24 --dns 10.95.0.1 --search corp.example --mtu 1380
-      company access allow all --from everybody --to 10.95.0.0/24
-      company login enable
+      company user set alice --password <<<'correct horse'
+      company set settings.everybody '{ routes: 10.95.0.0/24, dns: 10.95.0.1, search: corp.example, mtu: 1380 }'
+      company access add all --from everybody --to 10.95.0.0/24
+      company set logins on
     ) >"$scene/company.setup" 2>&1
   fi
   pin=$(company login show | grep -o 'sha256//[A-Za-z0-9+/=]*')
@@ -83,7 +83,7 @@ secret() { (umask 077 && printf '%s\n' "$2" >"$policies/$1"); }
 is_peer() { [[ $(on gateway wg show all allowed-ips) == *"$1/32"* ]]; }
 
 # Logins and refused logins in the gateway's audit log: each one cost a hash or a token.
-logins() { company audit tail | grep -cE ' login [a-z]' || true; }
+logins() { company audit | grep -cE ' login [a-z]' || true; }
 
 # The gateway's end answers once the tunnel carries packets.
 # Not for a moment after a roam that it notices later than the kernel: what it said when it was connected is in provider.status.

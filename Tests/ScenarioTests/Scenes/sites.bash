@@ -58,11 +58,11 @@ two_sites() {
     site paris init --endpoint "${site_line[paris]}" --link wg-paris --site paris --store "$store" --pool 10.95.0.0/24
     site lyon init --endpoint "${site_line[lyon]}" --link wg-lyon --site lyon --store "$store" --pool 10.95.1.0/24
     site paris user add alice
-    site paris user password alice <<<'correct horse'
-    site paris settings set --route 10.96.0.0/24
-    site paris access allow all --from everybody --to 10.96.0.0/24
-    site paris login enable
-    site lyon login enable
+    site paris user set alice --password <<<'correct horse'
+    site paris set settings.everybody.routes 10.96.0.0/24
+    site paris access add all --from everybody --to 10.96.0.0/24
+    site paris set logins on
+    site lyon set logins on
   ) >"$scene/sites.setup" 2>&1 || { cat "$scene/sites.setup"; return 1; }
   # shellcheck disable=SC2034 # of the policy
   pin=$(site paris login show | grep -o 'sha256//[A-Za-z0-9+/=]*')

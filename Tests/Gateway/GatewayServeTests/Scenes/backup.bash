@@ -31,7 +31,7 @@ state() {
   if [[ -e /var/lib/roamward-gateway/gateway.db ]]; then
     gateway user list
     wg pubkey </var/lib/roamward-gateway/private.key
-    gateway store check
+    gateway store show --check
   else
     echo bare
   fi
@@ -59,12 +59,13 @@ END
 chmod 640 $files/10-people.yaml
 serve
 gateway user add bob >/dev/null
-gateway user password alice <<<'correct horse' >/dev/null
-gateway user password bob <<<'battery staple' >/dev/null
-read -r _ _ _ _ pin < <(gateway login enable)
+gateway user set alice --password <<<'correct horse' >/dev/null
+gateway user set bob --password <<<'battery staple' >/dev/null
+gateway set logins on >/dev/null
+pin=$(gateway login show | sed -n 's/.*pin //p')
 [[ $pin == sha256//* ]] || fail "no pin: $pin"
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
-gateway relay enable --port 8443 >/dev/null
+gateway set relay.port 8443 >/dev/null
 laptop=$(key)
 login "$laptop" laptop alice 'correct horse' | found '^83 ' || fail 'a login fails'
 public=$(wg pubkey </var/lib/roamward-gateway/private.key)
@@ -113,7 +114,7 @@ gateway diff >out.log || fail "the files are not in force: $(<out.log)"
 # By the old pin, with an old password; the device that logged in is there by its key.
 until_so 'the old pin' eval "login '$(key)' tablet bob 'battery staple' | found '^83 '"
 wg show wg-gateway peers | found -Fx "$laptop" || fail 'the laptop is no peer'
-gateway relay show | found 8443 || fail "the relay: $(gateway relay show)"
+gateway login show | found 8443 || fail "the relay: $(gateway login show)"
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 says 'a gateway is in /var/lib/roamward-gateway already' gateway restore plain

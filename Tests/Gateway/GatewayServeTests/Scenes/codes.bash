@@ -19,39 +19,40 @@ scan() { # COLUMNS ARGUMENT...
 gateway init --endpoint vpn.example.com --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway user add alice
 wg genkey >key
-gateway peer add alice/phone --public-key "$(wg pubkey <key)" >/dev/null
+gateway device add alice/phone --public-key "$(wg pubkey <key)" >/dev/null
 
 # The file of a stock client is the same bytes, with its key.
-gateway peer export alice/phone --private-key key >file
+gateway device show alice/phone --private-key key --file >file
 [[ $(grep '^PrivateKey' file) == "PrivateKey = $(<key)" ]] || fail "the file has another key: $(<file)"
-scan 80 peer export alice/phone --private-key key --qr >read.out
+scan 80 device show alice/phone --private-key key --qr --file >read.out
 cmp read.out file || fail "the code has another text: $(<read.out)"
 
 # So is the file of a device that is just added: the code alone has its key.
-scan 80 peer add alice/tablet --qr >read.out
+scan 80 device add alice/tablet --qr >read.out
 public=$(sed -n 's/^PrivateKey = //p' read.out | wg pubkey) || fail "no key: $(<read.out)"
 sed -n 's/^PrivateKey = //p' read.out >tablet
-gateway peer export alice/tablet --private-key tablet >file || fail "another key: $public"
+gateway device show alice/tablet --private-key tablet --file >file || fail "another key: $public"
 cmp read.out file || fail "the code has another text: $(<read.out)"
 
 # A long file has a large code, up to the largest one there is (2953 bytes); a longer file is refused, and nothing is shown.
-routes() { for ((i = 0; i < $1; i++)); do printf -- '--route 10.%s.0.0/16 ' "$i"; done; }
+routes() { for ((i = 0; i < $1; i++)); do printf '10.%s.0.0/16 ' "$i"; done; }
 # shellcheck disable=SC2046 # words
-gateway settings set $(routes 180) --search corp.example
-gateway peer export alice/phone --private-key key >file
+gateway set settings.everybody.routes $(routes 180)
+gateway set settings.everybody.search corp.example
+gateway device show alice/phone --private-key key --file >file
 (($(stat -c %s file) > 2500)) || fail "the file has $(stat -c %s file) bytes"
-scan 200 peer export alice/phone --private-key key --qr >read.out
+scan 200 device show alice/phone --private-key key --qr --file >read.out
 cmp read.out file || fail "the code has another text: $(<read.out)"
 # shellcheck disable=SC2046 # words
-gateway settings set $(routes 256)
-! gateway peer export alice/phone --private-key key --qr >shown 2>refused || fail 'a code of what fits into none'
+gateway set settings.everybody.routes $(routes 256)
+! gateway device show alice/phone --private-key key --qr --file >shown 2>refused || fail 'a code of what fits into none'
 grep -q 'too long for a QR code' refused || fail "a refusal without a reason: $(<refused)"
 [[ ! -s shown ]] || fail 'something is shown of a code that is none'
 
 # The link for a laptop, with the pin in the letters of a URL.
 ! gateway login show --link 2>refused || fail 'a link without a pin'
-grep -q 'login enable' refused || fail "a refusal without a cure: $(<refused)"
-pin=$(gateway login enable 2>/dev/null | grep -o 'sha256//.*')
+grep -q 'set logins on' refused || fail "a refusal without a cure: $(<refused)"
+pin=$(gateway set logins on 2>/dev/null | grep -o 'sha256//.*')
 letters=$(sed 's|^sha256//||; s|=$||; y|+/|-_|' <<<"$pin")
 gateway login show --link --user alice >link.out
 [[ $(<link.out) == "roamward://vpn.example.com/?user=alice&pin=$letters" ]] || fail "the link: $(<link.out)"
@@ -60,6 +61,6 @@ cmp link.out <(head -n 1 both) || fail "the code's link is another one: $(head -
 (($(wc -l <both) > 15)) || fail 'there is no code'
 
 # The secret of one-time codes.
-gateway user password alice <<<'correct horse'
-scan 80 user totp alice --qr >read.out
+gateway user set alice --password <<<'correct horse'
+scan 80 user set alice --totp --qr >read.out
 [[ $(<read.out) == 'otpauth://totp/roamward:alice?secret='*'&issuer=roamward' ]] || fail "the secret: $(<read.out)"

@@ -62,10 +62,11 @@ restart() {
   attach /run/netns/gateway
   gateway init --endpoint 192.0.2.1 --pool 10.64.0.0/16 >/dev/null
   gateway user add alice
-  gateway user password alice <<<'correct horse'
-  gateway settings set --devices 100 --user alice
-  gateway access allow ping --from everybody --to 10.64.0.1 --protocol icmp
-  read -r _ _ _ _ pin < <(gateway login enable)
+  gateway user set alice --password <<<'correct horse'
+  gateway set settings.users.alice.devices 100
+  gateway access add ping --from everybody --to 10.64.0.1 --protocol icmp
+  gateway set logins on >/dev/null
+  pin=$(gateway login show | sed -n 's/.*pin //p')
   # As many logins of before, in the store as they would be there.
   keys $((count + own)) >public-keys
   head -n "$count" public-keys | python3 -c '
@@ -85,10 +86,10 @@ store.commit()' "$FILL"
     key=$(base64_of "$(sed -n "$((count + i))p" public-keys)")
     on devices python3 "$LOGIN" 192.0.2.1 51820 "$pin" "$key" "d$i" alice 'correct horse' | tee login.out | found '^83 ' || fail "login $i"
   done
-  [[ $(gateway sessions | wc -l) == $((count + own)) ]] || fail "$(gateway sessions | wc -l) sessions"
+  [[ $(gateway device list --sessions | wc -l) == $((count + own)) ]] || fail "$(gateway device list --sessions | wc -l) sessions"
   hashed || fail 'hashes are not counted'
   local logins
-  logins=$(gateway audit tail --lines 100 | grep -c ' login ' || true)
+  logins=$(gateway audit --lines 100 | grep -c ' login ' || true)
   ((logins >= own)) || fail "$logins entries of logins in the audit log"
   start $((count + own)) "$(at gateway wg show wg-gateway public-key | base64 -d | od -An -v -tx1 | tr -d ' \n')"
   answered ''
@@ -117,7 +118,7 @@ store.commit()' "$FILL"
   answered ''
   echo "and anew: after ${answers}s"
   ! hashed || fail 'a password was hashed after a restart'
-  [[ $(gateway audit tail --lines 100 | grep -c ' login ' || true) == "$logins" ]] || fail 'a restart makes a login'
+  [[ $(gateway audit --lines 100 | grep -c ' login ' || true) == "$logins" ]] || fail 'a restart makes a login'
   on devices python3 "$LOGIN" 192.0.2.1 51820 "$pin" "$(key)" one-more alice 'correct horse' | found '^83 ' || fail 'no login afterwards'
   hashed || fail 'hashes are not counted any more'
   gateway metrics | found -xF 'roamward_gateway_devices{state="connected"} 1012' || fail "metrics: $(gateway metrics | grep devices)"
@@ -141,18 +142,18 @@ server_away() {
   build one
   attach "/proc/${holder[one]}/ns/net"
   mkdir one
-  gateway one store use "$target" >/dev/null
+  gateway one store move --existing "$target" >/dev/null
   gateway one init --endpoint 192.0.2.1 --pool 10.64.0.0/16 >/dev/null
   gateway one user add alice
   gateway one user add bob
-  gateway one access allow ping --from everybody --to 10.64.0.1 --protocol icmp
+  gateway one access add ping --from everybody --to 10.64.0.1 --protocol icmp
   i=0
   for key in $(keys "$count"); do
     i=$((i + 1))
     # The last one is bob's.
     name=alice
     ((i < count)) || name=bob
-    gateway one peer add "$name/d$i" --public-key "$(base64_of "$key")" >/dev/null
+    gateway one device add "$name/d$i" --public-key "$(base64_of "$key")" >/dev/null
   done
   serve one
   until_so 'the gateway has all devices' has_peers one "$count"

@@ -62,10 +62,10 @@ found -Fx 'add     group staff: member bob' <out.log || fail "dry run: $(<out.lo
 serve
 user_is alice active || fail "users: $(gateway user list)"
 gateway diff >out.log || fail "diff: $(<out.log)"
-gateway access check bob 10.20.0.5:443 >/dev/null || fail 'bob may not pass'
+gateway evaluate bob 10.20.0.5:443 >/dev/null || fail 'bob may not pass'
 # Life: a device of a user who is declared.
-gateway peer add bob/laptop >bob.conf 2>added.log
-found 'concerns bob, 1 device' <added.log || fail "peer add: $(<added.log)"
+gateway device add bob/laptop >bob.conf 2>added.log
+found 'concerns bob, 1 device' <added.log || fail "device add: $(<added.log)"
 found -F 'AllowedIPs = 10.20.0.0/16' <bob.conf || fail "the client's file: $(<bob.conf)"
 
 # A person without root reads the files alone, and is told so: what is in the store is not missing.
@@ -87,17 +87,16 @@ sed -i '/^logins:/d' $files/20-people.yaml
 
 # A change of the file is in force without a command.
 sed -i 's/\[10.20.0.0\/16\]/[10.20.0.0\/16, 10.30.0.0\/16]/' $files/10-network.yaml
-until_so 'the routes change' eval 'gateway settings show bob/laptop | found "10.30.0.0/16"'
+until_so 'the routes change' eval 'gateway device show bob/laptop | found "10.30.0.0/16"'
 
 # Commands leave to the files what is theirs, and name the line.
 says "$files/20-people.yaml:4 declares user bob" gateway user remove bob
-says "$files/10-network.yaml:7 declares the list of rules of access" gateway access allow all --from everybody --to everything
-says "$files/10-network.yaml:6 declares settings of everybody" gateway settings set --mtu 1300
-says "$files/20-people.yaml:6 declares the list of members of group staff" gateway group leave staff bob
+says "$files/10-network.yaml:7 declares the list of rules of access" gateway access add all --from everybody --to everything
+says "$files/20-people.yaml:6 declares the list of members of group staff" gateway group set staff --remove bob
 
 # The explanation of a decision has the places of the rules.
-gateway access explain bob 10.20.9.1:631 | found -F "by rule printers (deny printers: everybody to 10.20.9.0/24)  $files/10-network.yaml:8" ||
-  fail "$(gateway access explain bob 10.20.9.1:631)"
+gateway explain bob 10.20.9.1:631 | found -F "by rule printers (deny printers: everybody to 10.20.9.0/24)  $files/10-network.yaml:8" ||
+  fail "$(gateway explain bob 10.20.9.1:631)"
 
 # A mistake in one file changes nothing, also not what is right in the other; the cause is told with its place.
 printf 'acces: []\n' >>$files/10-network.yaml
@@ -105,7 +104,7 @@ sed -i 's/^  bob:/  bob:\n  carol:/' $files/20-people.yaml
 is_told() { doctor | found -F "$files/10-network.yaml:13:1: error: unknown key \"acces\""; }
 until_so 'the doctor knows the mistake' is_told
 ! user_is carol active || fail 'a part of the files is in force'
-gateway access check bob 10.20.0.5:443 >/dev/null || fail 'the last good rules are gone'
+gateway evaluate bob 10.20.0.5:443 >/dev/null || fail 'the last good rules are gone'
 sed -i '/^acces:/d' $files/10-network.yaml
 until_so 'the files are in force' user_is carol active
 until_so 'the doctor has no word of files' eval '! doctor | found yaml'
@@ -126,7 +125,7 @@ chown 0 $files/20-people.yaml
 # A user who is declared no longer is locked at once, and keeps the device; declared again, it is back.
 sed -i '/^  bob:/d; s/\[alice, bob\]/[alice]/' $files/20-people.yaml
 until_so 'bob is locked' user_is bob locked
-gateway audit tail | found "user lock bob  (declared no longer in $files/20-people.yaml:4)" || fail "$(gateway audit tail)"
+gateway audit | found "user lock bob  (declared no longer in $files/20-people.yaml:4)" || fail "$(gateway audit)"
 sed -i 's/^  alice:/  alice:\n  bob:/; s/\[alice\]/[alice, bob]/' $files/20-people.yaml
 until_so 'bob is back' user_is bob 'active  groups staff  devices laptop'
 # Locked by an administrator is locked for good.
@@ -165,20 +164,20 @@ wait "$serving" || true
 rm $files/*.yaml
 gateway apply >out.log || fail "apply without files: $(<out.log)"
 found '^no file declares this gateway any more' <out.log || fail "apply without files: $(<out.log)"
-gateway access allow other --from everybody --to 10.41.0.0/16 >/dev/null || fail 'something is declared still'
+gateway access add other --from everybody --to 10.41.0.0/16 >/dev/null || fail 'something is declared still'
 serve
 cp all.yaml $files/gateway.yaml
 until_so 'the file is in force' eval '! gateway access list | found other'
 rm $files/*.yaml
-until_so 'nothing is declared' eval 'gateway access allow more --from everybody --to 10.40.0.0/16 >/dev/null'
+until_so 'nothing is declared' eval 'gateway access add more --from everybody --to 10.40.0.0/16 >/dev/null'
 user_is alice active || fail 'a folder that is empty locks users'
 cp all.yaml $files/gateway.yaml
 until_so 'the file is in force' eval '! gateway access list | found more'
 gateway diff >out.log || fail "diff: $(<out.log)"
 says "$files/gateway.yaml" gateway user remove erin
 
-gateway store check >check.out || fail "the store: $(<check.out)"
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway store show --check >check.out || fail "the store: $(<check.out)"
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 gateway cleanup >/dev/null

@@ -85,19 +85,19 @@ chmod 644 /etc/pam.d/roamward
 
 gateway init --endpoint 127.0.0.1 --pool 10.77.0.0/24 >/dev/null
 for name in alice bob carol own; do gateway user add "$name"; done
-gateway user password own <<<'own-password'
-gateway access allow web --from everybody --to 203.0.113.0/24
-gateway login enable >/dev/null
-pin=$(gateway login show | sed 's/.*pin //')
-gateway login pam enable --service roamward --timeout 8
-for name in alice bob carol; do gateway user link "$name" --pam "$name"; done
+gateway user set own --password <<<'own-password'
+gateway access add web --from everybody --to 203.0.113.0/24
+gateway set logins on >/dev/null
+pin=$(gateway login show | sed -n 's/.*pin //p')
+gateway set logins.pam '{ service: roamward, timeout: 8 }'
+for name in alice bob carol; do gateway user set "$name" --pam "$name"; done
 (exec "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >serve.log 2>&1 &
 serving=$!
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
 gateway doctor >doctor.out || fail 'the doctor finds something with LDAP'
 logins ldap alice=right-alice=in alice=wrong=wrong dave=right-dave=wrong bob=right-bob=wrong carol=right-carol=wrong own=own-password=in
 for reason in 'alice.*wrongPassword' 'dave.*unknownName' 'carol.*expiredAccount'; do
-  gateway audit tail | found "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit tail)"
+  gateway audit | found "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit)"
 done
 kill "$slapd"
 wait "$slapd" || true
@@ -157,23 +157,23 @@ printf '127.0.0.1:18120 a-secret-of-the-scene 2\n' >/etc/pam_radius_auth.conf
 printf 'auth required pam_radius_auth.so retry=1\naccount required pam_permit.so\n' >/etc/pam.d/radius
 chmod 644 /etc/pam.d/radius
 chmod 600 /etc/pam_radius_auth.conf
-! gateway login pam enable --service radius 2>mistake.out || fail 'a file that its user cannot read is taken'
+! gateway set logins.pam '{ service: radius }' 2>mistake.out || fail 'a file that its user cannot read is taken'
 grep -q 'help: chgrp roamward-pam /etc/pam_radius_auth.conf && chmod 640 /etc/pam_radius_auth.conf' mistake.out || fail 'no cure is told'
 chgrp roamward-pam /etc/pam_radius_auth.conf && chmod 640 /etc/pam_radius_auth.conf
 printf 'auth required pam_radius_auth.so conf=/var/radius.conf\naccount required pam_permit.so\n' >/etc/pam.d/elsewhere
 chmod 644 /etc/pam.d/elsewhere
-! gateway login pam enable --service elsewhere 2>mistake.out || fail 'a file that modules cannot read is taken'
+! gateway set logins.pam '{ service: elsewhere }' 2>mistake.out || fail 'a file that modules cannot read is taken'
 grep -q 'pam: /etc/pam.d/elsewhere:1: modules can read no file such as /var/radius.conf' mistake.out || fail 'the file is not told'
-gateway user identity alice --remove
-gateway login pam enable --service radius --create-users --timeout 8
-gateway user link alice --pam alice
+gateway user set alice --no-identity
+gateway set logins.pam '{ service: radius, create-users: true, timeout: 8 }'
+gateway user set alice --pam alice
 until_so 'the doctor finds nothing with RADIUS' gateway doctor
 until_so 'the gateway asks RADIUS' bash -c "python3 '$LOGIN' 127.0.0.1 51820 '$pin' \"\$(head -c 32 /dev/urandom | base64)\" laptop erin right-erin | grep -q '^83 '"
 logins radius alice=right-alice=in alice=wrong=wrong dave=right-dave=wrong bob=right-bob=wrong own=own-password=in
 kill "$radius"
 wait "$radius" || true
 logins radius-away alice=right-alice=away own=own-password=in
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 gateway cleanup >/dev/null

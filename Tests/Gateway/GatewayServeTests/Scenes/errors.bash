@@ -25,10 +25,10 @@ at server busybox nc -ll -p 443 -e busybox cat &
 gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway user add alice
 gateway user add mallory
-gateway settings set --route 203.0.113.0/24 --route 2001:db8:3::/64 --route 10.77.0.0/24 --route fd77::/64
-gateway access allow all --from everybody --to everything
-gateway peer add alice/laptop >alice.conf
-gateway peer add mallory/laptop >mallory.conf
+gateway set settings.everybody.routes 203.0.113.0/24 2001:db8:3::/64 10.77.0.0/24 fd77::/64
+gateway access add all --from everybody --to everything
+gateway device add alice/laptop >alice.conf
+gateway device add mallory/laptop >mallory.conf
 sed -i 's/^Endpoint = .*/Endpoint = 198.51.100.1:51820/' mallory.conf
 (exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >gateway.log 2>&1 &
 until_so 'the gateway serves' at gateway wg show wg-gateway
@@ -142,7 +142,7 @@ for word in greet ask; do
   ((came > 5)) || fail "the tunnel lost $((10 - came)) of ten datagrams"
 done
 # A client of logins that asks for new keys again and again is not served.
-gateway login enable >/dev/null
+gateway set logins on >/dev/null
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' gateway.log
 for ((i = 0; i < 60; i++)); do
   echo K

@@ -70,7 +70,7 @@ while read -r -u 9 line; do
     printf 'password of alice%s: \tcorrect horse\n' '' ', again' |
       typed_at gateway "$ROAMWARD_BIN/roamward-gateway" ${line#* } --state /run/work/state >user.out
     ;;
-  'roamward-gateway login enable')
+  'roamward-gateway set logins on')
     gateway ${line#* } >enabled.out
     pin=$(grep -o 'sha256//[A-Za-z0-9+/=]*' enabled.out)
     ;;
@@ -100,7 +100,7 @@ pings() { at laptop busybox ping -c 1 -W "${1:-1}" 10.77.0.1; }
 stops() { ! pings; }
 leads_inside() { [[ $(ip -n laptop route get 198.51.100.9) == *' dev vpn '* ]]; }
 ! leads_inside || fail 'a route is there before it is set'
-gateway settings set --route 198.51.100.0/24
+gateway set settings.everybody.routes 198.51.100.0/24
 until_so 'a changed route is in force at the laptop' leads_inside
 gateway user lock alice
 until_so 'a locked user is cut off' stops
@@ -110,8 +110,8 @@ kill -KILL "$serving"
 wait "$serving" 2>/dev/null || true
 pings 10 >/dev/null || fail 'a killed gateway takes the tunnel along'
 serve
-gateway settings set --route 198.51.100.0/24 --mtu 1300
+gateway set settings.everybody '{ routes: 198.51.100.0/24, mtu: 1300 }'
 has_mtu() { [[ $(ip -n laptop link show dev vpn) == *' mtu 1300 '* ]]; }
 until_so 'a gateway that was started again pushes settings' has_mtu
 pings 10 >/dev/null || fail 'the tunnel is gone after a restart'
-[[ $(gateway sessions | grep -c 'alice/') == 1 ]] || fail "sessions: $(gateway sessions)"
+[[ $(gateway device list --sessions | grep -c 'alice/') == 1 ]] || fail "sessions: $(gateway device list --sessions)"

@@ -31,13 +31,14 @@ ip -n gateway route add 198.18.0.0/15 via 203.0.113.2
 
 gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 >/dev/null
 gateway user add alice
-gateway user password alice <<<'correct horse'
-gateway settings set --route 10.77.0.0/24
-gateway access allow ping --from user:alice --to 10.77.0.1 --protocol icmp
-gateway peer add alice/laptop >laptop.conf
-gateway peer add alice/phone | sed 's/^Endpoint = .*/Endpoint = 127.0.0.1:51821/' >phone.conf
-read -r _ _ _ _ pin < <(gateway login enable)
-gateway relay enable --port 4443
+gateway user set alice --password <<<'correct horse'
+gateway set settings.everybody.routes 10.77.0.0/24
+gateway access add ping --from user:alice --to 10.77.0.1 --protocol icmp
+gateway device add alice/laptop >laptop.conf
+gateway device add alice/phone | sed 's/^Endpoint = .*/Endpoint = 127.0.0.1:51821/' >phone.conf
+gateway set logins on >/dev/null
+pin=$(gateway login show | sed -n 's/.*pin //p')
+gateway set relay.port 4443
 (exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >serve.log 2>&1 &
 serving=$!
 until_so 'the gateway relays' grep -q 'relay: at TCP port 4443' serve.log
@@ -94,7 +95,7 @@ logs_in() { at laptop python3 "$LOGIN" 192.0.2.1 51820 "$pin" "$(key)" tablet al
 # Checks of the flood that wait are before it.
 until logs_in; do sleep 0.1; done
 is_same 'a login'
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 gateway cleanup >/dev/null

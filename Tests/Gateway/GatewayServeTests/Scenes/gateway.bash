@@ -52,16 +52,16 @@ ip -n gateway tuntap add dev wg-gateway mode tun
 # What is for several gateways has no effect with a file.
 ! gateway take-over 2>refused.log || fail 'a gateway alone takes over'
 grep -q 'the store is a file' refused.log || fail "a refusal without a reason: $(cat refused.log)"
-! gateway store stale-after 1h 2>refused.log || fail 'a file is never away'
+! gateway set store.stale-after 1h 2>refused.log || fail 'a file is never away'
 grep -q 'the store is a file' refused.log || fail "a refusal without a reason: $(cat refused.log)"
-gateway store stale-after off
+gateway unset store.stale-after
 # What a rule says twice holds, or is refused.
-gateway access deny twice --from everybody --to 203.0.113.0/24 --to 198.51.100.0/24
+gateway access add twice --deny --from everybody --to 203.0.113.0/24 --to 198.51.100.0/24
 rule=$(gateway access list)
 [[ $rule == *203.0.113.0/24* && $rule == *198.51.100.0/24* ]] || fail "of two destinations one is left: $rule"
-! gateway access deny both --from user:alice --from everybody --to everything 2>refused.log || fail 'a rule with two sources'
+! gateway access add both --deny --from user:alice --from everybody --to everything 2>refused.log || fail 'a rule with two sources'
 grep -q 'a rule has one --from' refused.log || fail "a refusal without a reason: $(cat refused.log)"
-! gateway access deny both --from everybody --to 203.0.113.0/24 --to group:staff 2>refused.log || fail 'a rule with prefixes and a group'
+! gateway access add both --deny --from everybody --to 203.0.113.0/24 --to group:staff 2>refused.log || fail 'a rule with prefixes and a group'
 grep -q 'only prefixes go together' refused.log || fail "a refusal without a reason: $(cat refused.log)"
 serve foreign
 until_so 'a link of another program is reported' grep -q 'exists already' foreign.log
@@ -75,9 +75,9 @@ rm -r state
 
 typed init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 typed user add alice
-typed settings set --route 203.0.113.0/24 --route 10.77.0.0/24 --route fd77::/64
-typed access allow web --from user:alice --to 203.0.113.0/24 --protocol tcp --port 443
-typed peer add alice/laptop >alice.conf
+typed set settings.everybody.routes 203.0.113.0/24 10.77.0.0/24 fd77::/64
+typed access add web --from user:alice --to 203.0.113.0/24 --protocol tcp --port 443
+typed device add alice/laptop >alice.conf
 serve first
 (exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" monitor --state /run/work/state) >monitor.out 2>&1 &
 connect alice
@@ -99,7 +99,7 @@ gateway metrics --output gateway.prom
 [[ $(tail -n 1 gateway.prom) != '# EOF' && $(head -n 1 gateway.prom) == '# HELP roamward_gateway_up '* ]] || fail "the file: $(cat gateway.prom)"
 
 # The first change after the start reaches a device, and the gateway looks at no other.
-gateway peer add alice/phone >/dev/null
+gateway device add alice/phone >/dev/null
 until_so 'the phone is a peer' has_peers 2
 until_so 'the phone alone is changed' \
   grep -q '^roamward-gateway: wg set wg-gateway peer (hidden) allowed-ips 10.77.0.3/32,fd77::3/128$' first.log
@@ -111,12 +111,12 @@ until_so 'the phone is no peer' has_peers 1
 is_refused alice 203.0.113.2 444 || fail 'a port without a rule is reached'
 is_refused alice 10.77.0.1 445 || fail 'a service of the gateway itself is reached'
 ! at alice ping -c 1 -W 1 fd77::1 >/dev/null || fail 'the gateway answers without a rule'
-gateway access allow ping --from user:alice --to fd77::1 --protocol icmp
+gateway access add ping --from user:alice --to fd77::1 --protocol icmp
 until_so 'alice reaches the gateway by IPv6' at alice ping -c 1 -W 1 fd77::1
 ! gateway evaluate alice/laptop 203.0.113.2:444 >/dev/null || fail 'evaluate lets a packet pass that no rule allows'
 gateway evaluate alice/laptop 203.0.113.2:443 >/dev/null || fail 'evaluate stops a packet that passes'
 gateway user add bob
-gateway peer add bob/phone | sed 's/192.0.2.1/198.51.100.1/' >bob.conf
+gateway device add bob/phone | sed 's/192.0.2.1/198.51.100.1/' >bob.conf
 connect bob
 is_refused bob 203.0.113.2 443 || fail 'another user than that of the rule reaches the server'
 until_so 'bob has a session' has_session bob
@@ -124,22 +124,22 @@ is_refused bob 203.0.113.2 443 || fail 'another user than that of the rule reach
 at alice busybox nc -ll -p 446 -e busybox cat &
 is_refused bob 10.77.0.2 446 || fail 'clients reach one another without a rule'
 gateway group add staff
-gateway group join staff alice
-gateway access allow peers --from everybody --to group:staff --protocol tcp --port 446
+gateway group set staff --add alice
+gateway access add peers --from everybody --to group:staff --protocol tcp --port 446
 until_so 'bob reaches alice by the new rule' reaches bob 10.77.0.2 446
-gateway access allow more --from everybody --to 203.0.113.2/32 --protocol tcp --port 443-444
+gateway access add more --from everybody --to 203.0.113.2/32 --protocol tcp --port 443-444
 until_so 'bob reaches the server by the new rule' reaches bob 203.0.113.2 444
-gateway access check bob 203.0.113.2:444 >/dev/null || fail 'access check disagrees'
+gateway evaluate bob 203.0.113.2:444 >/dev/null || fail 'evaluate disagrees'
 # A server that goes on sending is stopped too, though nothing comes from the device any more.
 at server busybox nc -ll -p 447 -e busybox yes &
-gateway access allow stream --from user:alice --to 203.0.113.2 --protocol tcp --port 447
+gateway access add stream --from user:alice --to 203.0.113.2 --protocol tcp --port 447
 until_so 'alice reaches the stream' at alice timeout 2 bash -c 'exec 3<>/dev/tcp/203.0.113.2/447; read -r line <&3'
 at alice bash -c 'exec cat </dev/tcp/203.0.113.2/447' >/dev/null &
 received() { at alice cat /sys/class/net/wg-alice/statistics/rx_packets; }
 grows() { local before; before=$("$1") && sleep 0.3 && (($("$1") > before + 10)); } # no event: packets that are on their way
 stands() { ! grows "$1"; }
 until_so 'the stream flows' grows received
-gateway access deny never --from everybody --to everything --before web
+gateway access add never --deny --from everybody --to everything --before web
 until_so 'a rule that denies holds' is_refused alice 203.0.113.2 443
 until_so 'and stops what a server sends' stands received
 gateway access remove stream
@@ -200,15 +200,15 @@ gateway cleanup >/dev/null
 ! ip -n gateway link show wg-gateway >/dev/null 2>&1 || fail 'the link is left'
 [[ -z $(at gateway nft list tables) ]] || fail 'a table is left'
 [[ -z $(ip -n gateway route show proto 83) ]] || fail 'a route is left'
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 
 # --- a copy ------------------------------------------------------------------------------------------------------
 
-gateway store copy copy.db >/dev/null
+gateway store move --copy-only copy.db >/dev/null
 mkdir restored
 cp copy.db restored/gateway.db
 cp state/private.key restored/
-for what in status 'user list' 'device list' 'access list' 'audit verify'; do
+for what in status 'user list' 'device list' 'access list' 'audit --verify'; do
   # shellcheck disable=SC2086 # words
   [[ $("$ROAMWARD_BIN/roamward-gateway" $what --state /run/work/restored) == "$(gateway $what)" ]] || fail "another $what in the copy"
 done

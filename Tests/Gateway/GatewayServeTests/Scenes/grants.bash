@@ -12,10 +12,10 @@ echo "seed $SEED, $GRANTS devices"
 build one
 build two
 mkdir one two
-gateway one store use "$target" >/dev/null
+gateway one store move --existing "$target" >/dev/null
 gateway one init --endpoint 192.0.2.1 --pool 10.77.0.0/20 --pool fd77::/64 >/dev/null
 cp one/private.key two/
-gateway two store use "$target"
+gateway two store move --existing "$target"
 gateway one user add alice
 serve one
 serve two
@@ -26,7 +26,7 @@ until_so 'both run' at two ip link show wg-gateway
 add() { # GATEWAY FIRST
   local i
   for ((i = $2; i < GRANTS; i += 2)); do
-    until gateway "$1" peer add "alice/d$i" >/dev/null 2>"$1-add.log" || grep -q 'there is a device .* already' "$1-add.log"; do
+    until gateway "$1" device add "alice/d$i" >/dev/null 2>"$1-add.log" || grep -q 'there is a device .* already' "$1-add.log"; do
       # Killed, or its server's connection is: nothing else may refuse it.
       [[ ! -s $1-add.log ]] || grep -q 'store: \|Killed' "$1-add.log" || fail "a device is not added: $(<"$1-add.log")"
     done
@@ -41,7 +41,7 @@ second=$!
 set +m
 # The first gateway: its command in the middle of a transaction, the running program, or the process that has the connection.
 pause() { sleep "0.$((RANDOM % 6))$((RANDOM % 10))"; }
-kill_meanwhile "$first" pause 'roamward-gateway peer add alice/d[0-9]*[02468] --state' 'roamward-gateway serve --state /run/work/one' \
+kill_meanwhile "$first" pause 'roamward-gateway device add alice/d[0-9]*[02468] --state' 'roamward-gateway serve --state /run/work/one' \
   'roamward-gateway-store --at-work'
 wait "$first" || fail 'the first gateway does not add its devices'
 wait "$second" || fail 'the second gateway does not add its devices'
@@ -53,7 +53,7 @@ serve one
 [[ $(sql 'SELECT count(*) FROM devices') == "$GRANTS" ]] || fail "$(sql 'SELECT count(*) FROM devices') devices"
 given=$(sql 'SELECT count(*), count(DISTINCT address) FROM leases WHERE device_id IS NOT NULL')
 [[ $given == "$((2 * GRANTS))|$((2 * GRANTS))" ]] || fail "an address is given twice, or none: $given"
-gateway two store check >check.log || fail "the store has problems: $(<check.log)"
+gateway two store show --check >check.log || fail "the store has problems: $(<check.log)"
 until_so 'the first gateway has all of them' has_peers one "$GRANTS"
 until_so 'the second gateway has all of them' has_peers two "$GRANTS"
 echo "$GRANTS devices, no address twice"

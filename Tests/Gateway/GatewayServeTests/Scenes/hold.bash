@@ -21,9 +21,10 @@ ip -n crowd route add local 2001:db8:7::/48 dev lo
 ip -n gateway route add 2001:db8:7::/48 via 2001:db8:5::2
 gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 >/dev/null
 gateway user add alice
-gateway user password alice <<<'correct horse'
-read -r _ _ _ _ pin < <(gateway login enable)
-gateway relay enable --port 4443
+gateway user set alice --password <<<'correct horse'
+gateway set logins on >/dev/null
+pin=$(gateway login show | sed -n 's/.*pin //p')
+gateway set relay.port 4443
 (exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >serve.log 2>&1 &
 serving=$!
 until_so 'the gateway relays' grep -q 'relay: at TCP port 4443' serve.log
@@ -87,7 +88,7 @@ for what in handshakes passwords; do
 done
 [[ $(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work') == "$auth" ]] || fail 'the process for logins is another one'
 [[ $(grep -c 'logins: at TCP port' serve.log) == 1 ]] || fail 'logins have begun again'
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 gateway cleanup >/dev/null

@@ -30,9 +30,9 @@ at server busybox nc -ll -p 444 -e busybox yes &
 
 gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway user add alice
-gateway settings set --route 203.0.113.0/24 --route 2001:db8:3::/64
-gateway access allow web --from user:alice --to 203.0.113.0/24,2001:db8:3::/64 --protocol tcp --port 443-444
-gateway peer add alice/laptop >alice.conf
+gateway set settings.everybody.routes 203.0.113.0/24 2001:db8:3::/64
+gateway access add web --from user:alice --to 203.0.113.0/24,2001:db8:3::/64 --protocol tcp --port 443-444
+gateway device add alice/laptop >alice.conf
 serve first
 connect alice
 
@@ -181,7 +181,7 @@ old_are_dead 2
 gateway device remove alice/laptop
 until_so 'the removed device is gone' has_peers 0
 until_so 'and its connections are forgotten' has_none
-gateway peer add alice/laptop --public-key "$device"
+gateway device add alice/laptop --public-key "$device"
 until_so 'it is there again' has_peers 1
 reconnect
 start_flows 4

@@ -24,14 +24,15 @@ ip link set lo up
 gateway init --endpoint 127.0.0.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway user add alice
 gateway user add bob
-gateway user password alice <<<'correct horse'
-gateway user password bob <<<'battery staple'
-! gateway user password alice <<<'short' 2>/dev/null || fail 'a short password is taken'
-gateway settings set --route 203.0.113.0/24 --dns 10.77.0.1 --search corp.example --mtu 1380
+gateway user set alice --password <<<'correct horse'
+gateway user set bob --password <<<'battery staple'
+! gateway user set alice --password <<<'short' 2>/dev/null || fail 'a short password is taken'
+gateway set settings.everybody '{ routes: 203.0.113.0/24, dns: 10.77.0.1, search: corp.example, mtu: 1380 }'
 serve first
 (exec "$ROAMWARD_BIN/roamward-gateway" monitor --json --state /run/work/state) >"$DOCUMENTS/monitor-1" 2>&1 &
 gateway status --json >"$DOCUMENTS/status-1"
-read -r _ _ _ _ pin < <(gateway login enable)
+gateway set logins on >/dev/null
+pin=$(gateway login show | sed -n 's/.*pin //p')
 [[ $pin == sha256//* ]] || fail "no pin: $pin"
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' first.log
 
@@ -47,28 +48,28 @@ laptop=$(key)
 key=$laptop login laptop alice 'correct horse' >done.out || fail 'a login fails'
 grep -q "^83 1=b'alice' 2=b'laptop' .* 8=b'corp.example' 9=b'\\\\x05d'" done.out || fail "no settings: $(cat done.out)"
 until_so 'the key is a peer' bash -c "'$ROAMWARD_BIN/roamward-gateway' status --state /run/work/state | grep -q 'alice/laptop  10.77.0.2, fd77::2'"
-gateway sessions | found 'alice/laptop .* by password from 127.0.0.1' || fail "sessions: $(gateway sessions)"
+gateway device list --sessions | found 'alice/laptop .* by password from 127.0.0.1' || fail "sessions: $(gateway device list --sessions)"
 
 # A session that was ended: the key is refused, and a new login with it connects again.
 wanted() { "$ROAMWARD_BIN/roamward-gateway" plan --table --state /run/work/state | grep -c "$1" || true; }
 [[ $(wanted 10.77.0.2) == 2 ]] || fail 'the address is not there'
 gateway session end alice 2>ended.log || fail "session end: $(<ended.log)"
 [[ $(wanted 10.77.0.2) == 0 ]] || fail 'the address of an ended session is there'
-gateway session list | found 'alice/laptop  10.77.0.2, fd77::2  session ended  login .* ended ' || fail "sessions: $(gateway session list)"
-gateway session list --json | tee "$DOCUMENTS/sessions-1" | python3 -c '
+gateway device list --sessions | found 'alice/laptop  10.77.0.2, fd77::2  session ended  login .* ended ' || fail "sessions: $(gateway device list --sessions)"
+gateway device list --sessions --json | tee "$DOCUMENTS/sessions-1" | python3 -c '
 import json, sys
 (one,) = json.load(sys.stdin)
-assert one["state"] == "session ended" and one["login"]["ended"] is not None, one' || fail 'session list --json'
+assert one["state"] == "session ended" and one["login"]["ended"] is not None, one' || fail 'device list --sessions --json'
 ! gateway session end bob 2>ended.log || fail 'a session that is none was ended'
 grep -q 'bob has no session' ended.log || fail "a refusal without a reason: $(<ended.log)"
 until_so 'the gateway is done' bash -c "[[ -z \$('$ROAMWARD_BIN/roamward-gateway' plan --state /run/work/state) ]]"
 key=$laptop login laptop alice 'correct horse' >/dev/null || fail 'no login after the end of a session'
 [[ $(wanted 10.77.0.2) == 2 ]] || fail 'a new login does not connect'
-gateway audit tail | found 'session end alice/laptop' || fail 'the audit log does not say it'
+gateway audit | found 'session end alice/laptop' || fail 'the audit log does not say it'
 
 # Who locked a user, and why; where settings come from.
-gateway settings set --mtu 1300 --user alice --dry-run --json >"$DOCUMENTS/change-1"
-gateway settings set --mtu 1300 --user alice --json >"$DOCUMENTS/change-2"
+gateway set settings.users.alice.mtu 1300 --dry-run --json >"$DOCUMENTS/change-1"
+gateway set settings.users.alice.mtu 1300 --json >"$DOCUMENTS/change-2"
 gateway user lock alice --reason 'laptop stolen'
 gateway user show alice >shown.out
 for line in '^user  alice  locked since 2.* by root (0): laptop stolen$' '^login  password$' '^setting  mtu 1300  from user alice$' \
@@ -76,14 +77,21 @@ for line in '^user  alice  locked since 2.* by root (0): laptop stolen$' '^login
   grep -q "$line" shown.out || fail "user show has no '$line': $(<shown.out)"
 done
 gateway status --json >"$DOCUMENTS/status-2"
-for list in user group device pool site access token; do gateway "$list" list --json >"$DOCUMENTS/list-$list"; done
+for list in user group device access; do gateway "$list" list --json >"$DOCUMENTS/list-$list"; done
+gateway user list --tokens --json >"$DOCUMENTS/list-token"
+gateway store show --json >"$DOCUMENTS/store-1"
+gateway login show --json >"$DOCUMENTS/login-1"
+gateway export --json >exported.json
+gateway check --json --files exported.json >"$DOCUMENTS/check-1" || fail "the exported JSON: $(<"$DOCUMENTS/check-1")"
+printf 'version: 1\npage: { port: 0 }\n' >wrong.yaml
+! gateway check --json --files wrong.yaml >"$DOCUMENTS/check-2" || fail 'a port of 0 is taken'
 gateway user show bob --json >"$DOCUMENTS/user-1"
-gateway audit tail --json >"$DOCUMENTS/audit-1"
+gateway audit --json >"$DOCUMENTS/audit-1"
 gateway doctor --json >"$DOCUMENTS/doctor-1" || true
 gateway plan --json >"$DOCUMENTS/plan-1"
-gateway settings show alice/laptop --json >"$DOCUMENTS/settings-1"
-gateway access explain bob 10.20.1.2:443 --json >"$DOCUMENTS/access-1"
-! gateway access check bob 10.20.1.2:443 --json >"$DOCUMENTS/access-2" || fail 'without a rule, something is reachable'
+gateway device show alice/laptop --json >"$DOCUMENTS/settings-1"
+gateway explain bob 10.20.1.2:443 --json >"$DOCUMENTS/access-1"
+! gateway evaluate bob 10.20.1.2:443 --json >"$DOCUMENTS/access-2" || fail 'without a rule, something is reachable'
 ! gateway evaluate alice/laptop 10.20.1.2:443 --json >"$DOCUMENTS/evaluation-1" || fail 'without a rule, a packet passes'
 until_so 'the monitor tells of the lock' grep -q '"verb":"user lock"' "$DOCUMENTS/monitor-1"
 gateway user show alice --json | tee "$DOCUMENTS/user-2" | python3 -c '
@@ -91,7 +99,7 @@ import json, sys
 user = json.load(sys.stdin)
 assert user["locked"]["reason"] == "laptop stolen" and user["login"]["password"], user
 assert {"setting": "mtu", "values": ["1300"], "from": "user alice"} in user["settings"], user' || fail 'user show --json'
-gateway settings show alice/laptop | found -x 'mtu 1300  from user alice' || fail "settings show: $(gateway settings show alice/laptop)"
+gateway device show alice/laptop | found -x 'mtu 1300  from user alice' || fail "device show: $(gateway device show alice/laptop)"
 gateway user unlock alice
 gateway user show alice | found -x 'user  alice  active' || fail 'an unlocked user is not shown so'
 
@@ -103,26 +111,26 @@ gateway user lock bob
 is_wrong bob 'battery staple' || fail 'a locked user is told'
 gateway user unlock bob
 is_wrong token rw1-wrong || fail 'a wrong token is told'
-gateway audit tail | found 'login refused.*bob.*lockedUser' || fail "the audit log does not say it: $(gateway audit tail)"
-gateway audit tail | found 'login refused.*nobody.*unknownName' || fail 'the audit log does not say it'
+gateway audit | found 'login refused.*bob.*lockedUser' || fail "the audit log does not say it: $(gateway audit)"
+gateway audit | found 'login refused.*nobody.*unknownName' || fail 'the audit log does not say it'
 
 # A name cannot look like another line of the log: it is no message, and is not judged.
 ! is_wrong $'x\n9  2026-01-01T00:00:00.000Z  root (0)  user lock bob' 'wrong horse' || fail 'a name of two lines is judged'
-! gateway audit tail | found '^9  2026-01-01' || fail "a stranger writes lines: $(gateway audit tail)"
+! gateway audit | found '^9  2026-01-01' || fail "a stranger writes lines: $(gateway audit)"
 
 # A token works once.
 token=$(gateway token create bob)
 [[ $token == rw1-* ]] || fail "token: $token"
 login phone token "$token" | found "^83 1=b'bob' 2=b'phone'" || fail 'a token does not work'
-[[ -z $(gateway token list) ]] || fail 'a used token is left'
+[[ -z $(gateway user list --tokens) ]] || fail 'a used token is left'
 
 # A code, used once; a changed password; a text to accept.
-secret=$(gateway user totp bob | sed 's/.*secret=\([A-Z2-7]*\).*/\1/')
+secret=$(gateway user set bob --totp | sed 's/.*secret=\([A-Z2-7]*\).*/\1/')
 code() { python3 -c '
 import base64, hashlib, hmac, struct, sys, time
 secret = base64.b32decode(sys.argv[1]); mac = hmac.new(secret, struct.pack(">Q", int(time.time()) // 30), hashlib.sha1).digest()
 print("%06d" % ((struct.unpack(">I", mac[mac[19] & 15:][:4])[0] & 0x7fffffff) % 1000000))' "$secret"; }
-gateway user password bob --change <<<'battery staple'
+gateway user set bob --password --must-change <<<'battery staple'
 echo 'Company use only.' >state/banner
 now=$(code)
 login tablet bob 'battery staple' "$now" short 'another staple' yes >bob.out || fail 'a login with everything fails'
@@ -131,27 +139,27 @@ login tablet bob 'another staple' "$now" | tail -n 1 | found -F "$wrong" || fail
 rm state/banner
 
 # A recovery code stands for a code once, and ends with the secret.
-gateway user recovery bob >recovery.out
+gateway user set bob --recovery >recovery.out
 [[ $(grep -cE '^([0-9a-z]{4}-){3}[0-9a-z]{4}$' recovery.out) == 10 ]] || fail "recovery codes: $(<recovery.out)"
 paper=$(head -n 1 recovery.out)
 login tablet bob 'another staple' "${paper^^}" | found '^83 ' || fail 'a recovery code does not work'
 login tablet bob 'another staple' "$paper" | tail -n 1 | found -F "$wrong" || fail 'a recovery code is accepted twice'
 gateway user show bob | found '^login  password, one-time code (9 recovery codes)$' || fail "user show: $(gateway user show bob)"
-gateway audit tail | found 'user recovery bob  (a code was used, 9 left)' || fail "the audit log: $(gateway audit tail)"
+gateway audit | found 'user recovery bob  (a code was used, 9 left)' || fail "the audit log: $(gateway audit)"
 ! grep -rqF "$paper" state || fail 'the store has a recovery code'
-gateway user totp bob --remove
-! gateway user recovery bob 2>refused.log || fail 'recovery codes without a one-time code'
+gateway user set bob --no-totp
+! gateway user set bob --recovery 2>refused.log || fail 'recovery codes without a one-time code'
 grep -q 'bob is asked for no one-time codes' refused.log || fail "a refusal without a reason: $(<refused.log)"
 
 # Neither a new gateway nor a new process for logins asks anybody again (G-5): the peer is there without a login.
 kill -KILL "$serving"
 wait "$serving" 2>/dev/null || true
-before=$(gateway audit tail | wc -l)
+before=$(gateway audit | wc -l)
 serve second
 until_so 'the second gateway takes logins' grep -q 'logins: at TCP port' second.log
 [[ -z $(gateway plan) ]] || fail "drift: $(gateway plan)"
-[[ $(gateway audit tail | wc -l) == "$before" ]] || fail 'a restart logs somebody in'
-gateway sessions | found 'alice/laptop .* by password' || fail 'a restart forgets a login'
+[[ $(gateway audit | wc -l) == "$before" ]] || fail 'a restart logs somebody in'
+gateway device list --sessions | found 'alice/laptop .* by password' || fail 'a restart forgets a login'
 
 # Strangers' bytes end their connection alone; an ended process is started again.
 head -c 5000 /dev/urandom | timeout 5 bash -c 'cat >/dev/tcp/127.0.0.1/51820' || true
@@ -163,9 +171,9 @@ key=$laptop login laptop alice 'correct horse' | found '^83 ' || fail 'no login 
 # A relay: only where it is allowed, only for WireGuard's messages, and few at once for a stranger; logins go on at its port.
 relay() { python3 "$RELAY" 127.0.0.1 "$@"; }
 [[ $(relay 51820 ask) == '84 03' ]] || fail "a relay that is not allowed: $(relay 51820 ask)"
-gateway relay enable --port 4443
+gateway set relay.port 4443
 until_so 'the gateway relays' grep -q 'relay: at TCP port 4443' second.log
-[[ $(gateway relay show) == 'relay  TCP port 4443' ]] || fail 'it is not shown'
+gateway login show | found -x 'relay  TCP port 4443' || fail "it is not shown: $(gateway login show)"
 [[ $(relay 4443 ask) == '85 01' && $(relay 51820 ask) == '85 01' ]] || fail 'a relay that is allowed is refused'
 [[ $(relay 4443 nonsense) == closed ]] || fail 'what is no message of WireGuard is taken'
 crowd=$(relay 4443 crowd)
@@ -180,12 +188,12 @@ ss -Huanp | grep "pid=$auth," >sockets.out || fail 'it has no UDP sockets'
 gateway status | found 'relay  TCP port 4443, 0 connected by it' || fail "status: $(gateway status)"
 python3 -m http.server --bind 127.0.0.1 4444 >/dev/null 2>&1 & web=$!
 until_so 'a web server takes the port' bash -c 'echo >/dev/tcp/127.0.0.1/4444'
-! gateway relay enable --port 4444 >taken.out 2>&1 || fail "a taken port is not told: $(<taken.out)"
+! gateway set relay.port 4444 >taken.out 2>&1 || fail "a taken port is not told: $(<taken.out)"
 grep -q 'nothing is relayed: .*4444: Address already in use' taken.out || fail "a taken port: $(<taken.out)"
 until_so 'the doctor knows why nothing is relayed' bash -c "'$ROAMWARD_BIN/roamward-gateway' doctor --state /run/work/state | grep -q 'nothing is relayed: .*4444'"
 kill "$web"
 key=$laptop login laptop alice 'correct horse' | found '^83 ' || fail 'no login without the port of relays'
-gateway relay disable
+gateway set relay off
 until_so 'the gateway relays nothing' bash -c "! '$ROAMWARD_BIN/roamward-gateway' status --state /run/work/state | grep -q '^relay'"
 # The process for logins begins anew without relays: a connection in that moment has no answer.
 has_answer() { relay 51820 ask >asked.out 2>/dev/null && [[ -s asked.out ]]; }
@@ -208,12 +216,12 @@ until_so 'the time of logins is counted' has_metric 'roamward_gateway_login_seco
 # A process that does not listen any more is ended too, though the unit has no CAP_KILL.
 auth=$(pgrep -P "$serving" -f 'roamward-gateway-auth --at-work') || fail 'no process for logins'
 kill -STOP "$auth"
-gateway login disable
+gateway unset logins
 until_so 'a stopped process is ended' bash -c "! kill -0 $auth"
 until_so 'logins end' bash -c '! echo 2>/dev/null >/dev/tcp/127.0.0.1/51820'
-gateway access allow web --from everybody --to 203.0.113.0/24
+gateway access add web --from everybody --to 203.0.113.0/24
 gateway doctor >doctor.out || fail "the doctor: $(<doctor.out)"
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 gateway cleanup >/dev/null

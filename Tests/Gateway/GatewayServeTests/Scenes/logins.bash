@@ -19,15 +19,16 @@ ip address add 192.0.2.100/24 dev switch
 ip link set switch up
 for number in {101..200}; do ip address add "192.0.2.$number/24" dev switch; done
 build_on_switch one two
-gateway one store use "$target" >/dev/null
+gateway one store move --existing "$target" >/dev/null
 gateway one init --endpoint 192.0.2.1 --pool 10.77.0.0/20 --pool fd77::/64 >/dev/null
 gateway one user add alice
-gateway one user password alice <<<'correct horse'
-gateway one settings set --devices 10000
-read -r _ _ _ _ pin < <(gateway one login enable)
+gateway one user set alice --password <<<'correct horse'
+gateway one set settings.everybody.devices 10000
+gateway one set logins on >/dev/null
+pin=$(gateway one login show | sed -n 's/.*pin //p')
 cp one/private.key one/login.pem two/
-gateway two store use "$target"
-gateway two login enable >/dev/null
+gateway two store move --existing "$target"
+gateway two set logins on >/dev/null
 serve one
 serve two
 listens() { [[ -n $(at "$1" ss -Hltn 'sport = :51820') ]]; }
@@ -59,7 +60,7 @@ pause() { sleep "$((1 + RANDOM % 4)).$((RANDOM % 10))"; }
 kill_meanwhile "$clients" pause 'roamward-gateway serve --state /run/work/one' 'roamward-gateway-auth --at-work' 'roamward-gateway-store --at-work'
 wait "$clients" || fail 'a device does not log in'
 
-at_both=$(gateway two audit tail --lines 10000 | grep -c ' login ' || true)
+at_both=$(gateway two audit --lines 10000 | grep -c ' login ' || true)
 [[ $(sql 'SELECT count(*) FROM devices') == "$LOGINS" ]] || fail "$(sql 'SELECT count(*) FROM devices') devices"
 given=$(sql 'SELECT count(*), count(DISTINCT address) FROM leases WHERE device_id IS NOT NULL')
 [[ $given == "$((2 * LOGINS))|$((2 * LOGINS))" ]] || fail "an address is given twice, or none: $given"
@@ -77,8 +78,8 @@ PYTHON
 )
 stored=$(sql "SELECT devices.name || ' ' || encode(address, 'hex') FROM leases JOIN devices ON devices.id = device_id WHERE length(address) = 4")
 cmp <(sort <<<"$told") <(sort <<<"$stored") || fail 'clients were told other addresses than the store has'
-gateway two store check >check.log || fail "the store has problems: $(<check.log)"
-gateway two audit verify >/dev/null || fail 'the audit log is broken'
+gateway two store show --check >check.log || fail "the store has problems: $(<check.log)"
+gateway two audit --verify >/dev/null || fail 'the audit log is broken'
 kill -0 "${serving[one]}" 2>/dev/null || serve one
 until_so 'the first gateway has all of them' has_peers one "$LOGINS"
 until_so 'the second gateway has all of them' has_peers two "$LOGINS"

@@ -16,7 +16,7 @@ if [[ $kind == server ]]; then
     build "$name"
     mkdir "$name"
     [[ $name == one ]] || cp one/private.key two/
-    gateway "$name" store use "$target" >/dev/null
+    gateway "$name" store move --existing "$target" >/dev/null
     [[ $name == two ]] || gateway one init --endpoint 192.0.2.10 --pool 10.77.0.0/24 >/dev/null
     serve "$name"
   done
@@ -49,13 +49,14 @@ ip -n alice link set lo up
 ip -n alice link set out0 up
 gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway user add alice
-gateway user password alice <<<'correct horse'
-gateway settings set --route 10.77.0.0/24
-gateway access allow ping --from everybody --to 10.77.0.1 --protocol icmp
-gateway peer add alice/phone >alice.conf
-read -r _ _ _ _ pin < <(gateway login enable)
-gateway relay enable --port 4443 >/dev/null
-gateway web enable >/dev/null
+gateway user set alice --password <<<'correct horse'
+gateway set settings.everybody.routes 10.77.0.0/24
+gateway access add ping --from everybody --to 10.77.0.1 --protocol icmp
+gateway device add alice/phone >alice.conf
+gateway set logins on >/dev/null
+pin=$(gateway login show | sed -n 's/.*pin //p')
+gateway set relay.port 4443 >/dev/null
+gateway set page on >/dev/null
 (exec "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >gateway.log 2>&1 &
 process=$!
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' gateway.log

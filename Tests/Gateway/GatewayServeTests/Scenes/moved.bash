@@ -29,19 +29,19 @@ refuses() { # REASON COMMAND...
 
 gateway one init --endpoint 192.0.2.1 --pool 10.77.0.0/24 >/dev/null
 gateway one user add alice
-gateway one peer add alice/desk >/dev/null
+gateway one device add alice/desk >/dev/null
 serve one
 until_so 'the gateway serves' has_peers one 1
 
 # --- no other store while a gateway runs --------------------------------------------------------------------------
 
-refuses 'a gateway runs' store use "$target"
+refuses 'a gateway runs' store move --existing "$target"
 refuses 'a gateway runs' init --site lyon --endpoint 192.0.2.9 --store "$target"
 [[ $(gateway one store show) == *gateway.db* ]] || fail "another store: $(gateway one store show)"
 # An administrator who edits the file has the same effect: commands mean another store than the gateway.
 sql 'CREATE TABLE nothing ()'
 echo "$target" >one/store
-for command in 'user lock alice' 'user add late' 'login enable' 'web enable' 'init --endpoint 192.0.2.9'; do
+for command in 'user lock alice' 'user add late' 'set logins on' 'set page on' 'init --endpoint 192.0.2.9'; do
   # shellcheck disable=SC2086 # words
   ! gateway one $command >shown.log 2>refused.log || fail "a change of a store that is not served: $command"
 done
@@ -101,14 +101,14 @@ mv one/store used
 ! gateway one user add old 2>refused.log || fail 'a store that was moved takes changes'
 grep -q 'was moved to another place' refused.log || fail "no reason: $(<refused.log)"
 mv used one/store
-refuses 'was moved' store use file
+refuses 'was moved' store move --existing file
 serve one
 until_so 'the gateway serves' has_peers one 1
 
 # And back.
 gateway one store move file >moved.log || fail "it is not moved back: $(<moved.log)"
 [[ $(gateway one store show) == *gateway.db* ]] || fail "another store: $(gateway one store show)"
-[[ $(gateway one store check) == 'no problems found' ]] || fail "$(gateway one store check)"
+[[ $(gateway one store show --check) == 'no problems found' ]] || fail "$(gateway one store show --check)"
 ! missing || fail 'what was added is not in the file'
 gateway one user lock alice
 until_so 'a lock ends the session' has_peers one 0
@@ -116,7 +116,7 @@ gateway one user unlock alice
 until_so 'it may connect again' has_peers one 1
 stop
 [[ $(at one wg show wg-gateway peers | wc -l) == 1 ]] || fail 'a gateway that stops takes peers away'
-refuses 'was moved' store use "$target"
+refuses 'was moved' store move --existing "$target"
 # Without a gateway that runs.
 as_postgres "$programs/createdb" --host=/run/server --username=gateway still
 gateway one store move 'host=/run/server user=gateway dbname=still' >moved.log || fail "it is not moved: $(<moved.log)"
@@ -159,7 +159,7 @@ while :; do
   ! die_at $places file || is_over=
   in_use "killed at $places of a move to the file"
   again file
-  [[ $(gateway one store check) == 'no problems found' ]] || fail "$places: $(gateway one store check)"
+  [[ $(gateway one store show --check) == 'no problems found' ]] || fail "$places: $(gateway one store show --check)"
   [[ -z $is_over ]] || break
 done
 ((places > 8)) || fail "only $places places of a move"
@@ -175,20 +175,20 @@ at one busybox nc -ll -p 443 -e busybox cat &
 is_taken() { at one ss -Hltn "sport = :$1" | found LISTEN; }
 until_so 'the ports are taken' is_taken 80
 until_so 'the ports are taken' is_taken 443
-gateway one web enable >/dev/null || fail "no page beside another address's web server"
+gateway one set page on >/dev/null || fail "no page beside another address's web server"
 [[ $(at one busybox wget -q -O /dev/null http://198.51.100.80/ 2>&1) != *refused* ]] || fail 'the web server is gone'
-gateway one web disable
+gateway one set page off
 until_so 'the page is gone' eval '! at one ss -Hltn "src 10.77.0.1" | found LISTEN'
 at one busybox httpd -f -p 10.77.0.1:80 &
 until_so 'the port of the address is taken' eval 'at one ss -Hltn "src 10.77.0.1" | found LISTEN'
-refuses 'Address already in use' web enable
-gateway one web show | found 'the page is not shown: .*Address already in use' || fail 'web show does not know'
-gateway one web enable --port 8080 >/dev/null || fail 'a free port is refused'
-gateway one login enable >/dev/null || fail 'logins are refused'
-refuses 'Address already in use' relay enable
-gateway one relay enable --port 8443 || fail 'a free port is refused'
+refuses 'Address already in use' set page on
+gateway one login show | found 'the page is not shown: .*Address already in use' || fail 'login show does not know'
+gateway one set page.port 8080 >/dev/null || fail 'a free port is refused'
+gateway one set logins on >/dev/null || fail 'logins are refused'
+refuses 'Address already in use' set relay on
+gateway one set relay.port 8443 || fail 'a free port is refused'
 # Logins move with the endpoint.
 gateway one init --endpoint 192.0.2.1:51821 >/dev/null
 until_so 'logins have the other port' is_taken 51821
-refuses 'nothing came on standard input' user password alice </dev/null
+refuses 'nothing came on standard input' user set alice --password </dev/null
 stop

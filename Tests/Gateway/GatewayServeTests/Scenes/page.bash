@@ -43,9 +43,9 @@ join bob to-bob 198.51.100.2 198.51.100.1
 gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 for name in alice bob; do gateway user add "$name"; done
 gateway group add admins
-gateway group join admins alice
-gateway peer add alice/laptop >alice.conf
-gateway peer add bob/laptop | sed 's/^Endpoint = .*/Endpoint = 198.51.100.1:51820/' >bob.conf
+gateway group set admins --add alice
+gateway device add alice/laptop >alice.conf
+gateway device add bob/laptop | sed 's/^Endpoint = .*/Endpoint = 198.51.100.1:51820/' >bob.conf
 (exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >serve.log 2>&1 &
 serving=$!
 until_so 'there is a link' ip -n gateway link show wg-gateway
@@ -54,18 +54,19 @@ connect bob
 
 # A real browser.
 if [[ -n $BROWSER ]]; then
-  gateway web enable --administrators admins --operators admins --devices 4 --title 'Example Corp' >/dev/null
-  gateway login enable >enabled.out
+  gateway set settings.everybody.devices 4 >/dev/null
+  gateway set page '{ administrators: admins, operators: admins, title: Example Corp }' >/dev/null
+  gateway set logins on >enabled.out
   until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
   at bob python3 "$LOGIN" 198.51.100.1 51820 "$(sed -n 's/.*pin //p' enabled.out)" "$(key)" tablet token "$(gateway token create bob)" |
     grep -q "^83 1=b'bob' 2=b'tablet'" || fail 'no login'
-  gateway access allow page --from everybody --to 10.77.0.1 --protocol tcp --port 80
+  gateway access add page --from everybody --to 10.77.0.1 --protocol tcp --port 80
   until_so 'the page is reached' answers 200 alice GET /
   at alice python3 "$BROWSER" /run/work/browser "$page/" phone "$AXE" >shown.conf || fail 'the browser'
   grep -q '^PrivateKey = ' shown.conf || fail "the page shows no file: $(<shown.conf)"
-  gateway audit tail | found 'page alice/laptop  device remove alice/phone' || fail 'the browser has removed nothing'
-  gateway audit tail | found 'page alice/laptop  device remove alice/laptop' || fail 'the browser has not removed its own device'
-  gateway audit tail | found 'page alice/laptop  session end bob/tablet' || fail 'the browser has ended no session'
+  gateway audit | found 'page alice/laptop  device remove alice/phone' || fail 'the browser has removed nothing'
+  gateway audit | found 'page alice/laptop  device remove alice/laptop' || fail 'the browser has not removed its own device'
+  gateway audit | found 'page alice/laptop  session end bob/tablet' || fail 'the browser has ended no session'
   zbarimg --quiet --raw browser/code.png 2>/dev/null >scanned.conf || fail 'the code cannot be scanned'
   diff <(sed '/^$/d' shown.conf) <(sed '/^$/d' scanned.conf) >/dev/null || fail 'the code has another text'
   [[ -z ${PICTURES:-} ]] || cp browser/gateway-*.png "$PICTURES"
@@ -74,17 +75,18 @@ fi
 
 # There is no page before it is enabled, and no way to it before a rule.
 ! at gateway curl --silent --max-time 2 http://10.77.0.1/ >/dev/null || fail 'a page that is not enabled'
-gateway web enable --administrators admins --devices 4 --name gateway.corp.example >enabled.out
-grep -q '^title  none$' enabled.out || fail "web enable: $(<enabled.out)"
-grep -q '^page  http://10.77.0.1/$' enabled.out || fail "web enable: $(<enabled.out)"
-grep -q 'help: roamward-gateway access allow page' enabled.out || fail "no rule is asked for: $(<enabled.out)"
+gateway set settings.everybody.devices 4 >/dev/null
+gateway set page '{ administrators: admins, names: [gateway.corp.example] }' >enabled.out
+grep -q '^title  none$' enabled.out || fail "set page: $(<enabled.out)"
+grep -q '^page  http://10.77.0.1/$' enabled.out || fail "set page: $(<enabled.out)"
+grep -q 'help: roamward-gateway access add page' enabled.out || fail "no rule is asked for: $(<enabled.out)"
 until_so 'the page is there' grep -q 'page: at TCP port 80 of wg-gateway' serve.log
 ! answers 200 alice GET / --max-time 2 || fail 'the page is reached without a rule'
-# The command that `web enable` prints.
+# The command that `set page on` prints.
 command=$(sed -n 's/^ *help: roamward-gateway //p' enabled.out | head -n 1)
 # shellcheck disable=SC2086 # words
 gateway $command
-gateway web show | found note && fail "the rule is not enough: $(gateway web show)"
+gateway login show | found note && fail "the rule is not enough: $(gateway login show)"
 until_so 'the page is reached' answers 200 alice GET /
 has '<title>Gateway</title>'
 
@@ -126,7 +128,7 @@ own=$(wg genkey | wg pubkey)
 expect 200 bob POST "/api/devices?name=tablet&key=$(sed 's/+/%2B/g; s/=/%3D/' <<<"$own")"
 keep 3
 has '"secret":false,.*PrivateKey = (the device.s own private key).*"code":null'
-gateway audit tail | found 'page bob/laptop  device add bob/tablet' || fail "the audit log: $(gateway audit tail)"
+gateway audit | found 'page bob/laptop  device add bob/tablet' || fail "the audit log: $(gateway audit)"
 
 # Other sites' pages in bob's browser.
 expect 421 bob GET /api/me --header 'Host: evil.example'
@@ -153,7 +155,7 @@ has '"device":"laptop".*"transport":"udp","since":"20'
 [[ $(gateway status --json | grep -c '"user"') == 3 ]] || fail "status --json: $(gateway status --json)"
 
 # A session is ended by an operator alone. Bob's tablet logs in anew, with its key.
-gateway login enable >enabled.out
+gateway set logins on >enabled.out
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
 at bob python3 "$LOGIN" 198.51.100.1 51820 "$(sed -n 's/.*pin //p' enabled.out)" "$own" tablet token "$(gateway token create bob)" |
   grep -q "^83 1=b'bob' 2=b'tablet'" || fail 'no login'
@@ -162,17 +164,17 @@ expect 403 bob DELETE "$session"
 expect 403 alice DELETE "$session"
 has 'only operators may ask this'
 gateway group add desk
-gateway group join desk alice
-gateway web enable --title 'Example Corp' | found -x 'title  Example Corp' || fail 'the title is not shown'
-gateway web enable --operators desk | found -x 'operators  group desk' || fail 'operators are not shown'
+gateway group set desk --add alice
+gateway set page.title 'Example Corp' | found -x 'title  Example Corp' || fail 'the title is not shown'
+gateway set page.operators desk | found -x 'operators  group desk' || fail 'operators are not shown'
 until_so 'alice is an operator' bash -c "ip netns exec alice curl --silent --header 'X-Roamward-Page: 1' $page/api/me | grep -q '\"operator\":true'"
 gateway user show alice | found -x 'page  operator (group desk)' || fail "user show: $(gateway user show alice)"
 expect 403 bob DELETE "$session"
 expect 403 alice DELETE "$session" --header 'Origin: http://evil.example'
 expect 409 alice DELETE '/api/admin/sessions?device=bob/laptop'
 expect 200 alice DELETE "$session"
-gateway session list | found '^bob/tablet .* session ended ' || fail "sessions: $(gateway session list)"
-gateway audit tail | found 'page alice/laptop  session end bob/tablet' || fail "the audit log: $(gateway audit tail)"
+gateway device list --sessions | found '^bob/tablet .* session ended ' || fail "sessions: $(gateway device list --sessions)"
+gateway audit | found 'page alice/laptop  session end bob/tablet' || fail "the audit log: $(gateway audit)"
 
 # Garbage, and many at once: the page and everybody else go on.
 web=$(pgrep -f 'roamward-gateway-web --at-work') || fail 'no process for the page with other settings'
@@ -197,10 +199,10 @@ doctor_says() { ! gateway doctor >doctor.out 2>&1 && grep -q "^$1" doctor.out; }
 listens() { [[ -n $(at gateway ss -Hltn "sport = :$1") ]]; }
 at gateway busybox nc -ll -p 8088 -e busybox cat &
 until_so 'another program listens' listens 8088
-! gateway web enable --port 8088 >taken.out 2>&1 || fail "a taken port is not told: $(<taken.out)"
+! gateway set page.port 8088 >taken.out 2>&1 || fail "a taken port is not told: $(<taken.out)"
 grep -q 'the page is not shown: .*in use' taken.out || fail "a taken port: $(<taken.out)"
 until_so 'the doctor says that the port is taken' doctor_says 'the page is not shown: .*in use'
-gateway web enable --port 80 >/dev/null
+gateway set page.port 80 >/dev/null
 until_so 'the page is there again' answers 200 alice GET /api/me
 cp state/page page.good
 echo nonsense >state/page
@@ -213,10 +215,10 @@ cp page.good state/page
 # A locked user is out at once, also of the page; without the setting the page is gone.
 gateway user lock bob
 ! answers 200 bob GET /api/me --max-time 2 || fail 'a locked user has the page'
-gateway web disable
+gateway set page off
 until_so 'the page is gone' bash -c "! pgrep -f '[r]oamward-gateway-web --at-work'"
 ! answers 200 alice GET / --max-time 2 || fail 'a disabled page is there'
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 gateway cleanup >/dev/null

@@ -76,19 +76,19 @@ nat=--no-nat bracketed=$endpoint
 [[ $endpoint != *:* ]] || bracketed="[$endpoint]"
 [[ $kind != translated ]] || nat=--nat
 mkdir one two
-gateway one store use "$target" >/dev/null
+gateway one store move --existing "$target" >/dev/null
 gateway one init --endpoint "$bracketed" --pool 10.77.0.0/24 "$nat" >/dev/null
 cp one/private.key two/
-gateway two store use "$target"
+gateway two store move --existing "$target"
 gateway one user add alice
-gateway one settings set --route 203.0.113.0/24
-gateway one access allow flows --from user:alice --to 203.0.113.0/24 --protocol tcp --port 4431
+gateway one set settings.everybody.routes 203.0.113.0/24
+gateway one access add flows --from user:alice --to 203.0.113.0/24 --protocol tcp --port 4431
 if [[ $kind == agent* ]]; then
-  gateway one user password alice <<<'correct horse'
-  gateway one login enable >/dev/null
+  gateway one user set alice --password <<<'correct horse'
+  gateway one set logins on >/dev/null
   cp one/login.pem two/
 else
-  gateway one peer add alice/laptop >client.conf
+  gateway one device add alice/laptop >client.conf
 fi
 serve one
 serve two
@@ -136,10 +136,10 @@ until_so 'each gateway knows of the other' both_known
 if [[ $kind == translated ]]; then
   at one "$ROAMWARD_BIN/roamward-gateway" doctor --state /run/work/one >doctor.log || fail "the doctor finds problems: $(<doctor.log)"
 else
-  gateway one pool add branch 10.78.0.0/24 --nat
+  gateway one set pools.branch '{ prefix: 10.78.0.0/24, masquerade: true }'
   ! gateway one doctor >doctor.log || fail 'the doctor does not say that connections break'
   grep -q 'connections by masquerade (pool branch) break' doctor.log || fail "doctor: $(<doctor.log)"
-  gateway one pool remove branch
+  gateway one unset pools.branch
 fi
 
 # --- a download ------------------------------------------------------------------------

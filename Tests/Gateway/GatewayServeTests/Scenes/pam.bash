@@ -25,24 +25,24 @@ ip link set lo up
 gateway init --endpoint 127.0.0.1 --pool 10.77.0.0/24 >/dev/null
 for name in alice asker away crash endless escape expired hang informed locked noise renew rename; do gateway user add "$name"; done
 gateway user add own
-gateway user password own <<<'a password here'
+gateway user set own --password <<<'a password here'
 gateway user lock locked
-gateway login enable >/dev/null
-pin=$(gateway login show | sed 's/.*pin //')
+gateway set logins on >/dev/null
+pin=$(gateway login show | sed -n 's/.*pin //p')
 
 # What cannot work is refused with file, line, reason and cure.
-enable() { gateway login pam enable --timeout 2 "$@"; }
-! enable --service none 2>mistake.out || fail 'a missing file is taken'
+enable() { gateway set logins.pam "{ service: $1, create-users: ${2:-false}, timeout: 2 }"; }
+! enable none 2>mistake.out || fail 'a missing file is taken'
 grep -q 'there is no file /etc/pam.d/none' mistake.out || fail 'a missing file is not told'
 printf 'auth sufficient pam_scene.so\n@include common-auth\naccount required pam_scene.so\n' >/etc/pam.d/root
 printf '# Debian.\nauth [success=1 default=ignore] pam_unix.so nullok\n' >/etc/pam.d/common-auth
 chmod 644 /etc/pam.d/root /etc/pam.d/common-auth
-! enable --service root 2>mistake.out || fail 'pam_unix is taken'
+! enable root 2>mistake.out || fail 'pam_unix is taken'
 grep -q 'pam: /etc/pam.d/common-auth:2: pam_unix reads /etc/shadow, which root alone can' mistake.out || fail 'pam_unix is not told'
 grep -q 'help: use a service whose modules ask the network' mistake.out || fail 'no cure is told'
 printf 'auth required pam_none.so\naccount required pam_scene.so\n' >/etc/pam.d/gone
 chmod 644 /etc/pam.d/gone
-! enable --service gone 2>mistake.out || fail 'a missing module is taken'
+! enable gone 2>mistake.out || fail 'a missing module is taken'
 grep -q 'pam: /etc/pam.d/gone:1: the module pam_none.so is missing' mistake.out || fail 'a missing module is not told'
 
 capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$UNIT" | tr '[:upper:]' '[:lower:]' | sed 's/cap_/+/g; s/ /,/g')
@@ -50,24 +50,24 @@ capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$UNIT" | tr '[:upper:]' '[
   >serve.log 2>&1 &
 serving=$!
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
-enable --service roamward
+enable roamward
 # The right password of an account makes nobody the user of its name. The audit log has the command that does.
-gateway peer add alice/desk >/dev/null
-gateway access allow web --from everybody --to 203.0.113.0/24
+gateway device add alice/desk >/dev/null
+gateway access add web --from everybody --to 203.0.113.0/24
 shown=$(gateway user show alice)
 is_stranger() {
   SOURCE=127.0.2.1 login alice right >stranger.out
-  grep -qF "$wrong" stranger.out && gateway audit tail | found notLinked
+  grep -qF "$wrong" stranger.out && gateway audit | found notLinked
 }
 until_so 'an account is refused' is_stranger
 [[ $(gateway user show alice) == "$shown" ]] || fail "the account changes alice: $(gateway user show alice)"
-gateway audit tail | found "login refused alice  (notLinked, .* is not linked to pam roamward alice; .*roamward-gateway user link alice --pam=alice" ||
-  fail "the audit log: $(gateway audit tail)"
-for name in alice asker away crash endless escape expired hang informed locked noise renew rename; do gateway user link "$name" --pam "$name"; done
-gateway user link own --pam own >own.out
+gateway audit | found "login refused alice  (notLinked, .* is not linked to pam roamward alice; .*roamward-gateway user set alice --pam=alice" ||
+  fail "the audit log: $(gateway audit)"
+for name in alice asker away crash endless escape expired hang informed locked noise renew rename; do gateway user set "$name" --pam "$name"; done
+gateway user set own --pam own 2>own.out
 grep -q 'own has a password here, which alone counts' own.out || fail "a link without effect is not told: $(<own.out)"
-gateway user identity own --remove
-gateway login pam show | found '^service roamward$' || fail "$(gateway login pam show)"
+gateway user set own --no-identity
+gateway export | found 'pam: { service: roamward' || fail "$(gateway export)"
 gateway doctor >doctor.out || fail 'the doctor finds something'
 # The doctor sees what has changed since.
 mv /etc/pam.d/roamward kept
@@ -99,8 +99,8 @@ grep -q 'the PAM service roamward: the service has not answered for 2 s' serve.l
 grep -q "^82 1=b'.x04' 2=b'Your accountends in 3 days.'" informed.out || fail "a message is not shown: $(cat informed.out)"
 grep -q "^82 1=b'.x07' 2=b'\[31mTwo questions follow..nColour?' 3=b'.x01'" asker.out || fail "a question: $(cat asker.out)"
 grep -q "^82 1=b'.x07' 2=b'Token?' 3=b'.x00'" asker.out || fail "a second question: $(cat asker.out)"
-gateway sessions | found 'asker/laptop .* by password,prompt from 127.0.0.1' || fail "sessions: $(gateway sessions)"
-gateway user identity alice | found -x 'pam roamward alice' || fail "identity: $(gateway user identity alice)"
+gateway device list --sessions | found 'asker/laptop .* by password,prompt from 127.0.0.1' || fail "sessions: $(gateway device list --sessions)"
+gateway user show alice | found -x 'identity  pam roamward alice' || fail "identity: $(gateway user show alice)"
 until_so 'no process is left' eval '! workers'
 
 # A failure is no refusal.
@@ -121,7 +121,7 @@ for number in "${!cases[@]}"; do
 done
 for reason in 'alice.*wrongPassword' 'unknown.*unknownName' 'locked.*lockedUser' 'expired.*expiredAccount' 'renew.*expiredPassword' \
   'nobody.*unknownName' 'own.*wrongPassword'; do
-  gateway audit tail | found "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit tail)"
+  gateway audit | found "login refused.*$reason" || fail "the audit log does not say $reason: $(gateway audit)"
 done
 
 # So it is while the service is away, and where it asks everybody something: nothing shows that the gateway has a password of a name.
@@ -156,23 +156,23 @@ login endless right a b c d e f g h i j >endless.out &
 endless=$!
 
 # Names belong to whom they belonged first. New users only where that is wanted.
-enable --service roamward --create-users
+enable roamward true
 until_so 'a new user is added' bash -c "python3 '$LOGIN' 127.0.0.1 51820 '$pin' \"\$(head -c 32 /dev/urandom | base64)\" d newcomer right | grep -q '^83 '"
 cp /etc/pam.d/roamward /etc/pam.d/other-service
 chmod 600 /etc/pam.d/other-service
-! enable --service other-service 2>mistake.out || fail 'a file that its user cannot read is taken'
+! enable other-service 2>mistake.out || fail 'a file that its user cannot read is taken'
 grep -q 'help: chmod 644 /etc/pam.d/other-service' mistake.out || fail 'a file that its user cannot read is not told'
 chmod 644 /etc/pam.d/other-service
-enable --service other-service
+enable other-service
 until_so 'the gateway asks the other service' bash -c "python3 '$LOGIN' 127.0.0.1 51820 '$pin' \"\$(head -c 32 /dev/urandom | base64)\" d noise right | grep -q '^84 '"
-gateway audit tail | found 'login refused.*noise.*otherPerson' || fail "the audit log: $(gateway audit tail)"
+gateway audit | found 'login refused.*noise.*otherPerson' || fail "the audit log: $(gateway audit)"
 wait "$endless" || fail 'a module asks without end'
 [[ $(grep -c "^82 1=b'.x07'" endless.out) == 8 && $(tail -n 1 endless.out) == "$wrong "* ]] || fail "endless: $(cat endless.out)"
 
-gateway login pam disable
+gateway unset logins.pam
 until_so 'passwords of PAM are wrong' bash -c "python3 '$LOGIN' 127.0.0.1 51820 '$pin' \"\$(head -c 32 /dev/urandom | base64)\" d informed right | grep -q '^84 1=.*01'"
 ready || fail 'a password of the gateway does not work any more'
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 gateway cleanup >/dev/null

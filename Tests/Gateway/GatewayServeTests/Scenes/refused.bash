@@ -10,14 +10,14 @@ gateway() { "$ROAMWARD_BIN/roamward-gateway" "$@" --state /run/work/state; }
 log_in() { # ADDRESS NAME PASSWORD
   SOURCE=$1 python3 "$LOGIN" 127.0.0.1 51820 "$pin" "$(key)" laptop "$2" "$3"
 }
-refusals() { gateway audit tail --lines 1000 | grep -c "login refused.* from $1" || true; }
+refusals() { gateway audit --lines 1000 | grep -c "login refused.* from $1" || true; }
 
 ip link set lo up
 gateway init --endpoint 127.0.0.1 --pool 10.77.0.0/24 >/dev/null
 gateway user add alice
-gateway user password alice <<<'correct horse'
-gateway login enable >enabled.out
-pin=$(sed 's/.*pin //' enabled.out)
+gateway user set alice --password <<<'correct horse'
+gateway set logins on >enabled.out
+pin=$(sed -n 's/.*pin //p' enabled.out)
 (exec "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >serve.log 2>&1 &
 serving=$!
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
@@ -35,7 +35,7 @@ kept=$(refusals '127\.7\.0\.')
 
 # A person's own mistake is there, with its reason, and the login after it works.
 log_in 127.8.0.1 alice 'wrong horse' | tail -n 1 | found -F "$wrong" || fail 'a wrong password is taken'
-gateway audit tail | found 'login refused alice  (wrongPassword, from 127.8.0.1)' || fail "the audit log: $(gateway audit tail)"
+gateway audit | found 'login refused alice  (wrongPassword, from 127.8.0.1)' || fail "the audit log: $(gateway audit)"
 log_in 127.8.0.1 alice 'correct horse' | found '^83 ' || fail 'alice does not log in'
 
 # What was only counted is in the metrics at once, and in the audit log at the end of an hour, or of the gateway.
@@ -43,8 +43,8 @@ has_metric() { gateway metrics | found -xE "$1"; }
 until_so 'all are counted' has_metric 'roamward_gateway_logins_refused_total\{reason="unknownName"\} 45'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
-more=$(gateway audit tail --lines 1000 | sed -n 's/.*login refused others  (\([0-9]*\) more from 127.7.0.0\/24: .*unknownName.*/\1/p')
-[[ -n $more ]] || fail "the rest is not counted in the audit log: $(gateway audit tail)"
+more=$(gateway audit --lines 1000 | sed -n 's/.*login refused others  (\([0-9]*\) more from 127.7.0.0\/24: .*unknownName.*/\1/p')
+[[ -n $more ]] || fail "the rest is not counted in the audit log: $(gateway audit)"
 ((kept + $(paste -s -d + <<<"$more") == 45)) || fail "$kept refusals, and $more more"
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 gateway cleanup >/dev/null

@@ -28,14 +28,14 @@ at bob nft 'table inet home {
 gateway init --endpoint 198.51.100.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway user add alice
 gateway user add bob
-gateway settings set --route 198.51.100.0/24 --route 2001:db8:2::/64 --route 10.77.0.0/24
-gateway access allow internet --from user:alice --to everything
-gateway peer add alice/laptop >alice.conf
-gateway peer add bob/phone >bob.conf
+gateway set settings.everybody.routes 198.51.100.0/24 2001:db8:2::/64 10.77.0.0/24
+gateway access add internet --from user:alice --to everything
+gateway device add alice/laptop >alice.conf
+gateway device add bob/phone >bob.conf
 sed -i 's/^Endpoint = .*/Endpoint = 192.0.2.1:51820/' alice.conf
 (exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >gateway.log 2>&1 &
-gateway login enable >/dev/null
-gateway relay enable --port 8443 >/dev/null
+gateway set logins on >/dev/null
+gateway set relay.port 8443 >/dev/null
 until_so 'the gateway takes logins' grep -q 'relay: at TCP port' gateway.log
 is_engine gateway
 connect alice
@@ -91,7 +91,7 @@ at gateway nft delete table inet other
 
 # A port that a flow has, and that becomes the gateway's own.
 at alice python3 "$PACKETS" syn 10.77.0.2 8444 198.51.100.2 42000
-gateway relay disable >/dev/null
-gateway relay enable --port 8444 >/dev/null
+gateway set relay off >/dev/null
+gateway set relay.port 8444 >/dev/null
 until_so 'the relay has another port' grep -q 'relay: at TCP port 8444' gateway.log
 connects 42000 198.51.100.1 8444 || fail 'a flow keeps a port that is the gateway'"'"'s now'

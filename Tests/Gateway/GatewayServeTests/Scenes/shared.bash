@@ -13,24 +13,24 @@ sqlite() { python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).e
 # A gateway that has a file goes over to the server, with all that it knows.
 gateway one init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway one user add alice
-gateway one peer add alice/phone >/dev/null
-until_so "the store is copied" gateway one store copy "$target"
-! gateway one store copy "$target" 2>refused.log || fail 'a store is copied over another one'
+gateway one device add alice/phone >/dev/null
+until_so "the store is copied" gateway one store move --copy-only "$target"
+! gateway one store move --copy-only "$target" 2>refused.log || fail 'a store is copied over another one'
 grep -q 'is not empty' refused.log || fail 'no reason'
-gateway one store use "$target"
-[[ $(gateway one store show) == "$target  version 3, 1 devices" ]] || fail "another store: $(gateway one store show)"
+gateway one store move --existing "$target"
+[[ $(gateway one store show | head -n 1) == "$target  version 3, 1 devices" ]] || fail "another store: $(gateway one store show)"
 # No password is shown, however it is written.
 for secret in 'password=s3cret' 'password = s3cret' "password='s3 s3cret'" "password='x host=s3cret'"; do
-  gateway one store use "$target $secret"
+  gateway one store move --existing "$target $secret"
   [[ $(gateway one store show) != *s3* ]] || fail "a password is shown: $(gateway one store show)"
 done
-gateway one store use "postgresql://gateway:s3cret@/gateway?host=/run/server&password=s3cret"
-[[ $(gateway one store show) == 'postgresql:///gateway  version 3, 1 devices' ]] || fail "another store: $(gateway one store show)"
-gateway one store use "$target"
-gateway one store check >/dev/null || fail 'the copy has problems'
-gateway one audit verify | found '^[0-9]* entries intact' || fail 'the copy has another audit log'
+gateway one store move --existing "postgresql://gateway:s3cret@/gateway?host=/run/server&password=s3cret"
+[[ $(gateway one store show | head -n 1) == 'postgresql:///gateway  version 3, 1 devices' ]] || fail "another store: $(gateway one store show)"
+gateway one store move --existing "$target"
+gateway one store show --check >/dev/null || fail 'the copy has problems'
+gateway one audit --verify | found '^[0-9]* entries intact' || fail 'the copy has another audit log'
 # And back: the file is the same.
-gateway one store copy /run/work/back.db >/dev/null
+gateway one store move --copy-only /run/work/back.db >/dev/null
 dump() { python3 -c '
 import sqlite3, sys
 store = sqlite3.connect(sys.argv[1])
@@ -43,25 +43,25 @@ cmp back.dump one.dump || fail 'a copy there and back differs'
 
 # Another gateway's key is refused; with the same key it shares the store.
 ! gateway two init --endpoint 192.0.2.9 >/dev/null || true
-! gateway two store use "$target" 2>refused.log || fail 'another gateway takes the store'
+! gateway two store move --existing "$target" 2>refused.log || fail 'another gateway takes the store'
 grep -q 'another key' refused.log || fail "no reason: $(<refused.log)"
 # With a name of its own it joins as a further gateway, with its own key and pools; every device gets an address of them.
 ! gateway two init --endpoint 192.0.2.9 --store "$target" 2>refused.log || fail 'a gateway without a name joins'
 grep -q -- '--site' refused.log || fail "no reason: $(<refused.log)"
 gateway two init --endpoint 192.0.2.9 --site lyon --store "$target" | found '10.77.1.0/24  at lyon  masquerade  1 leased' ||
-  fail "the further gateway has no pool: $(gateway two pool list)"
-[[ $(gateway one site list | cut -d ' ' -f 1-4 | xargs) == '* main 192.0.2.1:51820 lyon' ]] || fail "sites: $(gateway one site list)"
+  fail "the further gateway has no pool: $(gateway two store show)"
+[[ $(gateway one store show | sed '1d; /^  pool /d' | cut -d ' ' -f 1-4 | xargs) == '* main 192.0.2.1:51820 lyon' ]] || fail "sites: $(gateway one store show)"
 [[ $(gateway two device list) == 'alice/phone  10.77.1.2, fd'* && $(gateway one device list) == 'alice/phone  10.77.0.2, fd77::2' ]] ||
   fail "addresses: $(gateway two device list)"
-gateway one site rename main paris
-! gateway one site remove paris 2>/dev/null || fail 'a gateway removes itself'
-gateway one site remove lyon
-[[ $(gateway one pool list | wc -l) == 2 && $(gateway one store check) == 'no problems found' ]] || fail 'a removed gateway leaves something'
+gateway one set gateway.name paris
+! gateway one unset sites.paris 2>/dev/null || fail 'a gateway removes itself'
+gateway one unset sites.lyon
+[[ $(gateway one store show | grep -c '^  pool') == 2 && $(gateway one store show --check) == 'no problems found' ]] || fail 'a removed gateway leaves something'
 
 rm -r two
 mkdir two
 cp one/private.key two/
-gateway two store use "$target"
+gateway two store move --existing "$target"
 serve one
 serve two
 until_so 'both have the device' has_peers one 1
@@ -87,16 +87,16 @@ until_so 'an unlock reaches the other gateway' has_peers one 1
 
 # Grants from one pool at once.
 for i in $(seq 1 20); do
-  gateway one peer add "alice/a$i" >/dev/null 2>>add.log &
+  gateway one device add "alice/a$i" >/dev/null 2>>add.log &
   one=$!
-  gateway two peer add "alice/b$i" >/dev/null 2>>add.log &
+  gateway two device add "alice/b$i" >/dev/null 2>>add.log &
   wait "$one" || fail "a device is not added: $(<add.log)"
   wait $! || fail "a device is not added: $(<add.log)"
 done
 [[ $(sql 'SELECT count(*), count(DISTINCT address) FROM leases WHERE device_id IS NOT NULL') == '82|82' ]] || fail 'an address is given twice'
 until_so 'both have all devices' has_peers one 41
 until_so 'both have all devices' has_peers two 41
-gateway one store check || fail 'the store has problems'
+gateway one store show --check || fail 'the store has problems'
 
 # A change without a notification is seen all the same.
 version=$(sql 'SELECT value + 1 FROM meta WHERE name = '"'version'")
@@ -109,8 +109,9 @@ gateway one user unlock alice
 until_so 'both have all devices' has_peers two 41
 
 # The server is killed: everybody stays.
-gateway one user password alice <<<'correct horse'
-read -r _ _ _ _ pin < <(gateway one login enable)
+gateway one user set alice --password <<<'correct horse'
+gateway one set logins on >/dev/null
+pin=$(gateway one login show | sed -n 's/.*pin //p')
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' one.log
 kill_server
 until_so 'the trouble is told' grep -q 'store: ' two.log
@@ -135,7 +136,7 @@ wait "${serving[one]}" 2>/dev/null || true
 gateway one cleanup >/dev/null
 ! at one ip link show wg-gateway 2>/dev/null || fail 'the link is left'
 ! at one nft list table inet roamward_gateway 2>/dev/null || fail 'the table is left'
-gateway one forward
+gateway one serve --forwarding
 serve one
 until_so 'a gateway that starts without its store has its peers' has_peers one 41
 at one nft list map inet roamward_gateway sources_v4 | grep 10.77.0.2 >/dev/null || fail 'nor is there access'
@@ -145,13 +146,13 @@ is_unavailable nobody 'wrong horse' || fail "an unknown name gets another answer
 is_unavailable token rw1-wrong || fail "a token gets another answer: $(answer token rw1-wrong)"
 ! gateway one user lock alice 2>changed.log || fail 'a change is made without the store'
 # An old view ends sessions, where that is wanted.
-gateway one store stale-after 1h
+gateway one set store.stale-after 1h
 sleep 0.2 # no event: sessions that must not end
 has_peers one 41 || fail 'sessions end too early'
 touch -d '2 hours ago' one/followed
 until_so 'sessions end when the view is too old' has_peers one 0
 gateway one status | sed -n 1p | found 'all sessions have ended (stale-after 3600 s)' || fail 'status is silent'
-gateway one store stale-after off
+gateway one unset store.stale-after
 until_so 'and come back when that is off' has_peers one 41
 server
 until_so 'the trouble is over' grep -q 'no trouble any more' one.log

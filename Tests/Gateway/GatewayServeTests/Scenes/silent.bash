@@ -19,12 +19,12 @@ tell() {
 }
 
 build_on_switch one two three
-gateway one store use "$target" >/dev/null
+gateway one store move --existing "$target" >/dev/null
 gateway one init --endpoint 192.0.2.1 --pool 10.77.0.0/24 >/dev/null
 gateway one user add alice
-gateway one peer add alice/phone >/dev/null
+gateway one device add alice/phone >/dev/null
 cp one/private.key two/
-gateway two store use "$target"
+gateway two store move --existing "$target"
 gateway three init --endpoint 192.0.2.3 --site lyon --store "$target" >/dev/null
 for name in one two three; do serve "$name"; done
 for name in one two three; do until_so "gateway $name has the device" has_peers "$name" 1; done

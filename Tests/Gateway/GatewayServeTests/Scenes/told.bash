@@ -18,10 +18,11 @@ done
 join alice to-alice 192.0.2.2 192.0.2.1
 gateway init --endpoint 192.0.2.1 --pool 10.77.0.0/24 --pool fd77::/64 >/dev/null
 gateway user add alice
-gateway user password alice <<<'correct horse'
-gateway settings set --route 203.0.113.0/24
+gateway user set alice --password <<<'correct horse'
+gateway set settings.everybody.routes 203.0.113.0/24
 (exec ip netns exec gateway "$ROAMWARD_BIN/roamward-gateway" serve --state /run/work/state) >gateway.log 2>&1 &
-read -r _ _ _ _ pin < <(gateway login enable)
+gateway set logins on >/dev/null
+pin=$(gateway login show | sed -n 's/.*pin //p')
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' gateway.log
 
 load=()

@@ -34,11 +34,11 @@ gateway init --endpoint 127.0.0.1 --pool 10.77.0.0/24 >/dev/null 2>&1
 {
   gateway user add alice
   gateway group add staff
-  gateway group join staff alice
-  gateway peer add alice/phone
-  gateway settings set --route 10.20.0.0/16
-  gateway access allow web --from everybody --to 10.20.0.0/16
-  gateway access deny printers --from everybody --to 10.20.9.0/24 --before web
+  gateway group set staff --add alice
+  gateway device add alice/phone
+  gateway set settings.everybody.routes 10.20.0.0/16
+  gateway access add web --from everybody --to 10.20.0.0/16
+  gateway access add printers --deny --from everybody --to 10.20.9.0/24 --before web
 } >/dev/null 2>&1
 echo 'Be kind.' >/run/state/banner
 present >before
@@ -81,7 +81,7 @@ found '^remove  user bob' <out.log || fail "revert: $(<out.log)"
 on_trial || fail 'a dry run ended the trial'
 gateway revert >out.log || fail "revert: $(<out.log)"
 is_as_before || fail "reverted by hand: $(<difference.log)"
-gateway audit tail | found 'files revert trial' || fail "$(gateway audit tail)"
+gateway audit | found 'files revert trial' || fail "$(gateway audit)"
 
 # Reverted by time, also by a gateway that was killed meanwhile; a change by others stays.
 files apply /run/new/10-more.yaml --confirm-within 3s >/dev/null
@@ -170,7 +170,7 @@ for place in {1..200}; do
   ! on_trial || files confirm >out.log || fail "confirm, killed at $place: $(<out.log)"
   until_so "confirm, killed at $place: the file is in force" eval 'files diff >/dev/null'
   cmp /run/new/10-more.yaml /run/files/10-more.yaml || fail "confirm, killed at $place: another file"
-  gateway settings show alice/phone | found 'routes 10.30.0.0/16' || fail "confirm, killed at $place: $(gateway settings show alice/phone)"
+  gateway device show alice/phone | found 'routes 10.30.0.0/16' || fail "confirm, killed at $place: $(gateway device show alice/phone)"
 done
 ((place > 3 && place < 200)) || fail "confirm: $place places"
 # Without a trial, a file is written and in force at once.
@@ -180,8 +180,8 @@ files apply /run/new/10-more.yaml >out.log || fail "apply: $(<out.log)"
 found 'mtu .* → 1280' <out.log || fail "apply: $(<out.log)"
 cmp /run/new/10-more.yaml /run/files/10-more.yaml
 
-gateway store check >check.out || fail "the store: $(<check.out)"
-gateway audit verify >/dev/null || fail 'the audit log is broken'
+gateway store show --check >check.out || fail "the store: $(<check.out)"
+gateway audit --verify >/dev/null || fail 'the audit log is broken'
 kill "$serving"
 wait "$serving" || fail 'the gateway ends with an error'
 gateway cleanup >/dev/null

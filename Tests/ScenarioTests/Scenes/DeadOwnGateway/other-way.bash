@@ -9,7 +9,7 @@ source "$tests/client.bash"
 source "$tests/dead.bash"
 
 company_gateway
-company relay enable --port 443 >/dev/null
+company set relay.port 443 >/dev/null
 within 10 takes_relays
 secret office.password 'correct horse'
 go cafe

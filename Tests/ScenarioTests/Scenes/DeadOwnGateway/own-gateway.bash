@@ -11,7 +11,7 @@ source "$tests/dead.bash"
 # Else it acknowledges after ten seconds what came before.
 both_ways=1
 company_gateway
-company relay enable --port 443 >/dev/null
+company set relay.port 443 >/dev/null
 within 10 takes_relays
 secret office.password 'correct horse'
 go cafe

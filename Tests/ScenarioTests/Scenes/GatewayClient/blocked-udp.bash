@@ -7,7 +7,7 @@ source "$tests/providers.bash"
 source "$tests/client.bash"
 
 company_gateway
-company relay enable --port 443 >/dev/null
+company set relay.port 443 >/dev/null
 within 10 takes_relays
 secret office.password 'correct horse'
 go cafe

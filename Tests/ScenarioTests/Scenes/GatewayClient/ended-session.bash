@@ -31,7 +31,7 @@ within 2 has_stopped
 before=$(answers)
 sleep 0.5 # no event: answers that must not come
 say "answers after that: $(($(answers) - before))"
-say "$(company session list | grep -o 'alice/laptop  10.95.0.2, .*  session ended')"
+say "$(company device list --sessions | grep -o 'alice/laptop  10.95.0.2, .*  session ended')"
 kill $flow
 trap - EXIT
 # It is told by a word of the gateway: a person is asked again, without another start, and the address is the same.

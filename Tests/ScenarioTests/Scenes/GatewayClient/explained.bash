@@ -7,9 +7,9 @@ source "$tests/providers.bash"
 source "$tests/client.bash"
 
 company_gateway
-company settings set --route 10.95.0.0/24 --route 10.96.0.0/16 --route 10.97.0.0/16 >/dev/null
-company access allow web --from everybody --to 10.96.0.0/16 --protocol tcp --port 443 >/dev/null
-company access deny printers --from everybody --to 10.96.9.0/24 --before web >/dev/null
+company set settings.everybody.routes 10.95.0.0/24 10.96.0.0/16 10.97.0.0/16 >/dev/null
+company access add web --from everybody --to 10.96.0.0/16 --protocol tcp --port 443 >/dev/null
+company access add printers --deny --from everybody --to 10.96.9.0/24 --before web >/dev/null
 on gateway ip link add corp1 type veth peer name corp2
 on gateway ip address add 10.96.0.1/24 dev corp1
 on gateway ip link set corp2 up

@@ -19,7 +19,7 @@ say "$(way_to 10.95.0.9), $(way_to 203.0.113.80), mtu $(ip -j link show office |
 dry dns wiki.corp.example | grep -o "to 10.95.0.1 of office"
 engine=$(pgrep -f 'roamward-wireguard --at-work office')
 say "$(awk '/^Uid|^CapPrm|^CapEff|^NoNewPrivs|^Seccomp:/ { print $1 $2 }' /proc/"$engine"/status | xargs)"
-say "$(logins) login, $(company sessions | grep -c 'alice/laptop .* by password')"
+say "$(logins) login, $(company device list --sessions | grep -c 'alice/laptop .* by password')"
 # No file is needed any more.
 rm "$policies/office.password"
 secret office.password 'none'

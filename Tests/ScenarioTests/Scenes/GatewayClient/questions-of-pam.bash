@@ -11,8 +11,8 @@ source "$tests/pam.bash"
 pam_machine
 company_gateway
 company user add asker >/dev/null
-company login pam enable --service roamward >/dev/null
-company user link asker --pam asker >/dev/null
+company set logins.pam '{ service: roamward }' >/dev/null
+company user set asker --pam asker >/dev/null
 go cafe
 client_policy ', username: asker' '' </dev/null
 start_agent
@@ -23,5 +23,5 @@ for answer in 'password right' 'text blue' 'code 123 456'; do
   say "${answer%% *}: $(typed "${answer#* }")"
 done
 within 20 field_is office state connected
-company sessions | grep -o 'asker/laptop .* by password,prompt'
+company device list --sessions | grep -o 'asker/laptop .* by password,prompt'
 stop_agent

@@ -14,7 +14,7 @@ start_agent
 roamward up office >/dev/null
 within 20 field_is office state connected
 within 5 office_answers
-company sessions | grep -o 'alice/laptop .* by token'
+company device list --sessions | grep -o 'alice/laptop .* by token'
 roamward down office >/dev/null
 within 15 field_is office state disconnected
 is_peer 10.95.0.2

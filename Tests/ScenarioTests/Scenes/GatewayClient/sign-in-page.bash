@@ -25,7 +25,8 @@ issuer=https://login.example:$(cat provider/port)/person
 company_gateway
 (umask 077; printf 's3cret/+ä
 ' >openid-secret)
-company login openid enable --client-id roamward --issuer "$issuer" --authority-file "$PWD/provider/tls.pem"   --secret-file "$PWD/openid-secret" >/dev/null
+company set logins.openid "{ issuer: \"$issuer\", client-id: roamward, authority-file: $PWD/provider/tls.pem,
+  client-secret-file: $PWD/openid-secret }" >/dev/null
 on cafe nft 'table inet watch { chain c { type filter hook prerouting priority -300;
   iifname "lan0" ip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 51821 accept;
   iifname "lan0" ip daddr 203.0.113.90 tcp dport != 80 accept;
@@ -73,5 +74,5 @@ within 30 situation_is guarded
 within 5 not eval 'nft list table inet roamward | grep cgroupv2.*login' && say closed
 kill $babbler
 trap 'kill $issuing; leave_group' EXIT
-company sessions | grep -o 'alice/laptop .* by openID,password'
+company device list --sessions | grep -o 'alice/laptop .* by openID,password'
 stop_agent

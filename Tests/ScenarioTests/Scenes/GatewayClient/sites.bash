@@ -38,7 +38,7 @@ echo "dead for $((SECONDS - died)) s" >&2
 within 20 eval 'field office transport | grep -q "gateway paris, .* ms; lyon does not answer"'
 kill $flow
 trap - EXIT
-say "$(($(clear) - before)) outside, $(site paris audit tail | grep -cE ' login [a-z]') login"
+say "$(($(clear) - before)) outside, $(site paris audit | grep -cE ' login [a-z]') login"
 within 20 provider_is_connected
 jq -c '[.connected, .gateway, ."signed-in-now"]' provider.status
 stop_agent
