@@ -39,8 +39,10 @@ package enum ResponseCode {
 /// A type of records.
 package enum RecordType {
   package static let a: UInt16 = 1
+  static let alias: UInt16 = 5
   package static let aaaa: UInt16 = 28
   static let opt: UInt16 = 41
+  static let tlsa: UInt16 = 52
   package static let svcb: UInt16 = 64
   package static let https: UInt16 = 65
   static let incrementalTransfer: UInt16 = 251
