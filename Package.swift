@@ -121,7 +121,7 @@ let house = """
   Gateway: the other end: devices, people, logins, the page; and its client
     pure GatewayCore: HostFindings KernelModel KeyMemory Metrics NetworkTypes
     pure GatewayLogin: GatewayCore Lives LoginProtocol NetworkTypes
-    pure LoginProtocol: NetworkTypes
+    pure LoginProtocol: KernelModel NetworkTypes
     pure OpenIDConnect: GatewayLogin JSON LoginProtocol NetworkTypes
     pure PageProtocol: GatewayCore KernelModel LoginProtocol NetworkTypes
     pure GatewayPage: GatewayCore JSON KernelModel NetworkTypes PageProtocol PolicySource RoamwardCore

@@ -2,13 +2,20 @@ internal import NetworkTypes
 
 /// The key by which clients know a gateway's logins: SHA-256 of its public key (SubjectPublicKeyInfo, DER), written `sha256//` and base64.
 package struct GatewayPin: Hashable, Sendable, LosslessStringConvertible {
-  private let hash: [UInt8]
+  /// 32 bytes.
+  let hash: [UInt8]
 
   private static let prefix = "sha256//"
   private static let length = 32
 
   private init?(base64 text: String) {
-    guard let hash = bytes(fromBase64: text), hash.count == Self.length, base64(hash) == text else { return nil }
+    guard let hash = bytes(fromBase64: text), base64(hash) == text else { return nil }
+    self.init(hash: hash)
+  }
+
+  /// Takes the 32 bytes themselves.
+  init?(hash: [UInt8]) {
+    guard hash.count == Self.length else { return nil }
     self.hash = hash
   }
 
