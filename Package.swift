@@ -140,7 +140,7 @@ let house = """
     rim GatewayStore: CSodium CSQLite GatewayCore KernelModel NetworkTypes
     rim GatewayWeb: CMicroHTTPD LinuxIO LoginProtocol NetworkTypes PageProtocol ProcessConfinement
         +embed=Files/page.html,Files/page.css,Files/page.js
-    rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO Lives LoginProtocol NetworkTypes PeerDetection ProcessConfinement
+    rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO Lives LoginProtocol NameServer NetworkTypes PeerDetection ProcessConfinement
         ProviderProtocol RoamwardProvider WireGuardControl
     tests GatewayAuthTests: CConfined ClientProvider GatewayAuth GatewayOpenID GatewayPAM GatewayPostgreSQL GatewayWeb ProcessConfinement
     tests GatewayCoreTests: GatewayCore GatewayLogin HostFindings JSON KernelModel KeyMemory LinuxIO Metrics MetricUses NetworkTypes

@@ -45,12 +45,14 @@ enum ShippedProvider: String, CaseIterable {
     """
     usage: roamward-provider <name>
            roamward-provider --read-pin <host:port>
+           roamward-provider --read-tlsa <host:port> <name-server>
 
     Be a provider of tunnels for roamwardd, which starts this program for each tunnel, by the name of a link such as
     roamward-openvpn. Names: \(allCases.map(\.rawValue).joined(separator: ", ")).
 
-      --read-pin  Print the pin that a gateway's logins show, for `roamward login`.
-      -h, --help  Show this help, or that of a provider.
+      --read-pin   Print the pin that a gateway's logins show, for `roamward login`.
+      --read-tlsa  Print the pins that DNS has for a gateway, by this name server.
+      -h, --help   Show this help, or that of a provider.
 
     """
   }

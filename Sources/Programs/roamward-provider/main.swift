@@ -15,6 +15,11 @@ if asksForHelp {
 if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "--read-pin", let server = Endpoint(CommandLine.arguments[2]) {
   exit(PinReader.run(server))
 }
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "--read-tlsa", let server = Endpoint(CommandLine.arguments[2]),
+  let nameServer = IPAddress(CommandLine.arguments[3])
+{
+  exit(RecordReader.run(server, askedAt: nameServer))
+}
 guard let chosen else {
   let text = "roamward-provider: name one of its providers: \(ShippedProvider.allCases.map(\.rawValue).joined(separator: ", "))\n"
   _ = write(2, text, text.utf8.count)

@@ -2,8 +2,8 @@ internal import Glibc
 internal import LinuxIO
 package import ProcessConfinement
 
-/// The system calls of a program that reads a gateway's pin, once it is connected: it talks by the connection that it has, and prints a
-/// line.
+/// The system calls of a program that reads a gateway's pin, of itself or of DNS, once it is connected: it talks by the connection that it
+/// has, and prints a line.
 package enum PinFilter {
   package static func rules(process: Int32) -> [SystemCallFilter.Rule] {
     let noExecution = SystemCallFilter.Test(2, mask: UInt64(PROT_EXEC), equals: 0)
