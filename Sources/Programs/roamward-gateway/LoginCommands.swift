@@ -25,31 +25,51 @@ struct Logins: ParsableCommand {
         With --link, prints the link for `roamward login` on a laptop. It has the endpoint, the pin and the user's name, and no secret. It \
         has to reach the person unchanged, because the pin in it is not asked about again.
 
+        With --tlsa, prints the record of the pin for the zone of the endpoint's name in DNS. If the zone is signed (DNSSEC), \
+        `roamward login` takes the pin from there where a name server of the laptop validates.
+
         Example: `roamward-gateway login show --link --user alice`
         """)
     @Flag(help: "Print the link for `roamward login`.") var link = false
     @Option(help: "The user in the link; none for a token or OpenID.") var user: GatewayName?
     @Flag(help: "Show the link as a QR code too.") var qr = false
+    @Flag(help: "Print the TLSA record of the pin for DNS.") var tlsa = false
     @Flag(help: "Print JSON.") var json = false
     @OptionGroup var state: StateOptions
 
     func validate() throws {
-      if link, json { throw ValidationError("the link is one line: give one of --link and --json") }
+      if [link, tlsa, json].count(where: { $0 }) > 1 { throw ValidationError("give one of --link, --tlsa and --json") }
       if !link, user != nil || qr { throw ValidationError("--user and --qr are about the link: give --link too") }
     }
 
     func run() throws {
       if link { return try showLink() }
+      if tlsa { return try showRecord() }
       let ways = try WaysIn(state.folder)
       write(json ? [JSON(encoding: try ways.document).text(indented: true)] : try ways.loginLines + ways.relayLines + ways.pageLines)
+    }
+
+    private func pin() throws -> GatewayPin {
+      guard let identity = try state.folder.loginIdentity(), let pin = LoginIdentity.pin(of: identity).flatMap({ GatewayPin($0) }) else {
+        throw Failure.refused("there are no logins, so there is no pin\n  help: `roamward-gateway set logins on` accepts them")
+      }
+      return pin
+    }
+
+    private func showRecord() throws {
+      guard let site = try state.directory(.users([])).site else { throw GatewayError.notInitialised }
+      guard let line = PinRecord.line(for: site.endpoint, try pin()) else {
+        throw Failure.refused(
+          "the endpoint \(site.endpoint) has no name that a record of DNS can belong to\n"
+            + "  help: give the gateway an endpoint with a name; or use a link: `roamward-gateway login show --link`")
+      }
+      write(line + "\n")
     }
 
     private func showLink() throws {
       let directory = try state.directory(.users(user.map { [$0] } ?? []))
       guard let site = directory.site else { throw GatewayError.notInitialised }
-      guard let identity = try state.folder.loginIdentity(), let pin = LoginIdentity.pin(of: identity).flatMap({ GatewayPin($0) }) else {
-        throw Failure.refused("there are no logins, so there is no pin\n  help: `roamward-gateway set logins on` accepts them")
-      }
+      let pin = try pin()
       if let user, directory.user(named: user) == nil {
         writeError("note: there is no user \(user) yet; `roamward-gateway user add \(user)` adds it\n")
       }
