@@ -52,8 +52,8 @@ import Testing
       input: "programs that print the machine's state, with arguments of the command"),
     Place(file: "Sources/Programs/roamward/GuardedProgram.swift", input: "the program that the person typed"),
     Place(
-      file: "Sources/Programs/roamward/PresentedPin.swift",
-      input: "our own program, with an endpoint that was parsed, and is written by its description",
+      file: "Sources/Programs/roamward/StrangersReading.swift",
+      input: "our own program, with an endpoint and an address that were parsed, and are written by their descriptions",
       test: "Tests/Gateway/GatewayLoginTests/LoginTargetTests.swift: mutations"),
     Place(
       file: "Sources/WireGuard/Rim/WireGuardControl/InterfaceProcess.swift", input: "our own engine, with a link's name and numbers"),

@@ -20,7 +20,8 @@ struct Login: ParsableCommand {
     abstract: "Create a policy for a gateway, and log in there.",
     discussion: """
       Takes the name of the gateway, or the link that `roamward-gateway login show --link` prints. Without a link or --pin, the gateway is asked \
-      for its pin, which has to be confirmed at the terminal.
+      for its pin, which has to be confirmed at the terminal. If DNS has a signed TLSA record of the pin, and a name server of this machine \
+      has validated it, the record decides, and nothing is asked.
 
       The policy is up everywhere but on trusted networks (`roamward trust`). A policy for that gateway that is there already is used, with \
       another pin or user name if they are given. Then the questions of the gateway are asked at the terminal, or answered by the lines of \
@@ -52,7 +53,12 @@ struct Login: ParsableCommand {
     if let note = before.unreadNote, !before.unreadPolicies.isEmpty {
       throw Failure.refused("\(note)\n  help: run the command with sudo")
     }
-    let plan = try LoginPlan(target, named: name, in: before, change, pin: confirmedPin)
+    var isAsked = false
+    let plan = try LoginPlan(target, named: name, in: before, change) { server in
+      isAsked = true
+      return try confirmedPin(of: server)
+    }
+    if !isAsked { warn(of: plan, isGiven: target.pin != nil) }
     let after = try plan.files.isEmpty ? before : change.load(with: plan.files)
     try check(plan, after, before)
     if dryRun { return show(plan) }
@@ -93,14 +99,28 @@ struct Login: ParsableCommand {
     return LoginTarget(server: target.server, user: target.user, pin: given) ?? target
   }
 
-  /// The pin that the gateway shows, once the person has confirmed it.
+  /// The pin that the gateway shows, once DNS or the person has confirmed it.
   private func confirmedPin(of server: Endpoint) throws -> GatewayPin {
-    guard isInteractive || dryRun else {
+    let published = PublishedPins.read(of: server, onlyTrusted: false)
+    let isSigned = if case .validated = published { true } else { false }
+    guard isInteractive || dryRun || isSigned else {
+      if case .none(let note?) = published { writeError("note: \(note)\n") }
       throw Failure.refused(
         "the pin of \(server) has to be confirmed, and there is no terminal\n  help: give the pin of the gateway's administrator: --pin PIN"
       )
     }
     let pin = try PresentedPin.read(of: server)
+    switch published.judgement(of: pin, of: server) {
+    case .confirmed: writeError("\(server) shows the pin that its signed TLSA record in DNS has\n  \(pin)\n")
+    case .open(let note):
+      if let note { writeError("note: \(note)\n") }
+      try confirm(pin, of: server)
+    case .refused(let reason): throw Failure.refused(reason)
+    }
+    return pin
+  }
+
+  private func confirm(_ pin: GatewayPin, of server: Endpoint) throws {
     writeError("\(server) shows the pin\n  \(pin)\n")
     if dryRun {
       writeError("note: it is not confirmed\n")
@@ -108,7 +128,14 @@ struct Login: ParsableCommand {
       throw Failure.refused(
         "the pin was not confirmed; nothing was changed\n  help: `roamward-gateway login show` at the gateway prints it")
     }
-    return pin
+  }
+
+  /// A pin that was given, or that a policy has, counts. A note says if DNS has another one.
+  private func warn(of plan: LoginPlan, isGiven: Bool) {
+    let (server, pin) = (plan.wanted.server, GatewayPin(plan.wanted.pin))
+    let published = PublishedPins.read(of: server, onlyTrusted: true)
+    guard let pin, let note = published.note(on: pin, of: server, isGiven: isGiven) else { return }
+    writeError("note: \(note)\n")
   }
 
   // MARK: The policy

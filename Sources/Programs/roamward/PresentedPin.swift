@@ -1,10 +1,8 @@
-import Glibc
-import LinuxIO
 import LoginProtocol
 import NetworkTypes
 import Terminal
 
-/// The pin that a gateway shows. This program reads none of its bytes: the one of our provider connects, without privileges.
+/// The pin that a gateway shows.
 enum PresentedPin {
   /// More than the look takes with name servers that do not answer.
   private static let limit = Duration.seconds(60)
@@ -13,7 +11,7 @@ enum PresentedPin {
   static func read(of server: Endpoint) throws -> GatewayPin {
     let line = ProgressLine()
     line.show("\(server): asking for its pin")
-    let reading = read(by: ownProgram("roamward-provider"), server)
+    let reading = read(server)
     line.clear()
     let trouble: String
     switch reading {
@@ -29,18 +27,15 @@ enum PresentedPin {
     throw Failure.refused("\(trouble)\n  help: with the pin of the gateway's administrator, no look is needed: --pin PIN")
   }
 
-  private static func read(by program: String, _ server: Endpoint) -> PinReading {
-    guard access(program, X_OK) == 0 else {
-      return .failed("roamward-provider is not installed; install the packages roamward-providers and roamward-client")
-    }
-    do throws(SystemError) {
-      let run = try CapturedProgram(
-        program, ["--read-pin", server.description], environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"], limit: limit,
-        longest: PinReading.lineLimit)
-      guard let status = run.status else { return .noConnection("there is no answer") }
-      return PinReading(run.output) ?? .failed("roamward-provider ended with status \(status)")
+  private static func read(_ server: Endpoint) -> PinReading {
+    do throws(StrangersReading.Failure) {
+      let bytes = try StrangersReading.bytes(["--read-pin", server.description], within: limit, longest: PinReading.lineLimit)
+      return PinReading(bytes) ?? .failed("roamward-provider prints no pin")
     } catch {
-      return .failed(error.description)
+      switch error {
+      case .late: return .noConnection("there is no answer")
+      case .impossible(let reason): return .failed(reason)
+      }
     }
   }
 }
