@@ -36,6 +36,11 @@ package enum PageQuestion: Hashable, Sendable {
 
   /// The longest text to search for, in bytes.
   package static let searchLimit = 64
+
+  /// Whether a text is one that the gateway takes: a longer one, or a control character, would end the process that sends it.
+  static func isText(_ text: String, upTo limit: Int) -> Bool {
+    text.utf8.count <= limit && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  }
 }
 
 /// A request of `roamward-gateway-web` to `roamward-gateway`, as a frame. An attacker who takes that process over can send nothing else.

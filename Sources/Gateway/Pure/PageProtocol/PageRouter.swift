@@ -122,7 +122,7 @@ package struct PageRouter: Hashable, Sendable {
     case "/api/admin/audit": return .audit
     case "/api/admin/devices":
       let (search, connected) = (argument("search") ?? "", argument("connected"))
-      guard search.utf8.count <= PageQuestion.searchLimit, connected == nil || connected == "1" else { return nil }
+      guard PageQuestion.isText(search, upTo: PageQuestion.searchLimit), connected == nil || connected == "1" else { return nil }
       return .devices(search: search, isConnected: connected != nil)
     case "/api/admin/sessions": return argument("device").flatMap { DevicePath($0) }.map { .endSession($0) }
     case "/api/admin/access":
