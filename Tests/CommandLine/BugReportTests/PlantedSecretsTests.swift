@@ -89,6 +89,7 @@ import Testing
     "AGE-SECRET-KEY-1################################",
     "$6$salt$##########################", "$argon2id$v=19$m=65536$############", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.############",
     "0x################################", "hskey-auth-############-######", "hvs.################", "nbp_####################",
+    "rw1-################################",
   ]
 
   private static let letters = Array("abcdefghjkmnpqrstuvwxyzABCDEFGHJKMNPQRSTUVWXYZ23456789")

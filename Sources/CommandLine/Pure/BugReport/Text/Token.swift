@@ -72,6 +72,7 @@ enum Token {
       ("ya29.", 20), ("hf_", 24), ("npm_", 24), ("pypi-", 24), ("dckr_pat_", 20), ("AGE-SECRET-KEY-", 30), ("SG.", 30), ("hvs.", 20),
       ("shpat_", 20), ("dop_v1_", 20), ("$argon2", 20), ("$2a$", 20), ("$2b$", 20), ("$2y$", 20), ("$1$", 12), ("$5$", 20), ("$6$", 20),
       ("$y$", 20), ("$7$", 20), ("{SSHA", 16), ("{PBKDF2", 16), ("0x", 34),
+      ("rw1-", 36),
     ]
     return Dictionary(grouping: forms.map { (start: Array($0.0.utf8), shortest: $0.1) }) { $0.start[0] }
   }()
