@@ -47,6 +47,18 @@ struct GatewayClientScenes {
       ], "\(seen)")
   }
 
+  @Test("an invitation logs in once without a password; its token is in no file, and no other user of the machine sees it")
+  func invitation() throws {
+    let seen = try scene().play("GatewayClient/invitation")
+    #expect(
+      seen.lines == [
+        "[roamward://vpn.corp.example:51821/?user=bob&token=TOKEN&pin=PIN]", "[1 does not accept the token]",
+        "user=bob&token=\(String(repeating: "x", count: 36))", "[corp: connected,login:   bob]", "[0 files, 0 tokens]", "1",
+        "[0 asked for no password,corp: connected]", "[1 does not accept the token]", "[0 corp: connected]",
+        "bob/HOST  10.95.0.2  connected by token", "0",
+      ], "\(seen)")
+  }
+
   @Test("`roamward login` names what is wrong: no agent, terminal, name, port, TLS or right pin; and Ctrl-C leaves a defined state")
   func logInRefused() throws {
     let seen = try scene().play("GatewayClient/log-in-refused")

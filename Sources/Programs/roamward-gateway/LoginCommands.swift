@@ -68,13 +68,9 @@ struct Logins: ParsableCommand {
 
     private func showLink() throws {
       let directory = try state.directory(.users(user.map { [$0] } ?? []))
-      guard let site = directory.site else { throw GatewayError.notInitialised }
-      let pin = try pin()
+      let text = try state.folder.loginLink(in: directory, user: user)
       if let user, directory.user(named: user) == nil {
         writeError("note: there is no user \(user) yet; `roamward-gateway user add \(user)` adds it\n")
-      }
-      guard let text = LoginTarget(server: site.endpoint, user: user?.description, pin: pin)?.link else {
-        throw Failure.refused("no link can be written for \(site.endpoint)")
       }
       write(text + "\n" + (qr ? QRCode.text(text) ?? "" : ""))
     }
@@ -204,25 +200,33 @@ struct Tokens: ParsableCommand {
       commandName: "create",
       abstract: "Create a token that adds devices of a user.",
       discussion: """
-        It is printed once; the gateway keeps its hash.
+        It is printed once; the gateway keeps its hash. With --link, prints an invitation: the link for `roamward login`, which asks for no \
+        password then. It has the token, so it is a secret.
 
         Example: `roamward-gateway token create alice --uses 1 --days 7`
         """)
     @Argument(help: "The user.") var user: GatewayName
     @Option(help: "The number of devices that it adds.") var uses: Int64 = 1
     @Option(help: "Days until it ends.") var days: Int64 = 7
+    @Flag(help: "Print the link for `roamward login` with it.") var link = false
+    @Flag(help: "Show the link as a QR code too.") var qr = false
     @OptionGroup var options: QuietChangeOptions
+
+    func validate() throws {
+      if qr, !link { throw ValidationError("--qr is about the link: give --link too") }
+    }
 
     func run() throws {
       guard (1...3650).contains(days) else { throw ValidationError("--days: use 1 to 3650") }
-      // The prefix is for programs that look for secrets in files.
-      let token = "rw1-" + base32(randomBytes(20)).lowercased()
-      let hash = GatewayStore.digest(Array(token.utf8))
+      let new = NewToken()
+      let text =
+        try link
+        ? options.state.folder.loginLink(in: options.state.directory(.users([user])), user: user, token: new.token) : "\(new.token)"
       let until = Timestamp.now.wholeSecond + .seconds(days * 86_400)
       let number = try options.make(reading: .users([user])) { work throws(GatewayError) in
-        try work.addToken(hash, for: user, uses: uses, until: until)
+        try work.addToken(new.hash, for: user, uses: uses, until: until)
       }
-      if number != nil { write(token + "\n") }
+      if number != nil { write(text + "\n" + (qr ? QRCode.text(text) ?? "" : "")) }
     }
   }
 
@@ -236,22 +240,6 @@ struct Tokens: ParsableCommand {
 
     func run() throws { try options.make { work throws(GatewayError) in try work.removeToken(number) } }
   }
-}
-
-/// Base 32 (RFC 4648) without padding, as authenticator apps read it.
-private func base32(_ bytes: [UInt8]) -> String {
-  let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
-  var (text, bits, count) = ("", UInt32(0), 0)
-  for byte in bytes {
-    (bits, count) = (bits << 8 | UInt32(byte), count + 8)
-    while count >= 5 {
-      count -= 5
-      text.append(letters[Int(bits >> UInt32(count)) & 31])
-    }
-    bits &= (1 << UInt32(count)) - 1
-  }
-  if count > 0 { text.append(letters[Int(bits << UInt32(5 - count)) & 31]) }
-  return text
 }
 
 private func randomBytes(_ count: Int) -> [UInt8] {

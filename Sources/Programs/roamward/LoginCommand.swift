@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlClient
 import ControlProtocol
+import Glibc
 import JSON
 import LinuxIO
 import LoginProtocol
@@ -19,9 +20,10 @@ struct Login: ParsableCommand {
     commandName: "login",
     abstract: "Create a policy for a gateway, and log in there.",
     discussion: """
-      Takes the name of the gateway, or the link that `roamward-gateway login show --link` prints. Without a link or --pin, the gateway is asked \
-      for its pin, which has to be confirmed at the terminal. If DNS has a signed TLSA record of the pin, and a name server of this machine \
-      has validated it, the record decides, and nothing is asked.
+      Takes the name of the gateway, or the link of its administrator or its page; with `-`, standard input begins with the link. Without a \
+      link or --pin, the gateway is asked for its pin, which has to be confirmed at the terminal. If DNS has a signed TLSA record of the \
+      pin, and a name server of this machine has validated it, the record decides, and nothing is asked. An invitation is a link with a \
+      token, which stands for the password once. No file has it.
 
       The policy is up everywhere but on trusted networks (`roamward trust`). A policy for that gateway that is there already is used, with \
       another pin or user name if they are given. Then the questions of the gateway are asked at the terminal, or answered by the lines of \
@@ -34,20 +36,21 @@ struct Login: ParsableCommand {
       """)
 
   @OptionGroup var change: ChangeOptions
-  @Argument(help: ArgumentHelp("Gateway as [user@]host[:port], or its link.", valueName: "gateway")) var gateway: String
+  @Argument(help: ArgumentHelp("Gateway as [user@]host[:port], or its link; `-`: read it.", valueName: "gateway")) var gateway: String
   @Option(help: ArgumentHelp("Pin of the gateway's logins (sha256//…).", valueName: "pin")) var pin: String?
   @Option(help: ArgumentHelp("Name of the tunnel.", valueName: "name")) var name: String?
   @Flag(help: "Show the policy and the steps without a change.") var dryRun = false
 
   func validate() throws {
-    _ = try target()
+    hideTokens()
+    if gateway != "-" { _ = try target(gateway) }
     if let name, !isUsableTunnelName(name) {
       throw ValidationError("a tunnel's name is 1 to 64 letters, digits, `.`, `_` and `-`, not beginning with `.` or `-`")
     }
   }
 
   func run() throws {
-    let target = try target()
+    let target = try target(gateway == "-" ? asked("Link:") ?? "" : gateway)
     if change.policies == nil, !dryRun { _ = try change.agent.connect() }
     let before = try change.load()
     if let note = before.unreadNote, !before.unreadPolicies.isEmpty {
@@ -69,34 +72,50 @@ struct Login: ParsableCommand {
           "the pin was not confirmed; nothing was changed\n  help: `roamward-gateway login show` at the gateway prints it")
       }
     }
-    let dialog = QuestionDialog(agent: change.agent, tunnel: plan.wanted.tunnel, leavesOpen: true)
+    let dialog = QuestionDialog(agent: change.agent, tunnel: plan.wanted.tunnel, leavesOpen: true, token: target.token)
     guard change.policies == nil else {
       try put(plan)
+      if target.token != nil { writeError("note: the token of the link is in no file: the next command asks for it\n") }
       return write("next: sudo roamward apply \(change.policies ?? "") && sudo roamward answer \(plan.wanted.tunnel)\n")
     }
     let client = try dialog.subscribe()
     try put(plan)
     let isNew = !plan.files.isEmpty
-    try finish(
-      try dialog.run(client) { client in
-        // A new attempt begins by itself. One of a policy that was there may be waiting.
-        let first = try dialog.next(client, after: nil, isFirst: true)
-        if !isNew, case .failed = first { return try dialog.resume(client) }
-        return first
-      }, plan)
+    var isUnused = false
+    let outcome = try dialog.run(client) { client in
+      // A new attempt begins by itself. One of a policy that was there may be waiting.
+      var first = try dialog.next(client, after: nil, isFirst: true)
+      if !isNew, case .failed = first { first = try dialog.resume(client) }
+      if case .question = first {} else { isUnused = target.token != nil }
+      return first
+    }
+    if isUnused { writeError("note: the gateway asked for no password: the link's token was not used\n") }
+    try finish(outcome, plan)
   }
 
   // MARK: The gateway
 
-  private func target() throws -> LoginTarget {
+  /// Takes tokens out of the arguments that other users of the machine see (ps, /proc).
+  private func hideTokens() {
+    let mark = "token="
+    for index in 1..<Int(max(1, CommandLine.argc)) {
+      guard let argument = CommandLine.unsafeArgv[index], var place = strstr(argument, mark).map({ $0 + mark.utf8.count }) else { continue }
+      while place.pointee != 0, place.pointee != CChar(UInt8(ascii: "&")) {
+        place.pointee = CChar(UInt8(ascii: "x"))
+        place += 1
+      }
+    }
+  }
+
+  private func target(_ text: String) throws -> LoginTarget {
     let target: LoginTarget
-    do throws(LoginTargetFault) { target = try LoginTarget(gateway) } catch { throw ValidationError("\(error)") }
+    do throws(LoginTargetFault) { target = try LoginTarget(text) } catch { throw ValidationError("\(error)") }
     guard let pin else { return target }
     guard let given = GatewayPin(pin) else {
       throw ValidationError("--pin takes `sha256//` and 44 characters of base64, as `roamward-gateway login show` prints them")
     }
     if let linked = target.pin, linked != given { throw ValidationError("the link has another pin than --pin; which one is right?") }
-    return LoginTarget(server: target.server, user: target.user, pin: given) ?? target
+    return LoginTarget(server: target.server, user: target.user, pin: given, token: target.token) ?? target
   }
 
   /// The pin that the gateway shows, once DNS or the person has confirmed it.

@@ -2,6 +2,7 @@ import ControlClient
 import ControlProtocol
 import Glibc
 import LinuxIO
+import LoginProtocol
 import NetworkTypes
 import RoamwardCore
 import Terminal
@@ -37,6 +38,8 @@ struct QuestionDialog {
   var decline = false
   /// A question stays open if standard input never had an answer; else it is declined.
   var leavesOpen = false
+  /// The token of an invitation: the answer to the first question, if that is for a password. No person is asked then.
+  var token: LoginToken?
 
   /// Subscribes to events. The state is read after that, so that none is missed between them.
   func subscribe() throws -> ControlClient {
@@ -63,6 +66,7 @@ struct QuestionDialog {
 
   private func converse(_ client: ControlClient, _ opening: (ControlClient) throws -> Verdict) throws -> Outcome {
     var verdict = try opening(client)
+    if let token { verdict = try answer(verdict, with: token, client) }
     var answered: StatusReport.Question?
     while true {
       switch verdict {
@@ -85,6 +89,13 @@ struct QuestionDialog {
       case .silent(let reason): return .silent(reason)
       }
     }
+  }
+
+  /// Answers the question for a password, if it is open, with a token. A token that is refused is not asked for again.
+  private func answer(_ verdict: Verdict, with token: LoginToken, _ client: ControlClient) throws -> Verdict {
+    guard case .question(let question) = verdict, question.kind == "password" else { return verdict }
+    _ = try agent.ask(.answer(tunnel: tunnel, question: question.number, answer: token.description))
+    return try next(client, after: question)
   }
 
   /// The open question, or the result of an attempt that is on its way, or begins now.

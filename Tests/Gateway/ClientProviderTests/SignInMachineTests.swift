@@ -175,6 +175,44 @@ import Testing
     #expect(world.results == [.success(grant)])
   }
 
+  @Test("a token in place of the password goes as a token, once; its refusal is told as one of a token") func invited() throws {
+    let token = LoginToken(random: [UInt8](repeating: 7, count: 20)).bytes
+    func asked(by methods: [LoginMethod] = [.password, .token]) throws -> World {
+      var world = try World()
+      world.take(.begin)
+      for answer in [true, false] {
+        world.connect(succeeds: true)
+        world.take(.proven)
+        world.take(.received(.welcome(version: 1, methods: methods)))
+        if answer { world.answer(.secret(token)) }
+      }
+      return world
+    }
+    var world = try asked()
+    #expect(world.sent.last == .token(token))
+    world.take(.received(.failed(.wrong, retryAfter: 0)))
+    #expect(world.failure == "auth-failed")
+    guard case .failure(let failure)? = world.results.first else { throw Unexpected() }
+    #expect(failure.text.contains("does not accept the token"))
+    world = try asked()
+    world.take(.received(.done(grant)))
+    #expect(world.results == [.success(grant)])
+    // A gateway without tokens gets no password of that form, and asks for none again.
+    world = try asked(by: [.password])
+    #expect(world.failure == "unsupported" && world.sent.allSatisfy { if case .hello = $0 { true } else { false } })
+    // Neither does a token become a new password.
+    world = try World(password: [2])
+    world.take(.begin)
+    world.connect(succeeds: true)
+    world.take(.proven)
+    world.take(.received(.welcome(version: 1, methods: [.password, .token])))
+    world.take(.received(.more(.newPassword, text: "")))
+    world.answer(.secret(token))
+    #expect(world.failure == "auth-failed" && world.sent.last == .password(user: "alice", password: [2]))
+  }
+
+  private struct Unexpected: Error {}
+
   @Test("the page of a sign-in waits for the gateway after the person has agreed, and ends with its code") func visit() throws {
     var world = try World(username: nil)
     world.take(.begin)

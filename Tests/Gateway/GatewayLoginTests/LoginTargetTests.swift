@@ -6,6 +6,7 @@ import Testing
 /// Gateways as people give them, and the links of administrators.
 @Suite struct LoginTargetTests {
   static let pin = "sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+  static let token = "rw1-abcdefghijklmnopqrstuvwxyz234567"
   static let inLink = "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
 
   @Test("a pin has one written form, and another one in links") func pins() throws {
@@ -46,7 +47,10 @@ import Testing
     let hash = (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     let server = try #require(Endpoint("\(host):\(port)"))
     let pin = try #require(GatewayPin("sha256//" + base64(hash)))
-    return try #require(LoginTarget(server: server, user: random.chance(0.3) ? nil : user, pin: pin))
+    let isNamed = random.chance(0.7)
+    let token = LoginToken(random: (0..<LoginToken.length).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+    return try #require(
+      LoginTarget(server: server, user: isNamed ? user : nil, pin: pin, token: isNamed && random.chance(0.5) ? token : nil))
   }
 
   @Test("a link is read as it was written, and is safe in a terminal, a mail and single quotes", arguments: 1...20)
@@ -97,11 +101,43 @@ import Testing
       ("roamward://vpn.example.com/?pin=\(inLink)&user=a%zz", "a user's name"),
       ("roamward://vpn.example.com/?pin=\(inLink)&user=%ff", "a user's name"),
       ("roamward://vpn.example.com/?pin=\(inLink)#x", "is not whole"),
+      ("roamward://vpn.example.com/?token=\(token)&pin=\(inLink)", "a token, and no `user=`"),
+      ("roamward://vpn.example.com/?user=a&token=&pin=\(inLink)", "token is not whole"),
+      ("roamward://vpn.example.com/?user=a&token=\(token)a&pin=\(inLink)", "token is not whole"),
+      ("roamward://vpn.example.com/?user=a&token=\(token.uppercased())&pin=\(inLink)", "token is not whole"),
+      ("roamward://vpn.example.com/?user=a&token=\(token)&token=\(token)&pin=\(inLink)", "`token=` twice"),
+      // A shell without quotes ends the command at the first `&`.
+      ("roamward://vpn.example.com/?user=a", "no `pin=`"),
     ])
   func refused(text: String, reason: String) {
     let fault = #expect(throws: LoginTargetFault.self) { try LoginTarget(text) }
     #expect(fault?.description.contains(reason) == true, "\(fault?.description ?? "")")
   }
+
+  @Test("a token has one written form; an invitation names its user, and no link without it is written") func tokens() throws {
+    #expect(LoginToken(random: [UInt8](repeating: 0xff, count: 20)).description == "rw1-" + String(repeating: "7", count: 32))
+    var random = SplitMix64(seed: 40)
+    for _ in 0..<100 {
+      let token = LoginToken(random: (0..<LoginToken.length).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+      #expect(LoginToken(token.description) == token && token.bytes == Array(token.description.utf8))
+    }
+    for text in ["", "rw1-", Self.token + " ", Self.token.dropLast() + "1", "RW1-" + Self.token.dropFirst(4), "x" + Self.token] {
+      #expect(LoginToken(String(text)) == nil, "\(text)")
+    }
+    let (server, pin) = (try #require(Endpoint("vpn.example.com:51820")), try #require(GatewayPin(Self.pin)))
+    let token = try #require(LoginToken(Self.token))
+    let link = "roamward://vpn.example.com/?user=alice&token=\(token)&pin=\(Self.inLink)"
+    #expect(LoginTarget(server: server, user: "alice", pin: pin, token: token)?.link == link)
+    #expect(LoginTarget(server: server, pin: pin, token: token) == nil)
+    #expect(try LoginTarget("alice@vpn.example.com").token == nil)
+  }
+
+  @Test(
+    "base 32 is that of RFC 4648, without padding",
+    arguments: [
+      ("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foob", "MZXW6YQ"), ("fooba", "MZXW6YTB"), ("foobar", "MZXW6YTBOI"),
+    ])
+  func base32OfRFC(text: String, expected: String) { #expect(base32(Array(text.utf8)) == expected) }
 
   @Test("a reading of a pin is one line, and no other bytes are one") func readings() throws {
     let pin = try #require(GatewayPin(Self.pin))

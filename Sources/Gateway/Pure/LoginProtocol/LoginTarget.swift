@@ -8,6 +8,8 @@ package struct LoginTarget: Hashable, Sendable {
   package let user: String?
   /// The key of its logins; `nil`: the person has to confirm the one that it shows.
   package let pin: GatewayPin?
+  /// Stands for the user's password, once: the link is an invitation, and a secret.
+  package let token: LoginToken?
 
   /// The port of logins if none is named: that of WireGuard's documents.
   package static let usualPort: UInt16 = 51820
@@ -16,12 +18,14 @@ package struct LoginTarget: Hashable, Sendable {
   /// A link is shorter: 253 bytes of a name, 192 of a user.
   private static let lengthLimit = 600
 
-  /// `nil` if the user's name cannot be one of a login.
-  package init?(server: Endpoint, user: String? = nil, pin: GatewayPin? = nil) {
+  /// `nil` if the user's name cannot be one of a login, or a token has none.
+  package init?(server: Endpoint, user: String? = nil, pin: GatewayPin? = nil, token: LoginToken? = nil) {
     if let user, !Self.isUser(user) { return nil }
+    if token != nil, user == nil { return nil }
     self.server = server
     self.user = user
     self.pin = pin
+    self.token = token
   }
 
   package init(_ text: String) throws(LoginTargetFault) {
@@ -42,7 +46,7 @@ package struct LoginTarget: Hashable, Sendable {
     // An IPv6 address stands alone without brackets.
     let address = IPAddress(String(host)).map { Endpoint(host: .address($0), port: Self.usualPort) }
     guard let server = address ?? Self.server(host) else { throw .server(host) }
-    (self.server, self.user, pin) = (server, user, nil)
+    (self.server, self.user, pin, token) = (server, user, nil, nil)
   }
 
   private init(link text: Substring) throws(LoginTargetFault) {
@@ -53,8 +57,8 @@ package struct LoginTarget: Hashable, Sendable {
     guard let server = Self.server(host) else { throw .server(host) }
     var values: [Substring: Substring] = [:]
     for part in text[slash...].dropFirst(2).split(separator: "&", omittingEmptySubsequences: false) {
-      guard let equals = part.firstIndex(of: "="), ["pin", "user"].contains(part[..<equals]) else {
-        throw LoginTargetFault("a link has `pin=` and `user=` alone")
+      guard let equals = part.firstIndex(of: "="), ["pin", "user", "token"].contains(part[..<equals]) else {
+        throw LoginTargetFault("a link has `pin=`, `user=` and `token=` alone")
       }
       guard values.updateValue(part[part.index(after: equals)...], forKey: part[..<equals]) == nil else {
         throw LoginTargetFault("the link has `\(part[..<equals])=` twice")
@@ -67,7 +71,13 @@ package struct LoginTarget: Hashable, Sendable {
       guard let name = Self.decoded(text), Self.isUser(name) else { throw .user }
       user = name
     }
-    (self.server, self.user, self.pin) = (server, user, pin)
+    var token: LoginToken?
+    if let text = values["token"] {
+      token = LoginToken(String(text))
+      if token == nil { throw LoginTargetFault("the link's token is not whole: it has `rw1-` and 32 letters and digits") }
+      if user == nil { throw LoginTargetFault("the link has a token, and no `user=`") }
+    }
+    (self.server, self.user, self.pin, self.token) = (server, user, pin, token)
   }
 
   /// Written from the values alone; `nil` without a pin.
@@ -77,7 +87,8 @@ package struct LoginTarget: Hashable, Sendable {
       if case .address(let address) = server.host, address.family == .v6 { "[\(address)]" } else { server.host.description }
     let port = server.port == Self.usualPort ? "" : ":\(server.port)"
     // A shell without quotes ends the command at the `&`: it lacks the pin then, and is refused.
-    return "\(Self.scheme)\(host)\(port)/?" + (user.map { "user=\(Self.encoded($0))&" } ?? "") + "pin=\(pin.inLink)"
+    let token = token.map { "token=\($0)&" } ?? ""
+    return "\(Self.scheme)\(host)\(port)/?" + (user.map { "user=\(Self.encoded($0))&" } ?? "") + token + "pin=\(pin.inLink)"
   }
 
   /// A name or an address, with a port or without one.

@@ -19,7 +19,7 @@ extension SignInMachine {
   private mutating func prove(by methods: [LoginMethod]) {
     if let token, methods.contains(.token) { return send(.token(token)) }
     guard let username = options.username else { return signIn(by: methods) }
-    guard methods.contains(.password) else {
+    guard methods.contains(.password), !hasOfferedToken else {
       return fail("unsupported", "the gateway takes no \(token == nil ? "password" : "token"); ask its administrator", .nobody)
     }
     if let password { return send(.password(user: username, password: password)) }
@@ -97,11 +97,16 @@ extension SignInMachine {
     guard bytes.count <= ClientMessage.secretLimit else {
       return fail("auth-failed", "the answer is longer than \(ClientMessage.secretLimit) bytes", .person)
     }
+    let isToken = LoginToken(String(decoding: bytes, as: UTF8.self)) != nil
     if method == .password {
-      password = bytes
+      // An invitation has a token in place of a password.
+      if isToken { (token, hasOfferedToken) = (bytes, true) } else { password = bytes }
       return connect()
     }
-    if method == .newPassword { hasChangedPassword = true }
+    if method == .newPassword {
+      if isToken { return fail("auth-failed", "a token is no new password; `roamward answer \(tunnel)` asks again", .person) }
+      hasChangedPassword = true
+    }
     send(.answer(method, bytes))
   }
 

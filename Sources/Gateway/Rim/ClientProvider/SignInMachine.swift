@@ -102,12 +102,15 @@ struct SignInMachine {
   let tunnel: String
   let options: ClientOptions
   private let hello: LoginHello
-  let token: [UInt8]?
+  /// Of the policy, or the answer to the question for a password.
+  var token: [UInt8]?
   var password: [UInt8]?
   var phase = Phase.idle
   private var server = Server.policy
   var hasBegunOpenID = false
   var hasChangedPassword = false
+  /// Whether the token is an answer: no password is asked for then.
+  var hasOfferedToken = false
   var prompts = 0
   var effects: [Effect] = []
 

@@ -1,0 +1,30 @@
+package import GatewayCore
+internal import GatewayCredentials
+internal import GatewayStore
+package import LoginProtocol
+
+/// A one-time token that nobody has yet: the store gets its hash, and a person its text or a link with it.
+package struct NewToken: Sendable {
+  package let token: LoginToken
+  /// SHA-256, which alone is kept.
+  package var hash: [UInt8] { GatewayStore.digest(token.bytes) }
+
+  package init() {
+    var generator = SystemRandomNumberGenerator()
+    token = LoginToken(random: (0..<LoginToken.length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+  }
+}
+
+extension StateFolder {
+  /// The link for `roamward login` at this gateway. With a token it is an invitation, and a secret.
+  package func loginLink(in directory: Directory, user: GatewayName?, token: LoginToken? = nil) throws -> String {
+    guard let site = directory.site else { throw GatewayError.notInitialised }
+    guard let pin = try loginIdentity().flatMap({ LoginIdentity.pin(of: $0) }).flatMap({ GatewayPin($0) }) else {
+      throw GatewayError("the gateway takes no logins, so there is no pin", help: "`roamward-gateway login enable` accepts them")
+    }
+    guard let link = LoginTarget(server: site.endpoint, user: user?.description, pin: pin, token: token)?.link else {
+      throw GatewayError("no link can be written for \(site.endpoint)")
+    }
+    return link
+  }
+}
