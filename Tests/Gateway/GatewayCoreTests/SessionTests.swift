@@ -162,7 +162,9 @@ import Testing
         "setting  mtu 1300  from device alice/phone", "rule  allow web: group staff to everything tcp",
       ])
     let settings = PageSettings(administrators: try name("admins"), operators: try name("staff"))
-    #expect(UserReport(alice, status, lock: nil, page: settings).lines.contains("page  operator (group staff)"))
+    #expect(UserReport(alice, status, lock: nil, page: settings).lines.contains("page  administrator (group admins)"))
+    let desk = PageSettings(operators: try name("staff"))
+    #expect(UserReport(alice, status, lock: nil, page: desk).lines.contains("page  operator (group staff)"))
     let bob = UserReport(try work.user(try name("bob")), status, lock: nil, page: nil)
     #expect(bob.lines.prefix(2) == ["user  bob  active", "login  no password and no token"] && bob.role == (.user, nil))
   }

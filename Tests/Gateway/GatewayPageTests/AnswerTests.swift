@@ -10,7 +10,7 @@ import Testing
 @Suite("Answers of the page") struct AnswerTests {
   @Test("an address is its device's user, as long as this one may connect") func askers() throws {
     var work = try sample()
-    let alice = try #require(try work.directory.asker("10.77.0.2"))
+    let alice = try #require(try work.directory.asker("10.77.0.2", operators: "admins"))
     #expect(alice.path == (try path("alice/laptop")) && alice.role == .administrator && alice.actor == "page alice/laptop")
     let bob = try #require(try work.directory.asker("fd77::4"))
     #expect(bob.path == (try path("bob/laptop")) && bob.role == .user)
@@ -24,20 +24,43 @@ import Testing
     #expect(try work.directory.asker("10.77.0.2") == nil)
   }
 
-  @Test("users may ask of their own devices, administrators everything") func roles() throws {
-    let directory = try sample().directory
-    let (alice, bob) = (try #require(try directory.asker("10.77.0.2")), try #require(try directory.asker("10.77.0.4")))
-    let own: [PageQuestion] = [.me, .addDevice(try name("a"), publicKey: nil), .removeDevice(try name("a"))]
-    let all: [PageQuestion] = [
-      .devices(search: ""), .groups, .audit,
-      .access(user: try name("bob"), destination: try address("10.0.0.1"), transport: .icmp, port: nil),
+  /// The least role of each question. Without a line here a new question does not compile.
+  private static func role(of question: PageQuestion) -> (role: PageRole, isChange: Bool) {
+    switch question {
+    case .me, .link: (.user, false)
+    case .addDevice, .removeDevice: (.user, true)
+    case .devices, .groups, .rules, .audit, .access: (.operator, false)
+    case .endSession: (.operator, true)
+    case .invite, .lock, .unlock: (.administrator, true)
+    }
+  }
+
+  static func questions() throws -> [PageQuestion] {
+    [
+      .me, .link, .addDevice(try name("a"), publicKey: nil), .removeDevice(try name("a")), .devices(search: ""), .groups(search: ""),
+      .rules,
+      .audit, .access(user: try name("bob"), destination: try address("10.0.0.1"), transport: .icmp, port: nil),
+      .endSession(try path("bob/laptop")), .invite(try name("bob")), .lock(try name("bob"), reason: ""), .unlock(try name("bob")),
     ]
-    let operators = try #require(try directory.asker("10.77.0.2", operators: "admins"))
-    let change = PageQuestion.endSession(try path("bob/laptop"))
-    for question in own { #expect(alice.may(question) && bob.may(question) && operators.may(question)) }
-    for question in all { #expect(alice.may(question) && !bob.may(question) && operators.may(question)) }
-    #expect(!alice.may(change) && !bob.may(change) && operators.may(change))
-    #expect((own + all + [change]).filter(\.isChange) == [own[1], own[2], change])
+  }
+
+  @Test("each role may ask what is its own, and what lesser roles may") func roles() throws {
+    let directory = try sample().directory
+    let askers: [(PageRole, PageAsker?)] = [
+      (.user, try directory.asker("10.77.0.4")), (.operator, try directory.asker("10.77.0.2", administrators: nil, operators: "admins")),
+      (.administrator, try directory.asker("10.77.0.2")),
+    ]
+    for (role, asker) in askers {
+      let asker = try #require(asker)
+      #expect(asker.role == role)
+      for question in try Self.questions() {
+        let expected = Self.role(of: question)
+        #expect(asker.may(question) == (expected.role <= role), "\(role): \(question)")
+        #expect(question.isChange == expected.isChange, "\(question)")
+      }
+    }
+    // Of two roles, a person has the greater one.
+    #expect(try directory.asker("10.77.0.2", administrators: "admins", operators: "admins")?.role == .administrator)
   }
 
   @Test("a user adds and removes devices of this user alone, up to the limit; the audit log has the device that asked") func changes()
@@ -83,9 +106,9 @@ import Testing
     _ = try work.bind(
       .init(user: bob.id, device: try name("laptop"), publicKey: try key(11), factors: "password", source: "192.0.2.7"))
     let settings = PageSettings(operators: try name("admins"))
-    let alice = try #require(try work.directory.asker("10.77.0.2", operators: "admins"))
+    let alice = try #require(try work.directory.asker("10.77.0.2", administrators: nil, operators: "admins"))
     let target = try path("bob/laptop")
-    for other in [nil, PageSettings(), PageSettings(administrators: try name("admins"))] {
+    for other in [nil, PageSettings(), PageSettings(administrators: try name("others"))] {
       #expect(throws: GatewayError.self) { try work.endSession(of: target, by: alice, other) }
     }
     #expect(throws: GatewayError.self) { try work.endSession(of: try path("alice/phone"), by: alice, settings) }
@@ -94,6 +117,85 @@ import Testing
     #expect(throws: GatewayError.self) { try former.endSession(of: target, by: alice, settings) }
     try work.endSession(of: target, by: alice, settings)
     #expect(try work.directory.asker("10.77.0.4") == nil)
+  }
+
+  @Test("an administrator locks and unlocks others, with the reason in the audit log, as long as this is one in the transaction too")
+  func locks() throws {
+    let before = try sample()
+    let settings = PageSettings(administrators: try name("admins"), operators: try name("admins"))
+    let alice = try #require(try before.directory.asker("10.77.0.2"))
+    var work = Administration(before.directory, lastID: before.lastID, actor: alice.actor, now: now)
+    for other in [nil, PageSettings(), PageSettings(operators: try name("admins"))] {
+      #expect(throws: GatewayError.self) { try work.setLocked(true, try name("bob"), by: alice, other) }
+    }
+    #expect(throws: GatewayError.self) { try work.setLocked(true, try name("alice"), by: alice, settings) }
+    #expect(throws: GatewayError.self) { try work.setLocked(true, try name("carol"), by: alice, settings) }
+    #expect(work.changes.isEmpty && work.records.isEmpty)
+    try work.setLocked(true, try name("bob"), reason: "laptop stolen", by: alice, settings)
+    #expect(try work.directory.asker("10.77.0.4") == nil)
+    try work.setLocked(false, try name("bob"), by: alice, settings)
+    #expect(try work.directory.asker("10.77.0.4") != nil)
+    #expect(
+      work.records.map { "\($0.actor): \($0.verb) \($0.object) \($0.detail)" } == [
+        "page alice/laptop: user lock bob laptop stolen", "page alice/laptop: user unlock bob ",
+      ])
+    // A file that declares the user leaves locks to the page, as to commands.
+    try work.declare([name("alice"), name("bob")])
+    try work.setLocked(true, try name("bob"), by: alice, settings)
+    #expect(try work.user(name("bob")).isLocked)
+  }
+
+  @Test("an administrator invites for an hour and one login; nobody who could not log in, and nobody whom the files would have to name")
+  func invitations() throws {
+    let before = try sample()
+    let settings = PageSettings(administrators: try name("admins"))
+    let alice = try #require(try before.directory.asker("10.77.0.2"))
+    var work = Administration(before.directory, lastID: before.lastID, actor: alice.actor, now: now)
+    func hash(_ number: Int) -> [UInt8] { [UInt8(number & 255), UInt8(number >> 8)] + [UInt8](repeating: 3, count: 30) }
+    for other in [nil, PageSettings(), PageSettings(operators: try name("admins"))] {
+      #expect(throws: GatewayError.self) { try work.invite(try name("bob"), withHash: hash(0), by: alice, other) }
+    }
+    #expect(work.changes.isEmpty)
+    let bob = try work.invite(try name("bob"), withHash: hash(1), by: alice, settings)
+    #expect(!bob.isNew && bob.until == now + .seconds(3600))
+    let carol = try work.invite(try name("carol"), withHash: hash(2), by: alice, settings)
+    #expect(try carol.isNew && work.directory.user(named: try name("carol")) != nil)
+    #expect(work.records.map(\.verb) == ["token create", "user add", "token create"])
+    #expect(work.records.allSatisfy { $0.actor == "page alice/laptop" })
+    let token = try #require(work.directory.token(withHash: hash(1)))
+    #expect(token.uses == 1 && token.isValid(at: now + .seconds(3599)) && !token.isValid(at: now + .seconds(3600)))
+    // It logs in once.
+    let binding = Administration.Binding(
+      user: token.user, token: token.id, device: try name("new"), publicKey: try key(12), factors: "token", source: "192.0.2.7")
+    var used = work
+    _ = try used.bind(binding)
+    #expect(throws: GatewayError.self) { try used.bind(binding) }
+
+    // Of a user, and of all; tokens that have ended make room.
+    var full = work
+    for number in 3...6 { _ = try full.invite(try name("bob"), withHash: hash(number), by: alice, settings) }
+    #expect(throws: GatewayError.self) { try full.invite(try name("bob"), withHash: hash(7), by: alice, settings) }
+    full.now = now + .seconds(3600)
+    _ = try full.invite(try name("bob"), withHash: hash(8), by: alice, settings)
+    let id = try full.user(bob.user).id
+    #expect(full.directory.tokens.values.count { $0.user == id } == 1)
+    var many = work
+    for number in 3...Invitation.limit { _ = try many.invite(try name("u\(number)"), withHash: hash(number), by: alice, settings) }
+    #expect(throws: GatewayError.self) { try many.invite(try name("last"), withHash: hash(200), by: alice, settings) }
+
+    // A locked user, and one whose account has ended.
+    try work.setLocked(true, try name("bob"))
+    try work.addUser(try name("dora"), until: now + .seconds(10))
+    work.now = now + .seconds(10)
+    for user in ["bob", "dora"] {
+      #expect(throws: GatewayError.self) { try work.invite(try name(user), withHash: hash(9), by: alice, settings) }
+    }
+    // The files declare users: one of them is invited, and no other is added.
+    try work.declare([name("alice"), name("bob"), name("eve")])
+    #expect(try !work.invite(try name("eve"), withHash: hash(10), by: alice, settings).isNew)
+    let refusal = #expect(throws: GatewayError.self) { try work.invite(try name("mallory"), withHash: hash(11), by: alice, settings) }
+    #expect(refusal?.text == "there is no user mallory, and gateway.yaml:1 declares the users")
+    #expect(try work.directory.user(named: name("mallory")) == nil)
   }
 
   @Test("the lists have what their readers may see") func lists() throws {
@@ -130,6 +232,8 @@ import Testing
     let short = status.report(within: 700)
     #expect(short.devices.count == 2 && short.more == 1)
     let groups = JSON(encoding: directory.page(at: now, within: 10_000))
+    let found = directory.page(search: "BO", at: now, within: 10_000)
+    #expect(found.users.map(\.user) == ["bob"] && found.groups.isEmpty)
     #expect(groups["groups"]?.array?.first?["users"]?.array?.compactMap(\.string) == ["alice"])
     #expect(groups["users"]?.array?.compactMap { $0["devices"]?.integer } == [2, 1])
     // No answer has a key.

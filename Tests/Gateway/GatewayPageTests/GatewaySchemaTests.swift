@@ -61,6 +61,11 @@ import Testing
       AddedDeviceReport(device: "phone", secret: true, file: "[Interface]", code: ["01"]),
       AddedDeviceReport(device: "phone", secret: false, file: "[Interface]", code: nil),
     ]
+    let invitation = Invitation(user: try name("bob"), isNew: true, token: 7, until: now)
+    let links = [
+      LinkReport(user: try name("bob"), link: "roamward://vpn.example.com/?pin=x", code: nil),
+      LinkReport(user: try name("bob"), link: "roamward://vpn.example.com/?pin=x", code: ["01"], invitation: invitation),
+    ]
     let users = work.directory.users.values.map { UserReport($0, status, lock: entry, page: nil) }
     let events: [GatewayEvent] = [
       .serving(true), .store(away: nil), .store(away: "no answer"), .connected(try path("a/b"), from: nil), .disconnected(try path("a/b")),
@@ -73,8 +78,9 @@ import Testing
         .page,
         [
           JSON(encoding: status.page(of: asker, nil)), JSON(encoding: work.directory.page(at: now, within: 10_000)),
-          JSON(encoding: work.directory.page(of: question, within: 10_000)), JSON(encoding: AuditReport([entry], within: 10_000)),
-        ] + added.map { JSON(encoding: $0) }
+          JSON(encoding: work.directory.page(of: question, within: 10_000)), JSON(encoding: work.directory.rules(within: 10_000)),
+          JSON(encoding: AuditReport([entry], within: 10_000)),
+        ] + added.map { JSON(encoding: $0) } + links.map { JSON(encoding: $0) }
       ),
       (.monitor, events.map { GatewayEventReport($0, at: now).json }),
     ]

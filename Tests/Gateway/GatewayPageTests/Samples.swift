@@ -38,3 +38,12 @@ extension Directory {
     return PageAsker(self, from: try address(text), settings, at: time)
   }
 }
+
+extension Administration {
+  /// Has a file declare these users, at a line each.
+  mutating func declare(_ users: [GatewayName]) throws {
+    var declared = Declaration()
+    declared.users = users.enumerated().map { .init(.init(name: $1), at: DeclaredPlace(file: "gateway.yaml", line: $0 + 1, column: 1)) }
+    try Convergence.carryOut(declared, publicKey: try key(1), link: nil, in: &self)
+  }
+}

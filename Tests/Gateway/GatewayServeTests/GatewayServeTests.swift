@@ -157,6 +157,15 @@ import Testing
   }
 
   @Test(
+    "an administrator invites by a link that logs in once, and locks; operators may not, and files keep what they declare",
+    .needs("curl", "python3", "pgrep"))
+  func invite() throws {
+    let documents = try TemporaryFolder()
+    try GatewayScene.play("invite", with: GatewayScene.loginClient, ["DOCUMENTS": documents.path])
+    try check(documents, are: [.page])
+  }
+
+  @Test(
     "the page in a browser: a phone is added by its QR code, an administrator sees everything; on phones, in the dark, by keys and for all",
     .needs("chromium", "zbarimg", "curl", "python3", "pgrep"),
     .enabled(if: access(GatewayScene.axe, R_OK) == 0, "needs axe-core, which scripts/setup --vm unpacks"))

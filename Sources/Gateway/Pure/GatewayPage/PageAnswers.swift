@@ -25,9 +25,9 @@ extension PageQuestion {
   /// The least role that may ask the question.
   package var leastRole: PageRole {
     switch self {
-    case .me, .addDevice, .removeDevice: .user
-    case .devices, .groups, .audit, .access: .administrator
-    case .endSession: .operator
+    case .me, .link, .addDevice, .removeDevice: .user
+    case .devices, .groups, .rules, .audit, .access, .endSession: .operator
+    case .invite, .lock, .unlock: .administrator
     }
   }
 }

@@ -1,5 +1,4 @@
 package import GatewayCore
-package import KernelModel
 package import NetworkTypes
 package import PageProtocol
 
@@ -49,39 +48,5 @@ package struct PageLimits: Hashable, Sendable {
     guard isChange else { return true }
     changes[user, default: 0] += 1
     return changes[user, default: 0] <= Self.changesInMinute
-  }
-}
-
-// Changes by the page, in the transaction that makes them.
-extension Administration {
-  /// Adds a device of the person who asks.
-  package mutating func addOwnDevice(
-    _ name: GatewayName, _ publicKey: WireGuardKey, by asker: PageAsker
-  ) throws(GatewayError) -> ClientFile {
-    let device = try addDevice(DevicePath(user: try present(asker).name, device: name), publicKey: publicKey)
-    return try ClientFile(directory, device)
-  }
-
-  package mutating func removeOwnDevice(_ name: GatewayName, by asker: PageAsker) throws(GatewayError) {
-    try removeDevice(DevicePath(user: try present(asker).name, device: name))
-  }
-
-  /// Ends the session of any device, for a person who still is an operator.
-  package mutating func endSession(of path: DevicePath, by asker: PageAsker, _ settings: PageSettings?) throws(GatewayError) {
-    let user = try present(asker)
-    guard directory.role(of: user.id, in: settings).role >= .operator else {
-      throw GatewayError("you are no operator any more", help: "ask an administrator of the gateway")
-    }
-    try endSession(of: path)
-  }
-
-  /// The person, if this is still one, with the same device: another gateway may have changed it.
-  private func present(_ asker: PageAsker) throws(GatewayError) -> User {
-    guard let user = directory.users[asker.user.id], let device = directory.devices[asker.device.id], device.user == user.id,
-      directory.isActive(device, at: now)
-    else {
-      throw GatewayError("this device is not one of a user any more", help: "connect again")
-    }
-    return user
   }
 }

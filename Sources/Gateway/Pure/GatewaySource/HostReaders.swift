@@ -109,8 +109,10 @@ let pageKeys = Mapping(
     Key("port", .number(1...65535), "The TCP port at the gateway's addresses in the tunnel.", standard: "80", example: "8080") {
       $0.port = UInt16($1)
     },
-    Key("administrators", .gatewayName, "The group whose members see everything.", example: "admins") { $0.administrators = $1 },
-    Key("operators", .gatewayName, "The group whose members may end sessions as well.", example: "support") { $0.operators = $1 },
+    Key(
+      "administrators", .gatewayName, "The group whose members see everything, end sessions, lock users and invite them.", example: "admins"
+    ) { $0.administrators = $1 },
+    Key("operators", .gatewayName, "The group whose members see everything, and end sessions.", example: "support") { $0.operators = $1 },
     Key("title", .pageTitle, "The title that people see, as the company's name.", example: "Example Corp") { $0.title = $1 },
     Key("names", .oneOrMore(.domain), "Further names of the page.", example: "[gateway.corp.example]") { $0.names = $1.map(\.text) },
   ])

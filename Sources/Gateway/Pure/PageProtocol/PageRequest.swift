@@ -11,31 +11,43 @@ package enum PageQuestion: Hashable, Sendable {
   case addDevice(GatewayName, publicKey: WireGuardKey?)
   /// Removes a device of the person.
   case removeDevice(GatewayName)
+  /// The link by which another computer of the person logs in here. It has no secret.
+  case link
 
-  // Administrators.
+  // Operators.
   /// The devices whose path contains the text, or those of them that are connected now: connection and login.
   case devices(search: String, isConnected: Bool = false)
-  /// Groups and users.
-  case groups
+  /// The groups, and the users, whose names contain the text.
+  case groups(search: String)
+  /// The rules of access in their order.
+  case rules
   /// The newest entries of the audit log.
   case audit
   /// Whether a user may reach an address, and by which rule.
   case access(user: GatewayName, destination: IPAddress, transport: Transport, port: UInt16?)
-
-  // Operators.
   /// Ends the session of a device.
   case endSession(DevicePath)
+
+  // Administrators.
+  /// Makes a link by which a user logs in once, without a password. A user of that name is added if there is none.
+  case invite(GatewayName)
+  /// Locks a user, with the reason for the audit log.
+  case lock(GatewayName, reason: String)
+  /// Unlocks a user.
+  case unlock(GatewayName)
 
   /// Whether it changes something.
   package var isChange: Bool {
     switch self {
-    case .addDevice, .removeDevice, .endSession: true
-    case .me, .devices, .groups, .audit, .access: false
+    case .addDevice, .removeDevice, .endSession, .invite, .lock, .unlock: true
+    case .me, .link, .devices, .groups, .rules, .audit, .access: false
     }
   }
 
   /// The longest text to search for, in bytes.
   package static let searchLimit = 64
+  /// The longest reason of a lock, in bytes.
+  package static let reasonLimit = 200
 
   /// Whether a text is one that the gateway takes: a longer one, or a control character, would end the process that sends it.
   static func isText(_ text: String, upTo limit: Int) -> Bool {
@@ -85,9 +97,14 @@ package enum PageRequest: Hashable, Sendable {
       var frame = frame(6, (3, Array(search.utf8)))
       if isConnected { frame.add(4, []) }
       return frame
-    case .groups: return frame(7)
+    case .groups(let search): return frame(7, (3, Array(search.utf8)))
     case .audit: return frame(8)
     case .endSession(let path): return frame(10, (3, Array(path.description.utf8)))
+    case .link: return frame(11)
+    case .rules: return frame(12)
+    case .invite(let name): return frame(13, (3, Array(name.description.utf8)))
+    case .lock(let name, let reason): return frame(14, (3, Array(name.description.utf8)), (4, Array(reason.utf8)))
+    case .unlock(let name): return frame(15, (3, Array(name.description.utf8)))
     case .access(let user, let destination, let transport, let port):
       var frame = frame(9, (3, Array(user.description.utf8)), (4, destination.bytes), (5, Array(transport.rawValue.utf8)))
       if let port { frame.add(6, [UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]) }
@@ -116,7 +133,7 @@ package enum PageRequest: Hashable, Sendable {
       return .addDevice(try name(), publicKey: key)
     case 5: return .removeDevice(try name())
     case 6: return .devices(search: try frame.text(3, 0...PageQuestion.searchLimit), isConnected: frame[4] != nil)
-    case 7: return .groups
+    case 7: return .groups(search: try frame.text(3, 0...PageQuestion.searchLimit))
     case 8: return .audit
     case 9:
       guard let destination = IPAddress(bytes: try frame.value(4, 4...16)), let transport = Transport(rawValue: try frame.text(5, 1...8))
@@ -127,6 +144,11 @@ package enum PageRequest: Hashable, Sendable {
     case 10:
       guard let path = DevicePath(try frame.text(3, 3...129)) else { throw .field }
       return .endSession(path)
+    case 11: return .link
+    case 12: return .rules
+    case 13: return .invite(try name())
+    case 14: return .lock(try name(), reason: try frame.text(4, 0...PageQuestion.reasonLimit))
+    case 15: return .unlock(try name())
     default: throw .kind
     }
   }

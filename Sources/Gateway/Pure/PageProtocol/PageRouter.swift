@@ -102,8 +102,10 @@ package struct PageRouter: Hashable, Sendable {
 
   private static func methods(of path: String) -> [String] {
     switch path {
-    case "/api/me", "/api/admin/devices", "/api/admin/groups", "/api/admin/audit", "/api/admin/access": ["GET"]
-    case "/api/devices": ["POST", "DELETE"]
+    case "/api/me", "/api/link", "/api/admin/devices", "/api/admin/groups", "/api/admin/rules", "/api/admin/audit", "/api/admin/access":
+      ["GET"]
+    case "/api/devices", "/api/admin/locks": ["POST", "DELETE"]
+    case "/api/admin/invitations": ["POST"]
     case "/api/admin/sessions": ["DELETE"]
     default: []
     }
@@ -118,13 +120,23 @@ package struct PageRouter: Hashable, Sendable {
     }
     switch head.path {
     case "/api/me": return .me
-    case "/api/admin/groups": return .groups
+    case "/api/link": return .link
+    case "/api/admin/rules": return .rules
+    case "/api/admin/groups":
+      let search = argument("search") ?? ""
+      return PageQuestion.isText(search, upTo: PageQuestion.searchLimit) ? .groups(search: search) : nil
     case "/api/admin/audit": return .audit
     case "/api/admin/devices":
       let (search, connected) = (argument("search") ?? "", argument("connected"))
       guard PageQuestion.isText(search, upTo: PageQuestion.searchLimit), connected == nil || connected == "1" else { return nil }
       return .devices(search: search, isConnected: connected != nil)
     case "/api/admin/sessions": return argument("device").flatMap { DevicePath($0) }.map { .endSession($0) }
+    case "/api/admin/invitations": return argument("user").flatMap { GatewayName($0) }.map { .invite($0) }
+    case "/api/admin/locks":
+      guard let user = argument("user").flatMap({ GatewayName($0) }) else { return nil }
+      if head.method == "DELETE" { return .unlock(user) }
+      let reason = argument("reason") ?? ""
+      return PageQuestion.isText(reason, upTo: PageQuestion.reasonLimit) ? .lock(user, reason: reason) : nil
     case "/api/admin/access":
       guard let user = argument("user").flatMap({ GatewayName($0) }), let text = argument("to"), let (address, port) = destination(text)
       else { return nil }

@@ -196,13 +196,19 @@ extension PageService {
     guard asker.may(question) else { return .refusal(403, "only \(question.leastRole)s may ask this") }
     let directory = host.directory()
     switch question {
-    case .me: return PageAnswer(status(at: now).page(of: asker, life.setting?.page))
+    case .me:
+      let takesLogins = ((try? host.folder.loginIdentity()) ?? nil) != nil
+      return PageAnswer(status(at: now).page(of: asker, life.setting?.page, takesLogins: takesLogins))
+    case .link: return link(of: asker)
     case .addDevice(let name, let key): return add(name, key, by: asker)
     case .removeDevice(let name):
       return change(by: asker) { work throws(GatewayError) in
         try work.removeOwnDevice(name, by: asker)
         return PageAnswer(["device": .string(name.description)])
       }
+    case .invite(let name): return invite(name, by: asker)
+    case .lock(let name, let reason): return setLocked(true, name, reason, by: asker)
+    case .unlock(let name): return setLocked(false, name, by: asker)
     case .devices(let search, let isConnected):
       return PageAnswer(status(at: now).report(search: search, isConnected: isConnected, within: Self.listLimit))
     case .endSession(let path):
@@ -210,7 +216,8 @@ extension PageService {
         try work.endSession(of: path, by: asker, life.setting?.page)
         return PageAnswer(["device": .string(path.description)])
       }
-    case .groups: return PageAnswer(directory.page(at: now, within: Self.listLimit))
+    case .groups(let search): return PageAnswer(directory.page(search: search, at: now, within: Self.listLimit))
+    case .rules: return PageAnswer(directory.rules(within: Self.listLimit))
     case .audit:
       do throws(StoreError) {
         return PageAnswer(AuditReport(try host.store.newestEntries(100), within: Self.listLimit))
@@ -257,8 +264,44 @@ extension PageService {
     return change(by: asker) { work throws(GatewayError) in
       let content = try work.addOwnDevice(name, known, by: asker)
       let text = content.text(privateKey: key?.base64 ?? "(the device's own private key)")
-      let code = key == nil ? nil : QRCode.modules(text)?.map { row in String(row.map { $0 ? "1" : "0" }) }
-      return PageAnswer(AddedDeviceReport(device: "\(name)", secret: key != nil, file: text, code: code))
+      return PageAnswer(AddedDeviceReport(device: "\(name)", secret: key != nil, file: text, code: key == nil ? nil : code(of: text)))
+    }
+  }
+
+  /// The rows of a QR code, 1 is dark.
+  private func code(of text: String) -> [String]? { QRCode.modules(text)?.map { row in String(row.map { $0 ? "1" : "0" }) } }
+
+  private func setLocked(_ isLocked: Bool, _ name: GatewayName, _ reason: String = "", by asker: PageAsker) -> PageAnswer {
+    change(by: asker) { work throws(GatewayError) in
+      try work.setLocked(isLocked, name, reason: reason, by: asker, life.setting?.page)
+      return PageAnswer(["user": .string(name.description)])
+    }
+  }
+
+  private func link(of asker: PageAsker) -> PageAnswer {
+    do throws(GatewayError) {
+      let link = try link(for: asker.user.name)
+      return PageAnswer(LinkReport(user: asker.user.name, link: link, code: code(of: link)))
+    } catch { return .refusal(error) }
+  }
+
+  /// A token that is made here is in the answer alone; the store has its hash.
+  private func invite(_ name: GatewayName, by asker: PageAsker) -> PageAnswer {
+    let new = NewToken()
+    return change(by: asker) { work throws(GatewayError) in
+      let link = try link(for: name, new.token)
+      let invitation = try work.invite(name, withHash: new.hash, by: asker, life.setting?.page)
+      return PageAnswer(LinkReport(user: name, link: link, code: code(of: link), invitation: invitation))
+    }
+  }
+
+  private func link(for user: GatewayName, _ token: LoginToken? = nil) throws(GatewayError) -> String {
+    do {
+      return try host.folder.loginLink(in: host.directory(), user: user, token: token)
+    } catch let error as GatewayError {
+      throw error
+    } catch {
+      throw GatewayError("there is no link now: \(error)")
     }
   }
 }

@@ -35,6 +35,13 @@ def check(name):
             findings.extend(f"{name}, {scheme}, {width} pixels: {one}" for one in found)
 
 
+def keep(name, link):
+    """A link that the page shows, and its QR code as a picture."""
+    with open(f"{folder}/{name}.link", "w", encoding="utf-8") as file:
+        file.write(link + "\n")
+    browser.picture(name, "#link-code")
+
+
 def tab_order(name, scope="document"):
     """The tabulator reaches every control once, in the order of the document, and the focus is seen."""
     count = browser.value(
@@ -82,7 +89,7 @@ try:
     assert value("document.querySelector('h1').textContent") == "Example Corp" and value("document.title") == "My devices: Example Corp"
     assert value("document.querySelector('#state').textContent") == "Protected, by UDP"
     facts = value("document.querySelector('#facts').innerText")
-    for text in ("alice, operator", "laptop (10.77.0.2, fd77::2)", "192.0.2.2:", "10.77.0.0/24, fd77::/64", "\u00a0ago", "sent"):
+    for text in ("alice, administrator", "laptop (10.77.0.2, fd77::2)", "192.0.2.2:", "10.77.0.0/24, fd77::/64", "\u00a0ago", "sent"):
         assert text in facts, f"no {text}: {facts}"
     check("my devices")
     browser.resize(1200)
@@ -92,7 +99,7 @@ try:
     check("long names")
     # A user without a further role.
     value("me.administrator = me.operator = false; showPerson()")
-    assert value("document.querySelector('#tabs').hidden && !document.querySelector('#facts').innerText.includes('operator')")
+    assert value("document.querySelector('#tabs').hidden && !document.querySelector('#facts').innerText.includes('administrator')")
     check("a user")
     # A tunnel that is down, and up again. The page looks every 15 seconds: not in this test.
     browser.call("Network.enable")
@@ -143,6 +150,25 @@ try:
     assert value("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
     browser.picture("gateway-dark")
     browser.prefer("light")
+
+    # Another laptop of the same person, by a link without a secret.
+    browser.resize(420)
+    browser.tap("#link-own")
+    wait_for("document.querySelector('#link').open")
+    assert value("document.activeElement.id") == "link-title"
+    link = value("document.querySelector('#link-text').textContent")
+    assert link.startswith("roamward://192.0.2.1/?user=alice&pin=") and "token" not in link, link
+    assert value("document.querySelector('#link-command').textContent") == f"roamward login '{link}'"
+    keep("own", link)
+    check("the own link")
+    browser.resize(420)
+    tab_order("the own link", "document.querySelector('#link')")
+    browser.tap("#link [data-copy=link-command]")
+    wait_for("document.querySelector('#link-copied').textContent !== ''")
+    assert value("getSelection().toString()") == f"roamward login '{link}'"
+    browser.tap("#link [data-close]")
+    wait_for("document.querySelector('#link-text').textContent + document.querySelector('#link-code').textContent === ''")
+    browser.resize(980, 1000)
 
     # A computer, whose key is its own.
     browser.tap("[data-add=computer]")
@@ -197,15 +223,91 @@ try:
     browser.tap("#confirm-yes")
     wait_for(f"document.querySelector('{button}') === null && document.querySelector('#device-list').innerText.includes('session ended')")
 
-    view("groups", "document.querySelector('#group-list').innerText.includes('admins')")
-    check("groups")
-    view("access", "document.querySelector('#question').checkVisibility()")
+    view("users", "document.querySelector('#group-list').innerText.includes('admins')")
+    check("users")
+    browser.resize(1200)
+    browser.picture("gateway-users")
+    tab_order("users")
+    # A person is invited, by the keyboard.
+    value("document.querySelector('#invite-new').focus()")
+    browser.press("Enter")
+    wait_for("document.querySelector('#invite').open")
+    check("a name to invite")
+    tab_order("a name to invite", "document.querySelector('#invite')")
+    value("document.querySelector('#invite [name=user]').focus()")
+    browser.type("carol")
+    browser.press("Enter")
+    wait_for("document.querySelector('#link').open")
+    browser.resize(420)
+    assert value("document.activeElement.id") == "link-title"
+    assert "carol is a user now" in value("document.querySelector('#link-how').textContent")
+    link = value("document.querySelector('#link-text').textContent")
+    assert link.startswith("roamward://192.0.2.1/?user=carol&token=rw1-"), link
+    keep("invitation", link)
+    browser.picture("gateway-invitation", None)
+    check("an invitation")
+    tab_order("an invitation", "document.querySelector('#link')")
+    browser.press("Escape")
+    # The token goes with the dialog.
+    wait_for("!document.documentElement.innerHTML.includes('rw1-')")
+    wait_for("document.querySelector('#user-list').innerText.includes('carol')")
+    # A user who is there is invited from the list; the name stays as it is.
+    browser.resize(1200)
+    browser.tap("#user-list [aria-label='Invite bob']")
+    wait_for("document.querySelector('#invite').open")
+    assert value("document.activeElement.id === 'invite-go' && document.querySelector('#invite [name=user]').readOnly")
+    check("a user to invite")
+    browser.tap("#invite [data-close]")
+    # A lock asks, and for the reason; nobody locks the own account.
+    browser.resize(1200)
+    assert value("document.querySelector('#user-list [aria-label=\"Lock alice\"]') === null")
+    browser.tap("#user-list [aria-label='Lock bob']")
+    wait_for("document.querySelector('#confirm').open")
+    assert value("document.activeElement.textContent") == "Cancel"
+    check("a lock")
+    tab_order("a lock", "document.querySelector('#confirm')")
+    value("document.querySelector('#confirm-reason').focus()")
+    browser.type("stolen")
+    browser.tap("#confirm-yes")
+    wait_for("document.querySelector('#user-list [aria-label=\"Unlock bob\"]') !== null")
+    check("a locked user")
+    browser.resize(1200)
+    browser.tap("#user-list [aria-label='Unlock bob']")
+    wait_for("document.querySelector('#confirm').open")
+    assert not value("document.querySelector('#confirm-reason').checkVisibility()")
+    browser.tap("#confirm-yes")
+    wait_for("document.querySelector('#user-list [aria-label=\"Lock bob\"]') !== null")
+    value("document.querySelector('#find [name=search]').focus()")
+    browser.type("aro")
+    wait_for("[...document.querySelectorAll('#user-list tbody th')].map(one => one.textContent).join() === 'carol'")
+    value("users.show([{user: 'u'.repeat(64), state: 'active', until: '2026-11-30T00:09:02.000Z', devices: 10000,"
+          " declared: '/etc/roamward-gateway/' + 'f'.repeat(60) + '.yaml:1234'}])")
+    check("a long user")
+    # An operator sees the same, without a way to change it.
+    value("me.administrator = false; showPerson(); showUsers()")
+    wait_for("document.querySelector('#user-list').innerText.includes('carol')")
+    assert value("document.querySelector('#user-list tbody button') === null && !document.querySelector('#invite-new').checkVisibility()")
+    check("users of an operator")
+    browser.resize(1200)
+    view("access", "document.querySelector('#rule-list').innerText.includes('allow page')")
+    check("rules")
+    browser.resize(1200)
     value("document.querySelector('#question [name=user]').value = 'bob';"
           "document.querySelector('#question [name=to]').value = '203.0.113.2:443'")
     browser.tap("#question button")
     wait_for("document.querySelector('#decision').className === 'denied'")
     assert "no match: for other destinations" in value("document.querySelector('#rule-list').innerText")
+    assert "not evaluated" not in value("document.querySelector('#rule-list').innerText")
     check("access")
+    browser.resize(1200)
+    browser.picture("gateway-rules")
+    # A rule behind the one that decides is shown as such.
+    value("document.querySelector('#question [name=to]').value = '10.77.0.1:80'")
+    browser.tap("#question button")
+    wait_for("document.querySelector('#decision').className === 'allowed'")
+    assert "decides" in value("document.querySelector('#rule-list').innerText")
+    assert "not evaluated" in value("document.querySelector('#rule-list').innerText")
+    check("an allowed packet")
     browser.resize(1200)
     tab_order("access")
     view("audit", "document.querySelector('#audit-list').innerText.includes('page alice/laptop')")

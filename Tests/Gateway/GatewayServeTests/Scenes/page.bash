@@ -62,11 +62,21 @@ if [[ -n $BROWSER ]]; then
     grep -q "^83 1=b'bob' 2=b'tablet'" || fail 'no login'
   gateway access add page --from everybody --to 10.77.0.1 --protocol tcp --port 80
   until_so 'the page is reached' answers 200 alice GET /
+  gateway access add web --from user:alice --to 203.0.113.0/24 --protocol tcp --port 443
   at alice python3 "$BROWSER" /run/work/browser "$page/" phone "$AXE" >shown.conf || fail 'the browser'
   grep -q '^PrivateKey = ' shown.conf || fail "the page shows no file: $(<shown.conf)"
   gateway audit | found 'page alice/laptop  device remove alice/phone' || fail 'the browser has removed nothing'
   gateway audit | found 'page alice/laptop  device remove alice/laptop' || fail 'the browser has not removed its own device'
   gateway audit | found 'page alice/laptop  session end bob/tablet' || fail 'the browser has ended no session'
+  for act in 'user lock bob  (stolen)' 'user unlock bob' 'user add carol' 'token create carol'; do
+    gateway audit | found "page alice/laptop  $act" || fail "the browser has not done this: $act: $(gateway audit)"
+  done
+  gateway user show bob | found '^user  bob  active$' || fail "bob: $(gateway user show bob)"
+  for name in own invitation; do
+    zbarimg --quiet --raw "browser/$name.png" 2>/dev/null >scanned.link || fail "the code of the link cannot be scanned: $name"
+    diff "browser/$name.link" scanned.link >/dev/null || fail "the code has another link: $(<scanned.link)"
+  done
+  [[ $(<browser/own.link) == "$(gateway login show --link --user alice)" ]] || fail "another link: $(<browser/own.link)"
   zbarimg --quiet --raw browser/code.png 2>/dev/null >scanned.conf || fail 'the code cannot be scanned'
   diff <(sed '/^$/d' shown.conf) <(sed '/^$/d' scanned.conf) >/dev/null || fail 'the code has another text'
   [[ -z ${PICTURES:-} ]] || cp browser/gateway-*.png "$PICTURES"
@@ -105,7 +115,7 @@ ip -n alice route del 10.77.0.1/32 via 192.0.2.1
 # Each one is known by the tunnel, in both families.
 expect 200 alice GET /api/me
 keep 1
-has '"user":"alice","device":"laptop","administrator":true'
+has '"user":"alice","device":"laptop","administrator":true,"operator":true,"logins":false'
 expect 200 bob GET /api/me
 has '"user":"bob","device":"laptop","administrator":false'
 ! grep -q alice answer.out || fail "bob sees alice: $(<answer.out)"
@@ -154,27 +164,26 @@ has '"device":"laptop".*"transport":"udp","since":"20'
 ! grep -q '"state":"never seen"' answer.out || fail "a device that is not connected: $(<answer.out)"
 [[ $(gateway status --json | grep -c '"user"') == 3 ]] || fail "status --json: $(gateway status --json)"
 
-# A session is ended by an operator alone. Bob's tablet logs in anew, with its key.
+# A session is ended by an operator, and by no lesser role. Bob's tablet logs in anew, with its key.
 gateway set logins on >enabled.out
 until_so 'the gateway takes logins' grep -q 'logins: at TCP port' serve.log
 at bob python3 "$LOGIN" 198.51.100.1 51820 "$(sed -n 's/.*pin //p' enabled.out)" "$own" tablet token "$(gateway token create bob)" |
   grep -q "^83 1=b'bob' 2=b'tablet'" || fail 'no login'
 session='/api/admin/sessions?device=bob/tablet'
 expect 403 bob DELETE "$session"
-expect 403 alice DELETE "$session"
 has 'only operators may ask this'
 gateway group add desk
-gateway group set desk --add alice
+gateway group set desk --add bob
 gateway set page.title 'Example Corp' | found -x 'title  Example Corp' || fail 'the title is not shown'
 gateway set page.operators desk | found -x 'operators  group desk' || fail 'operators are not shown'
-until_so 'alice is an operator' bash -c "ip netns exec alice curl --silent --header 'X-Roamward-Page: 1' $page/api/me | grep -q '\"operator\":true'"
-gateway user show alice | found -x 'page  operator (group desk)' || fail "user show: $(gateway user show alice)"
-expect 403 bob DELETE "$session"
+until_so 'bob is an operator' bash -c "ip netns exec bob curl --silent --header 'X-Roamward-Page: 1' $page/api/me | grep -q '\"operator\":true'"
+gateway user show bob | found -x 'page  operator (group desk)' || fail "user show: $(gateway user show bob)"
+gateway user show alice | found -x 'page  administrator (group admins)' || fail "user show: $(gateway user show alice)"
 expect 403 alice DELETE "$session" --header 'Origin: http://evil.example'
 expect 409 alice DELETE '/api/admin/sessions?device=bob/laptop'
-expect 200 alice DELETE "$session"
+expect 200 bob DELETE "$session"
 gateway device list --sessions | found '^bob/tablet .* session ended ' || fail "sessions: $(gateway device list --sessions)"
-gateway audit | found 'page alice/laptop  session end bob/tablet' || fail "the audit log: $(gateway audit)"
+gateway audit | found 'page bob/laptop  session end bob/tablet' || fail "the audit log: $(gateway audit)"
 
 # Garbage, and many at once: the page and everybody else go on.
 web=$(pgrep -f 'roamward-gateway-web --at-work') || fail 'no process for the page with other settings'

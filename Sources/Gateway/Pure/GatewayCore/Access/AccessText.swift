@@ -22,15 +22,17 @@ extension Directory {
 }
 
 extension DeclaredMarks {
-  /// `FILE:LINE` of the file that declares the rule; `nil`: a command made it.
-  package func place(of rule: AccessRule) -> String? { marks(of: DeclaredSubject(.rule, rule.name.description)).first?.place }
+  /// `FILE:LINE` of the file that declares the subject; `nil`: none does.
+  package func place(of subject: DeclaredSubject) -> String? { marks(of: subject).first?.place }
+
+  package func place(of rule: AccessRule) -> String? { place(of: DeclaredSubject(.rule, rule.name.description)) }
 }
 
 extension AccessDecision {
   /// Each rule that was evaluated, with its place in a file, and the decision.
   package func explanation(in directory: Directory) -> [String] {
     func placed(_ text: String, _ rule: AccessRule?) -> String {
-      [text, rule.flatMap(directory.marks.place)].compactMap { $0 }.joined(separator: "  ")
+      [text, rule.flatMap { directory.marks.place(of: $0) }].compactMap { $0 }.joined(separator: "  ")
     }
     return passed.map { placed("no match  \(directory.text(of: $0.rule)): \($0.reason.rawValue)", $0.rule) }
       + [placed(text(in: directory), rule)]

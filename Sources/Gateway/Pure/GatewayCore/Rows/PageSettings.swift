@@ -2,9 +2,9 @@
 package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
   /// The TCP port at the gateway's addresses inside the tunnel.
   package var port: UInt16
-  /// Members of this group are administrators of the page; `nil`: it has none.
+  /// Members of this group see everything, end sessions, lock users and invite them; `nil`: the page has none.
   package var administrators: GatewayName?
-  /// Members of this group see what administrators see, and may end sessions; `nil`: the page has none.
+  /// Members of this group see everything, and end sessions; `nil`: the page has none.
   package var operators: GatewayName?
   /// Further names of the page, besides the gateway's addresses inside the tunnel.
   package var names: [String]
@@ -70,10 +70,10 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
 package enum PageRole: Int, Hashable, Sendable, Comparable {
   /// See and change the person's own devices.
   case user
-  /// See everything.
-  case administrator
-  /// End sessions as well.
+  /// See everything, and end sessions.
   case `operator`
+  /// Lock and invite users as well.
+  case administrator
 
   package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
@@ -81,7 +81,7 @@ package enum PageRole: Int, Hashable, Sendable, Comparable {
 extension Directory {
   /// The role of a user, and the group that gives it.
   package func role(of user: Int64, in settings: PageSettings?) -> (role: PageRole, group: GatewayName?) {
-    for (role, name) in [(PageRole.operator, settings?.operators), (.administrator, settings?.administrators)] {
+    for (role, name) in [(PageRole.administrator, settings?.administrators), (.operator, settings?.operators)] {
       if let name, let group = group(named: name), isMember(user, of: group.id) { return (role, name) }
     }
     return (.user, nil)

@@ -3,7 +3,7 @@ package import JSON
 internal import KernelModel
 package import NetworkTypes
 
-/// The groups and users, as the page shows them to administrators.
+/// The groups and users, as the page shows them.
 package struct GroupsReport: Hashable, Sendable, Codable {
   package var version = DocumentVersion()
   package var groups: [Group]
@@ -28,15 +28,17 @@ package struct GroupsReport: Hashable, Sendable, Codable {
     package var group: String
     package var precedence: Int64
     package var users: [String]
+    package var declared: String?
 
     private enum CodingKeys: String, DescribedKey {
-      case group, precedence, users
+      case group, precedence, users, declared
 
       var about: String {
         switch self {
         case .group: "The name of the group."
         case .precedence: "Its precedence: settings of the group with the smaller number win."
         case .users: "The names of its first hundred users."
+        case .declared: "The file and line that declare it; null: a command made it."
         }
       }
     }
@@ -48,9 +50,10 @@ package struct GroupsReport: Hashable, Sendable, Codable {
     package var state: String
     package var until: Timestamp?
     package var devices: Int
+    package var declared: String?
 
     private enum CodingKeys: String, DescribedKey {
-      case user, state, until, devices
+      case user, state, until, devices, declared
 
       var about: String {
         switch self {
@@ -58,10 +61,51 @@ package struct GroupsReport: Hashable, Sendable, Codable {
         case .state: "Whether the user may connect."
         case .until: "The time at which the account ends; null: it does not."
         case .devices: "The number of devices of the user."
+        case .declared: "The file and line that declare the user; null: a command, a login or an invitation added the user."
         }
       }
 
       var values: [String]? { self == .state ? ["active", "locked", "expired"] : nil }
+    }
+  }
+}
+
+/// The rules of access.
+package struct RulesReport: Hashable, Sendable, Codable {
+  package var version = DocumentVersion()
+  package var rules: [Rule]
+  package var more: Int
+
+  private enum CodingKeys: String, DescribedKey {
+    case version, rules, more
+
+    var about: String {
+      switch self {
+      case .version: "The version of this document."
+      case .rules: "The rules in the order of their evaluation."
+      case .more: "The number of rules that are left out, because an answer is bounded."
+      }
+    }
+  }
+
+  /// A rule.
+  package struct Rule: Hashable, Sendable, Codable {
+    package var place: Int
+    package var rule: String
+    package var text: String
+    package var declared: String?
+
+    private enum CodingKeys: String, DescribedKey {
+      case place, rule, text, declared
+
+      var about: String {
+        switch self {
+        case .place: "Its place in the order of evaluation, from 1."
+        case .rule: "The name of the rule."
+        case .text: "The rule in words, as `access list` shows it."
+        case .declared: "The file and line that declare it; null: a command made it."
+        }
+      }
     }
   }
 }
@@ -171,18 +215,36 @@ package struct AuditReport: Hashable, Sendable, Codable {
 }
 
 extension Directory {
-  /// Groups with their members, and users.
-  package func page(at now: Timestamp, within limit: Int) -> GroupsReport {
-    let all = groups.values.sorted { ($0.precedence, $0.name) < ($1.precedence, $1.name) }.map { group in
-      let names = members.values.filter { $0.group == group.id }.compactMap { users[$0.user]?.name }.sorted()
-      return GroupsReport.Group(group: "\(group.name)", precedence: group.precedence, users: names.prefix(100).map(\.description))
+  /// Groups with their members, and users: those whose names contain `search`.
+  package func page(search: String = "", at now: Timestamp, within limit: Int) -> GroupsReport {
+    let search = search.lowercased()
+    func isFound(_ name: GatewayName) -> Bool { search.isEmpty || name.description.contains(search) }
+    func place(_ kind: DeclaredSubject.Kind, _ name: GatewayName) -> String? {
+      marks.place(of: DeclaredSubject(kind, name.description))
     }
-    let people = users.values.sorted { $0.name < $1.name }.map { user in
-      GroupsReport.Person(user: "\(user.name)", state: user.state(at: now), until: user.until, devices: devices(of: user.id).count)
+    let all = groups.values.filter { isFound($0.name) }.sorted { ($0.precedence, $0.name) < ($1.precedence, $1.name) }.map { group in
+      let names = members.values.filter { $0.group == group.id }.compactMap { users[$0.user]?.name }.sorted()
+      return GroupsReport.Group(
+        group: "\(group.name)", precedence: group.precedence, users: names.prefix(100).map(\.description),
+        declared: place(.group, group.name))
+    }
+    let people = users.values.filter { isFound($0.name) }.sorted { $0.name < $1.name }.map { user in
+      GroupsReport.Person(
+        user: "\(user.name)", state: user.state(at: now), until: user.until, devices: devices(of: user.id).count,
+        declared: place(.user, user.name))
     }
     let (shownGroups, moreGroups) = fitting(all, within: limit / 2)
     let (shownUsers, moreUsers) = fitting(people, within: limit / 2)
     return GroupsReport(groups: shownGroups, users: shownUsers, more: moreGroups + moreUsers)
+  }
+
+  /// The rules of access, as `access list` has them.
+  package func rules(within limit: Int) -> RulesReport {
+    let all = sortedRules.enumerated().map { index, rule in
+      RulesReport.Rule(place: index + 1, rule: "\(rule.name)", text: text(of: rule), declared: marks.place(of: rule))
+    }
+    let (shown, more) = fitting(all, within: limit)
+    return RulesReport(rules: shown, more: more)
   }
 
   /// The answer of `explain` for the page.

@@ -79,14 +79,14 @@ function way(one) {
 }
 
 // A QR code from its rows of 0 and 1, with the quiet zone of four modules around it.
-function drawing(rows) {
+function drawing(rows, name) {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
   const path = document.createElementNS(space, "path");
   const size = rows.length + 8;
   svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", "QR code of the configuration");
+  svg.setAttribute("aria-label", name);
   svg.setAttribute("shape-rendering", "crispEdges");
   let shape = "";
   rows.forEach((row, y) => [...row].forEach((dark, x) => {
@@ -198,10 +198,12 @@ function settle(isYes) {
 }
 
 // Asks before something is lost. The answer that changes nothing has the focus.
-function confirmed(title, text, yes) {
+function confirmed(title, text, yes, hasReason = false) {
   write("confirm-title", title);
   write("confirm-text", text);
   write("confirm-yes", yes);
+  element("confirm-why").hidden = !hasReason;
+  element("confirm-reason").value = "";
   element("confirm").showModal();
   return new Promise((done) => { answer = done; });
 }
@@ -277,14 +279,15 @@ function showPerson() {
   const title = me.title ?? `Gateway ${me.gateway}`;
   write("title", title);
   const view = element("tabs").querySelector("[aria-current]").textContent;
-  document.title = me.administrator ? `${view}: ${title}` : title;
-  element("tabs").hidden = !me.administrator;
+  document.title = me.operator ? `${view}: ${title}` : title;
+  element("tabs").hidden = !me.operator;
+  element("inviting").hidden = !me.administrator || !me.logins;
   const one = me.devices.find((device) => device.device === me.device);
   // An answer proves it: it came through the tunnel.
   showState("good", one.transport === "tcp" ? "Protected, by the relay (TCP)" : "Protected, by UDP");
   const isAll = (prefix) => me.routes.includes(prefix);
   const facts = [
-    ["You", me.user + (me.operator ? ", operator" : me.administrator ? ", administrator" : "")],
+    ["You", me.user + (me.administrator ? ", administrator" : me.operator ? ", operator" : "")],
     ["This device", `${me.device} (${one.addresses.join(", ")})`],
     ["Connected from", one.transport === "tcp" ? "the relay" : one.endpoint ?? ""], ["Connected since", time(one.since)],
     ["Last handshake", age(one.handshake)], ["Traffic", `${bytes(one.received)} sent, ${bytes(one.sent)} received`],
@@ -301,6 +304,7 @@ async function showMine() {
   const isFull = me.devices.length >= me.limit;
   write("mine-summary", unit(me.devices.length, "of", me.limit, "devices") + (isFull ? ". To add another one, remove one first." : ""));
   element("adding").hidden = isFull;
+  element("linking").hidden = isFull || !me.logins;
 }
 
 // The first name of its kind that this person has not used.
@@ -347,7 +351,7 @@ function showAdded(added) {
     : added.secret ? "Save the file, and import it in the WireGuard app, or start it with wg-quick."
       : "Save the file, and put the private key of the device in it. Then import it in the WireGuard app, or start it with wg-quick.");
   element("added-once").hidden = !added.secret;
-  element("code").replaceChildren(...(isScanned ? [drawing(added.code)] : []));
+  element("code").replaceChildren(...(isScanned ? [drawing(added.code, "QR code of the configuration")] : []));
   write("file", added.file);
   element("save").href = URL.createObjectURL(new Blob([added.file], { type: "application/octet-stream" }));
   element("save").download = file;
@@ -372,9 +376,68 @@ element("add-form").addEventListener("submit", (event) => {
 
 element("add").addEventListener("close", () => element("add").open || forget());
 
-// --- administrators -------------------------------------------------------------------------------------------------
+// --- links ----------------------------------------------------------------------------------------------------------
 
-// For operators: ends the session of a device that has logged in.
+// A link for `roamward login`: a person's own, or an invitation, which is a secret.
+function showLink(given, title, how, note) {
+  write("link-title", title);
+  write("link-how", how);
+  write("link-note", note);
+  write("link-text", given.link);
+  write("link-command", `roamward login '${given.link}'`);
+  element("link-code").replaceChildren(...(given.code === null ? [] : [drawing(given.code, "QR code of the link")]));
+  element("link").showModal();
+  element("link-title").focus();
+}
+
+element("link").addEventListener("close", () => {
+  if (element("link").open) return;
+  for (const id of ["link-text", "link-command", "link-copied"]) write(id, "");
+  element("link-code").replaceChildren();
+});
+
+// Without TLS a browser has no clipboard for scripts: the selected text is copied.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", () => {
+    getSelection().selectAllChildren(element(button.dataset.copy));
+    write("link-copied", document.execCommand("copy") ? "Copied." : "It is selected: copy it.");
+  });
+}
+
+element("link-own").addEventListener("click", () => attempt(async () => {
+  showLink(await ask("/api/link"), "Log in on another laptop", "It has Roamward installed. Open the link there, or run the command.",
+    `The link has the gateway's pin, and no secret: the gateway asks for ${me.user}'s password there.`);
+}));
+
+const invitation = element("invite-form");
+
+function invite(user) {
+  invitation.reset();
+  invitation.user.value = user;
+  invitation.user.readOnly = user !== "";
+  write("invite-message", "");
+  element("invite").showModal();
+  (user === "" ? invitation.user : element("invite-go")).focus();
+}
+
+element("invite-new").addEventListener("click", () => invite(""));
+
+invitation.addEventListener("submit", (event) => {
+  event.preventDefault();
+  element("invite-go").disabled = true;
+  attempt(async () => {
+    const given = await ask("/api/admin/invitations", { user: invitation.user.value.trim() }, "POST");
+    element("invite").close();
+    showLink(given, `Invitation of ${given.user}`,
+      (given.new ? `${given.user} is a user now. ` : "") + `Give this link to ${given.user} alone, by a safe way.`,
+      `It logs in once, until ${given.until.slice(11, 16)} UTC, and is shown only now. It is token ${given.token}.`);
+    await showUsers();
+  }, "invite-message").finally(() => { element("invite-go").disabled = false; });
+});
+
+// --- operators and administrators -----------------------------------------------------------------------------------
+
+// Ends the session of a device that has logged in.
 function end(one) {
   if (!me.operator || one.login === null || one.login.ended !== null) return "";
   const device = `${one.user}/${one.device}`;
@@ -416,40 +479,85 @@ async function showDevices() {
   devices.show(found.devices);
 }
 
+const declared = { title: "Declared in", kind: "long", show: (one) => one.declared ?? "no file" };
+
 const groups = new List("group-list", [
   { title: "Group", show: (one) => one.group, key: (one) => one.group },
   { title: "Precedence", show: (one) => String(one.precedence), key: (one) => one.precedence },
   { title: "Users", kind: "long", show: (one) => one.users.join(", ") },
+  declared,
 ]);
+
+// For administrators. Nobody locks the own account.
+function locking(one) {
+  const path = "/api/admin/locks";
+  if (one.state === "locked") {
+    const question = [`Unlock ${one.user}?`, "All devices may connect and log in again.", "Unlock"];
+    return action("Unlock", `Unlock ${one.user}`, "", question, async () => {
+      await ask(path, { user: one.user }, "DELETE");
+      await showUsers();
+    });
+  }
+  const question = [`Lock ${one.user}?`, "All devices lose their connection at once, and cannot log in.", "Lock", true];
+  return action("Lock", `Lock ${one.user}`, "danger", question, async () => {
+    await ask(path, { user: one.user, reason: element("confirm-reason").value.trim() }, "POST");
+    await showUsers();
+  });
+}
+
+function userActions(one) {
+  if (!me.administrator) return "";
+  const button = make("button", "Invite", { type: "button", "aria-label": `Invite ${one.user}` });
+  button.addEventListener("click", () => invite(one.user));
+  return [...(me.logins && one.state === "active" ? [button] : []), ...(one.user === me.user ? [] : [locking(one)])];
+}
 
 const users = new List("user-list", [
   { title: "User", show: (one) => one.user, key: (one) => one.user },
   { title: "State", show: (one) => word(one.state), key: (one) => one.state },
   { title: "Until", show: (one) => time(one.until), key: (one) => one.until },
   { title: "Devices", show: (one) => String(one.devices), key: (one) => one.devices },
+  declared,
+  { title: "Action", isTitleHidden: true, show: userActions },
 ]);
 
-async function showGroups() {
-  const found = await ask("/api/admin/groups");
+async function showUsers() {
+  const text = element("find").search.value.trim();
+  const found = await ask("/api/admin/groups", { search: text });
+  // An answer to an earlier question came later.
+  if (text !== element("find").search.value.trim()) return;
   groups.show(found.groups);
   users.show(found.users);
-  write("groups-summary", found.groups.length === 0 ? "No groups." : found.more > 0 ? `${found.more} more are not shown.` : "");
+  const number = (all, word) => unit(all.length, all.length === 1 ? word : word + "s");
+  const count = `${number(found.users, "user")}, ${number(found.groups, "group")}`;
+  write("users-summary", (text === "" ? count : `“${text}”: ${count}`) + (found.more > 0 ? `; ${found.more} more: search for them.` : ""));
 }
 
 const rules = new List("rule-list", [
   { title: "Place", show: (one) => String(one.place) },
   { title: "Rule", kind: "long", show: (one) => one.text },
-  { title: "Declared in", kind: "long", show: (one) => one.declared ?? "no file" },
-  { title: "Result", show: (one) => (one.mismatch === null ? make("strong", "decides") : `no match: ${one.mismatch}`) },
+  declared,
+  { title: "Result", show: (one) => (one.mismatch === undefined ? one.result ?? ""
+    : one.mismatch === null ? make("strong", "decides") : `no match: ${one.mismatch}`) },
 ]);
+
+let allRules = [];
+
+async function showRules() {
+  const found = await ask("/api/admin/rules");
+  allRules = found.rules;
+  rules.show(allRules);
+  write("decision", "");
+  write("rules-summary", found.rules.length === 0 ? "There are no rules: nothing is allowed."
+    : found.more > 0 ? `${found.more} more are not shown.` : "");
+}
 
 async function showAccess(form) {
   const values = { user: form.user.value.trim(), to: form.to.value.trim(), protocol: form.protocol.value };
   const answer = await ask("/api/admin/access", values);
   write("decision", answer.decision);
   element("decision").className = answer.allowed ? "allowed" : "denied";
-  rules.show(answer.rules);
-  element("evaluated").hidden = answer.rules.length === 0;
+  rules.show([...answer.rules, ...allRules.slice(answer.rules.length).map((one) => ({ ...one, result: "not evaluated" }))]);
 }
 
 const audit = new List("audit-list", [
@@ -466,16 +574,17 @@ const showAudit = async () => audit.show((await ask("/api/admin/audit")).entries
 // A search begins while a person types, a moment after the last key.
 let pause;
 
-element("search").addEventListener("input", () => {
-  clearTimeout(pause);
-  pause = setTimeout(() => attempt(showDevices), 250);
-});
-
-element("search").addEventListener("submit", (event) => {
-  event.preventDefault();
-  clearTimeout(pause);
-  attempt(showDevices);
-});
+for (const [form, show] of [["search", showDevices], ["find", showUsers]]) {
+  element(form).addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = setTimeout(() => attempt(show), 250);
+  });
+  element(form).addEventListener("submit", (event) => {
+    event.preventDefault();
+    clearTimeout(pause);
+    attempt(show);
+  });
+}
 
 element("question").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -484,13 +593,13 @@ element("question").addEventListener("submit", (event) => {
 
 // --- views ----------------------------------------------------------------------------------------------------------
 
-const views = { mine: showMine, devices: showDevices, groups: showGroups, access: async () => {}, audit: showAudit };
+const views = { mine: showMine, devices: showDevices, users: showUsers, access: showRules, audit: showAudit };
 let view = "mine";
 
 // The address says which view it is: a browser's back button and bookmarks work.
 async function enter() {
   const wanted = location.hash.slice(1) || "mine";
-  if (!(wanted in views) || (wanted !== "mine" && !me.administrator)) return;
+  if (!(wanted in views) || (wanted !== "mine" && !me.operator)) return;
   view = wanted;
   for (const link of element("tabs").children) {
     if (link.hash === "#" + view) link.setAttribute("aria-current", "page");
