@@ -240,7 +240,7 @@ import Testing
     for answer in [mine, all, groups] { #expect(!answer.text().contains(base64(try key(4).bytes)) && !answer.text().contains("ublic")) }
   }
 
-  @Test("access is answered as `access explain` does") func access() throws {
+  @Test("access is answered as `explain` does") func access() throws {
     var work = try sample()
     try work.addRule(
       AccessRule(

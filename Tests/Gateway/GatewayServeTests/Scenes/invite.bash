@@ -57,8 +57,8 @@ until_so 'there is a link' ip -n gateway link show wg-gateway
 umask 077
 for name in alice bob; do gateway user add "$name" >/dev/null; done
 sed -i -e 's/^  admins: .*/  admins: { precedence: 10, members: [alice] }/' -e 's/^  desk:.*/  desk: { members: [bob] }/' $files/10-gateway.yaml
-gateway peer add alice/laptop >alice.conf 2>/dev/null
-gateway peer add bob/laptop 2>/dev/null | sed 's/^Endpoint = .*/Endpoint = 198.51.100.1:51820/' >bob.conf
+gateway device add alice/laptop >alice.conf 2>/dev/null
+gateway device add bob/laptop 2>/dev/null | sed 's/^Endpoint = .*/Endpoint = 198.51.100.1:51820/' >bob.conf
 connect alice
 connect bob
 until_so 'alice is an administrator' eval 'answers 200 alice GET /api/me && found -F "\"administrator\":true" <answer.out'

@@ -40,7 +40,7 @@ say "$(grep -oE 'corp: connected|login:   bob|no password' said | paste -sd ,)"
 within 5 office_answers
 # It is nowhere: not in the policy, nor anywhere else of the agent; and the gateway has no token any more.
 token=$(grep -oE 'rw1-[a-z2-7]{32}' <<<"$link")
-say "$(grep -rlF "$token" "$scene" /etc/roamward | wc -l) files, $(company token list | wc -l) tokens"
+say "$(grep -rlF "$token" "$scene" /etc/roamward | wc -l) files, $(company user list --tokens | wc -l) tokens"
 grep -c 'username: bob' local/corp.yaml
 
 # The same again: connected, and the gateway asks for nothing. After the end of the session it logs in no second time.

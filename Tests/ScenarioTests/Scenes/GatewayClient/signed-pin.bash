@@ -110,7 +110,7 @@ second() { on gateway "$bin/roamward-gateway" "$@" --state "$scene/second"; }
 second init --endpoint 203.0.113.10:51822 --pool 10.94.0.0/24 >/dev/null
 ! second login show --tlsa >said 2>&1 || say 'a record without a pin'
 grep -o 'there are no logins' said
-second login enable >/dev/null 2>&1
+second set logins on >/dev/null 2>&1
 ! second login show --tlsa >said 2>&1 || say 'a record without a name'
 grep -o 'the endpoint .* has no name' said
 other=sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=
