@@ -104,7 +104,7 @@ struct SignInTests {
     ] {
       let detail = SignInRefusal.notLinked.detail(SignedInPerson(subject: subject, name: name))
       let start = "user alice exists and is not linked to \(subject); only if this person is alice: "
-      #expect(detail == start + "`roamward-gateway user link alice \(option)`")
+      #expect(detail == start + "`roamward-gateway user set alice \(option)`")
     }
   }
 

@@ -20,7 +20,7 @@ extension StateFolder {
   package func loginLink(in directory: Directory, user: GatewayName?, token: LoginToken? = nil) throws -> String {
     guard let site = directory.site else { throw GatewayError.notInitialised }
     guard let pin = try loginIdentity().flatMap({ LoginIdentity.pin(of: $0) }).flatMap({ GatewayPin($0) }) else {
-      throw GatewayError("the gateway takes no logins, so there is no pin", help: "`roamward-gateway login enable` accepts them")
+      throw GatewayError("the gateway takes no logins, so there is no pin", help: "`roamward-gateway set logins on` accepts them")
     }
     guard let link = LoginTarget(server: site.endpoint, user: user?.description, pin: pin, token: token)?.link else {
       throw GatewayError("no link can be written for \(site.endpoint)")
