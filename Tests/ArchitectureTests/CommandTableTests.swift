@@ -99,7 +99,9 @@ import Testing
     text.split(separator: "roamward-gateway ", omittingEmptySubsequences: false).dropFirst().enumerated().compactMap { i, rest in
       let before = text.split(separator: "roamward-gateway ", omittingEmptySubsequences: false)[i]
       guard before.hasSuffix("`") || before.hasSuffix("\n# ") || before.hasSuffix("help: ") || before.hasSuffix("/usr/sbin/") else { return nil }
-      let words = rest.prefix { !"`\n\"".contains($0) }.split(separator: " ", maxSplits: 2).prefix(2)
+      // Within backticks, a command may go on in the next line.
+      let end: (Character) -> Bool = before.hasSuffix("`") ? { $0 == "`" } : { "`\n\"".contains($0) }
+      let words = rest.prefix { !end($0) }.split(maxSplits: 2, whereSeparator: \.isWhitespace).prefix(2)
       let named = words.prefix { word in word.allSatisfy { $0.isLowercase && $0.isLetter || $0 == "-" } && !word.hasPrefix("-") }
       return named.isEmpty ? nil : named.map(String.init)
     }
@@ -124,7 +126,8 @@ import Testing
           continue
         }
         let parts = named(command)
-        let isThere = words.count < 2 || parts.isEmpty || parts[words[1]] != nil
+        let takesWords = (command["arguments"]?.array ?? []).contains { $0["kind"] == "positional" }
+        let isThere = words.count < 2 || (parts.isEmpty ? takesWords : parts[words[1]] != nil)
         #expect(isThere, "there is no `roamward-gateway \(words.joined(separator: " "))`")
       }
     }
@@ -132,7 +135,7 @@ import Testing
   }
 
   @Test("the check sees a command within a text") func detector() {
-    #expect(Self.quoted(in: "a `roamward-gateway user list` b\n# roamward-gateway set x 1\n") == [["user", "list"], ["set", "x"]])
+    #expect(Self.quoted(in: "a `roamward-gateway user\n  list` b\n# roamward-gateway set x 1\n") == [["user", "list"], ["set", "x"]])
     #expect(Self.quoted(in: "help: roamward-gateway nothing \\(x)") == [["nothing"]])
     #expect(Self.has(["login", "pam"], in: "a\n$gateway login pam x"))
     #expect(!Self.has(["login", "pam"], in: "login\npam, login x pam"))

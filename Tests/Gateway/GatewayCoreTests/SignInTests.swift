@@ -42,7 +42,7 @@ struct SignInTests {
     // A user has one person, and a person one user.
     let two = try #require(throws: GatewayError.self) { try work.link(try name("alice"), to: other.subject) }
     #expect(two.text == "user alice is linked to another person: https://login.example.com 1")
-    #expect(two.help?.contains("alice --remove") == true)
+    #expect(two.help?.contains("alice --no-identity") == true)
     let taken = try #require(throws: GatewayError.self) { try work.link(try name("bob"), to: alice.subject) }
     #expect(taken.text == "this person is user alice")
     // The same person after a marriage, also where the new name is another user's.
