@@ -139,7 +139,8 @@ package struct HostExamination {
       + (plan.conflict.map { [$0] } ?? plan.steps.map(\.description))
   }
 
-  package func condition() throws -> GatewayCondition {
+  /// The facts that `doctor` judges; `isOffline`: without a question to an OpenID provider or to the server of a PAM service.
+  package func condition(isOffline: Bool = false) throws -> GatewayCondition {
     var condition = GatewayCondition(directory: view.directory, now: now)
     condition.away = away
     if let store = known.store {
@@ -159,7 +160,7 @@ package struct HostExamination {
     }
     condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
-    condition.serviceFindings = OpenIDExamination.findings(folder, view.directory) + PAMExamination.findings(folder)
+    condition.serviceFindings = isOffline ? [] : OpenIDExamination.findings(folder, view.directory) + PAMExamination.findings(folder)
     condition.notForwarded = view.directory.families.filter { !Forwarding.isOn($0) }
     guard condition.hasRightKey, view.directory.site != nil else { return condition }
     // A gateway that runs takes a change of a moment ago, and repairs what others change: only what stays is a finding.
