@@ -48,6 +48,33 @@ import Testing
     }
   }
 
+  @Test("in a container, the cure of a missing right is an option of it") func container() throws {
+    var condition = try healthy()
+    condition.isInContainer = true
+    #expect(condition.findings == [])
+    condition.notForwarded = [.v4, .v6]
+    condition.canChangeUser = false
+    condition.relayTrouble = "bind to TCP port 443: Permission denied"
+    condition.leftSteps = ["roamward-wireguard wg-gateway"]
+    condition.settingsFindings = [HostFinding("page", GatewayError("damaged", help: "write it"))]
+    let cures = condition.findings.map { "\($0.check): \($0.cure ?? "")" }
+    let forwarding =
+      "forwarding: run the container with --sysctl net.ipv4.ip_forward=1 --sysctl net.ipv6.conf.all.forwarding=1"
+    #expect(
+      cures == [
+        "relay: run the container with --cap-add NET_BIND_SERVICE, or choose a port above 1023", "page: write it",
+        "users: run the container with --cap-add SETUID,SETGID,SETPCAP", forwarding, forwarding, "kernel: the container's log says why",
+      ])
+    condition.isInContainer = false
+    #expect(condition.findings.allSatisfy { $0.cure?.contains("container") == false })
+  }
+
+  @Test("processes that cannot become other users are a risk") func users() throws {
+    var condition = try healthy()
+    condition.canChangeUser = false
+    #expect(condition.findings.map(\.severity) == [.risk] && condition.findings.map(\.check) == ["users"])
+  }
+
   @Test("a machine that is not serving has no findings of the kernel and of ports") func notServing() throws {
     var condition = try healthy()
     (condition.isServing, condition.isFirewallIntact, condition.loginTrouble) = (false, false, "port 443 is used")

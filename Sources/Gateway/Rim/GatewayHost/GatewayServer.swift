@@ -54,6 +54,7 @@ package final class GatewayServer {
     Privileges.forbidDumps()
     let isNew = try !folder.hasStoreFile && folder.storeServer() == nil
     let declared = isNew ? files.load() : LoadedGatewayFiles()
+    if isNew, declared.files.isEmpty { throw GatewayError.notInitialised }
     if !declared.files.isEmpty { try folder.make() }
     guard let lock = try folder.lock(patience: .seconds(1)) else {
       throw StartFailure(description: "another gateway runs with \(folder.path)")
@@ -70,7 +71,11 @@ package final class GatewayServer {
     guard key.publicKey == followed.directory.site?.publicKey else {
       throw StartFailure(description: "\(folder.keyPath) is not the key that clients know; put the right one back")
     }
-    guard Privileges.canChangeNetwork else { throw StartFailure(description: "the gateway needs CAP_NET_ADMIN; run it as root") }
+    guard Privileges.canChangeNetwork else {
+      throw StartFailure(
+        description: "the gateway needs CAP_NET_ADMIN; " + Container.cure("--cap-add NET_ADMIN", onMachine: "run it as root"))
+    }
+    if !Privileges.canChangeUser { GatewayJournal.log("\(GatewayCondition.sharedUser); `roamward-gateway doctor` has the cure") }
     loop = try EventLoop()
     link = try ServedLink(folder, on: loop, followed, key)
     self.files = FileFollower(folder, files, store, on: loop)

@@ -142,6 +142,8 @@ package struct HostExamination {
   /// The facts that `doctor` judges; `isOffline`: without a question to an OpenID provider or to the server of a PAM service.
   package func condition(isOffline: Bool = false) throws -> GatewayCondition {
     var condition = GatewayCondition(directory: view.directory, now: now)
+    condition.isInContainer = Container.isPresent
+    condition.canChangeUser = Privileges.canChangeUser
     condition.away = away
     if let store = known.store {
       condition.storeProblems = try store.problems()

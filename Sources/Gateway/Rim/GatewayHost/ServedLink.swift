@@ -139,7 +139,10 @@ final class ServedLink {
       }
       return nil
     } catch {
-      return "the kernel forwards no packets (\(closed.map(Forwarding.name).joined(separator: ", "))): run `roamward-gateway serve --forwarding`"
+      let names = closed.map(Forwarding.name)
+      let cure = Container.cure(
+        names.map { "--sysctl \($0)=1" }.joined(separator: " "), onMachine: "run `roamward-gateway serve --forwarding`")
+      return "the kernel forwards no packets (\(names.joined(separator: ", "))): \(cure)"
     }
   }
 

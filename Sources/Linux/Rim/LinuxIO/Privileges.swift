@@ -33,6 +33,11 @@ package enum Privileges {
     return body()
   }
 
+  /// Whether the processes that it starts can become other users (CAP_SETUID, CAP_SETGID).
+  package static var canChangeUser: Bool {
+    clinux_has_capability(7 /* CAP_SETUID */) == 1 && clinux_has_capability(6 /* CAP_SETGID */) == 1
+  }
+
   /// Whether it has CAP_NET_ADMIN there: in its own user namespace alone it would have no effect.
   package static var canChangeNetwork: Bool {
     guard clinux_has_capability(12 /* CAP_NET_ADMIN */) == 1 else { return false }

@@ -36,5 +36,6 @@ extension Device {
 
 extension GatewayError {
   package static let notInitialised = GatewayError(
-    "the gateway has not been initialised", help: "`roamward-gateway init --endpoint HOST:PORT` does that")
+    "the gateway has not been initialised",
+    help: "`roamward-gateway init --endpoint HOST:PORT` does that, or a file in /etc/roamward-gateway")
 }

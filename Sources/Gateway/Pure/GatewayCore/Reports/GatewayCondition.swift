@@ -34,6 +34,10 @@ package struct GatewayCondition: Hashable, Sendable {
   package var settingsFindings: [HostFinding] = []
   /// Whether relays are allowed, and logins are not: clients would not know of them.
   package var isRelayWithoutLogins = false
+  /// Whether it runs in a container without systemd, which other commands manage.
+  package var isInContainer = false
+  /// Whether the processes that read what strangers send can have users of their own.
+  package var canChangeUser = true
   package var now: Timestamp
 
   package init(directory: Directory, now: Timestamp) {
@@ -44,7 +48,8 @@ package struct GatewayCondition: Hashable, Sendable {
   /// The findings; none: all checks passed.
   package var findings: [HostFinding] {
     if directory.sites.isEmpty { return [HostFinding("gateway", .notInitialised)] }
-    return serviceOfGateway + settingsFindings + access + translation + serviceFindings + kernel + pools
+    let all = serviceOfGateway + settingsFindings + access + translation + serviceFindings + users + kernel + pools
+    return isInContainer ? all.map(inContainer) : all
   }
 
   /// The store, the key and the process, with what it offers.
@@ -71,12 +76,14 @@ package struct GatewayCondition: Hashable, Sendable {
     return found
   }
 
+  private static let relayWithoutLogins = "nothing is relayed, because there are no logins"
+
   /// The settings without which devices reach nothing.
   private var access: [HostFinding] {
     var found: [HostFinding] = []
     if isRelayWithoutLogins {
       found.append(
-        HostFinding("relay", .problem, "nothing is relayed, because there are no logins", cure: "roamward-gateway set logins on"))
+        HostFinding("relay", .problem, Self.relayWithoutLogins, cure: "roamward-gateway set logins on"))
     }
     if directory.sortedPools.isEmpty {
       found.append(
@@ -102,6 +109,32 @@ package struct GatewayCondition: Hashable, Sendable {
         "connections by masquerade (pool \(translated.joined(separator: ", "))) break when \(partners.joined(separator: ", ")) takes over",
         cure: "run conntrackd on both gateways, as docs/gateway.md shows, or route the pools")
     ]
+  }
+
+  /// The state of processes without users of their own: they have no privilege, but root's files.
+  package static let sharedUser = "processes that read what strangers send are root without privileges: they cannot become other users"
+
+  private var users: [HostFinding] {
+    if canChangeUser { return [] }
+    return [HostFinding("users", .risk, Self.sharedUser, cure: "give the service CAP_SETUID and CAP_SETGID, as its unit does")]
+  }
+
+  /// A finding with its cure in a container.
+  private func inContainer(_ finding: HostFinding) -> HostFinding {
+    let sysctls = notForwarded.map { "--sysctl \($0 == .v4 ? "net.ipv4.ip_forward" : "net.ipv6.conf.all.forwarding")=1" }
+    let cures = [
+      "service": "start the container", "settings": "restart the container; everybody connects again",
+      "logins": "choose another port in `endpoint`; the container's log says more",
+      "relay": "run the container with --cap-add NET_BIND_SERVICE, or choose a port above 1023",
+      "page": "run the container with --cap-add NET_BIND_SERVICE, or choose a port above 1023",
+      "users": "run the container with --cap-add SETUID,SETGID,SETPCAP",
+      "forwarding": "run the container with \(sysctls.joined(separator: " "))", "kernel": "the container's log says why",
+    ]
+    let isOfFile = finding.check == "page" && settingsFindings.contains(finding)
+    guard !isOfFile, finding.message != Self.relayWithoutLogins, let cure = cures[finding.check] else { return finding }
+    var finding = finding
+    finding.cure = cure
+    return finding
   }
 
   /// The differences of the kernel from the store.
