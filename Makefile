@@ -103,13 +103,16 @@ long: ## what is too long for make machines: the long chapters of a virtual mach
 	@scripts/bare $(MAKE) --no-print-directory longer
 
 # Two at a time, because they wait much: each is in namespaces and folders of its own. The longest first.
-around = test-places test-desktop test-packages test-site
+around = test-places test-desktop test-container test-packages test-site
 
 test-places:
 	scripts/part places Tests/Places/run
 
 test-desktop:
 	scripts/part desktop Tests/Desktop/run .build/desktop
+
+test-container:
+	scripts/part container Tests/Container/run
 
 test-packages:
 	scripts/part packages Tests/Packages/run
@@ -118,7 +121,7 @@ test-site:
 	scripts/part site scripts/site .build/debug .build/site
 
 tests:
-	scripts/setup --vm --package --desktop
+	scripts/setup --vm --package --desktop --container
 	scripts/part build swift build --build-tests
 	scripts/part 'tests of the code' scripts/test
 	scripts/part 'quick packages' $(MAKE) --no-print-directory packages-quick
