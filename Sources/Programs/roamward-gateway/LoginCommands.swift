@@ -68,7 +68,7 @@ struct Logins: ParsableCommand {
 
     private func showLink() throws {
       let directory = try state.directory(.users(user.map { [$0] } ?? []))
-      let text = try state.folder.loginLink(in: directory, user: user)
+      let text = try LoginLink(to: state.folder, directory, user: user).text
       if let user, directory.user(named: user) == nil {
         writeError("note: there is no user \(user) yet; `roamward-gateway user add \(user)` adds it\n")
       }
@@ -221,7 +221,8 @@ struct Tokens: ParsableCommand {
       let new = NewToken()
       let text =
         try link
-        ? options.state.folder.loginLink(in: options.state.directory(.users([user])), user: user, token: new.token) : "\(new.token)"
+        ? LoginLink(to: options.state.folder, options.state.directory(.users([user])), user: user, token: new.token).text
+        : "\(new.token)"
       let until = Timestamp.now.wholeSecond + .seconds(days * 86_400)
       let number = try options.make(reading: .users([user])) { work throws(GatewayError) in
         try work.addToken(new.hash, for: user, uses: uses, until: until)

@@ -15,16 +15,18 @@ package struct NewToken: Sendable {
   }
 }
 
-extension StateFolder {
-  /// The link for `roamward login` at this gateway. With a token it is an invitation, and a secret.
-  package func loginLink(in directory: Directory, user: GatewayName?, token: LoginToken? = nil) throws -> String {
+/// The link for `roamward login` at a gateway. With a token it is an invitation, and a secret.
+package struct LoginLink: Hashable, Sendable {
+  package let text: String
+
+  package init(to folder: StateFolder, _ directory: Directory, user: GatewayName?, token: LoginToken? = nil) throws {
     guard let site = directory.site else { throw GatewayError.notInitialised }
-    guard let pin = try loginIdentity().flatMap({ LoginIdentity.pin(of: $0) }).flatMap({ GatewayPin($0) }) else {
+    guard let pin = try folder.loginIdentity().flatMap({ LoginIdentity.pin(of: $0) }).flatMap({ GatewayPin($0) }) else {
       throw GatewayError("the gateway takes no logins, so there is no pin", help: "`roamward-gateway set logins on` accepts them")
     }
     guard let link = LoginTarget(server: site.endpoint, user: user?.description, pin: pin, token: token)?.link else {
       throw GatewayError("no link can be written for \(site.endpoint)")
     }
-    return link
+    text = link
   }
 }

@@ -297,7 +297,7 @@ extension PageService {
 
   private func link(for user: GatewayName, _ token: LoginToken? = nil) throws(GatewayError) -> String {
     do {
-      return try host.folder.loginLink(in: host.directory(), user: user, token: token)
+      return try LoginLink(to: host.folder, host.directory(), user: user, token: token).text
     } catch let error as GatewayError {
       throw error
     } catch {
