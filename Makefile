@@ -14,6 +14,7 @@ tmpfilesdir = $(PREFIX)/lib/tmpfiles.d
 # dbus-daemon and polkitd 122 read these below /usr alone: with another PREFIX, link them there (docs/operations.md).
 dbusdir = $(PREFIX)/share/dbus-1/system.d
 polkitdir = $(PREFIX)/share/polkit-1/actions
+applicationsdir = $(PREFIX)/share/applications
 docdir = $(PREFIX)/share/doc/roamward
 sharedir = $(PREFIX)/share/roamward
 mandir = $(PREFIX)/share/man
@@ -44,7 +45,7 @@ packaged = Makefile VERSION packaging/content $(wildcard packaging/debian/* pack
 # What the programs declare of themselves, as manual pages and completions.
 generated = $(escaped)/share/man/man1/roamward.1
 content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(bindir)' sbindir='$(sbindir)' libdir='$(libdir)' libexecdir='$(libexecdir)' \
-  unitdir='$(unitdir)' userunitdir='$(userunitdir)' sysusersdir='$(sysusersdir)' tmpfilesdir='$(tmpfilesdir)' dbusdir='$(dbusdir)' polkitdir='$(polkitdir)' confdir='$(confdir)' mandir='$(mandir)' \
+  unitdir='$(unitdir)' userunitdir='$(userunitdir)' sysusersdir='$(sysusersdir)' tmpfilesdir='$(tmpfilesdir)' dbusdir='$(dbusdir)' polkitdir='$(polkitdir)' applicationsdir='$(applicationsdir)' confdir='$(confdir)' mandir='$(mandir)' \
   bashdir='$(bashdir)' zshdir='$(zshdir)' fishdir='$(fishdir)' docdir='$(docdir)' sharedir='$(sharedir)'
 
 # In the virtual machine alone: its daemon would take this machine's IPsec.

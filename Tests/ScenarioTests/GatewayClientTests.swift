@@ -53,8 +53,10 @@ struct GatewayClientScenes {
     #expect(
       seen.lines == [
         "[roamward://vpn.corp.example:51821/?user=bob&token=TOKEN&pin=PIN]", "[1 does not accept the token]",
-        "user=bob&token=\(String(repeating: "x", count: 36))", "[corp: connected,login:   bob]", "[0 files, 0 tokens]", "1",
-        "[0 asked for no password,corp: connected]", "[1 does not accept the token]", "[0 corp: connected]",
+        "user=bob&token=\(String(repeating: "x", count: 36))", "[corp: connected,login:   bob]",
+        "[0 files, login  no password and no token]", "1",
+        "[0 asked for no password,corp: connected]", "[1 does not accept the token]", "1", "[nothing was changed, 2 files]",
+        "this is no link of a gateway", "corp: connected", "[0 corp: connected]",
         "bob/HOST  10.95.0.2  connected by token", "0",
       ], "\(seen)")
   }

@@ -32,15 +32,16 @@ log_in "${link/rw1-????/rw1-aaaa}" </dev/null
 on cafe nft 'table inet block { chain c { type filter hook forward priority 0; tcp dport { 443, 51821 } drop; }; }'
 "$bin/roamward" login "$link" </dev/null >said 2>&1 &
 login=$!
-within 10 field_is corp state connecting
-tr '\0' '\n' <"/proc/$login/cmdline" | sed -nE 's/.*(user=.*)&pin=.*/\1/p'
+arguments() { tr '\0' '\n' <"/proc/$login/cmdline"; }
+within 2 eval 'arguments | grep -q "token=x"'
+arguments | sed -nE 's/.*(user=.*)&pin=.*/\1/p'
 on cafe nft delete table inet block
 wait "$login" || say "the login: $? $(<said)"
 say "$(grep -oE 'corp: connected|login:   bob|no password' said | paste -sd ,)"
 within 5 office_answers
 # It is nowhere: not in the policy, nor anywhere else of the agent; and the gateway has no token any more.
 token=$(grep -oE 'rw1-[a-z2-7]{32}' <<<"$link")
-say "$(grep -rlF "$token" "$scene" /etc/roamward | wc -l) files, $(company user list --tokens | wc -l) tokens"
+say "$(grep -rlF "$token" "$scene" /etc/roamward | wc -l) files, $(company user show bob | grep '^login')"
 grep -c 'username: bob' local/corp.yaml
 
 # The same again: connected, and the gateway asks for nothing. After the end of the session it logs in no second time.
@@ -48,6 +49,17 @@ log_in "$link" </dev/null
 company session end "bob/$(hostname)" >/dev/null 2>&1
 within 20 field_is corp 'questions[0].kind' password
 log_in "$link" </dev/null
+# A click on a link shows its policy and asks first; only a whole yes logs in.
+click() { PATH=$bin:$PATH "$tests/typist" "$tests/../../../packaging/desktop/open-link" "$1" >typed || true; }
+printf '%s\t%s\n' '[yes/no] ' y 'window. ' '' | click "${link/corp.example/evil.example}"
+grep -acF 'server: "vpn.evil.example:51821"' typed
+say "$(grep -aoE 'nothing was changed$' typed | tail -n 1), $(find local -name '*.yaml' | wc -l) files"
+printf '%s\t%s\n' 'window. ' '' | click $'roamward://vpn.evil.example/?pin=\e[1m'
+grep -ao 'this is no link of a gateway' typed
+printf '%s\t%s\n' '[yes/no] ' yes 'window. ' '' | click "$(invitation)"
+grep -ao 'corp: connected' typed
+company session end "bob/$(hostname)" >/dev/null 2>&1
+within 20 field_is corp 'questions[0].kind' password
 # Another one does, from standard input, where nobody sees it.
 log_in - <<<"$(invitation)"
 within 5 office_answers
