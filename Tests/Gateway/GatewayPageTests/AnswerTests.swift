@@ -198,6 +198,20 @@ import Testing
     #expect(try work.directory.user(named: name("mallory")) == nil)
   }
 
+  @Test("a person's own link names the user, unless the person signs in at an OpenID provider alone") func ownLinks() throws {
+    var work = try sample()
+    func name(of user: String) throws -> String? {
+      work.directory.nameInLink(of: try work.user(try GatewayPageTests.name(user)))?.description
+    }
+    #expect(try name(of: "bob") == "bob")
+    try work.link(try GatewayPageTests.name("bob"), to: "pam roamward bob")
+    #expect(try name(of: "bob") == "bob")
+    try work.link(try GatewayPageTests.name("alice"), to: "https://login.example 4711")
+    #expect(try name(of: "alice") == nil)
+    try work.setPassword("hash", of: try GatewayPageTests.name("alice"), mustChange: false)
+    #expect(try name(of: "alice") == "alice")
+  }
+
   @Test("the lists have what their readers may see") func lists() throws {
     let directory = try sample().directory
     let bob = try #require(try directory.asker("10.77.0.4"))

@@ -26,6 +26,15 @@ package struct PageAsker: Hashable, Sendable {
   package func may(_ question: PageQuestion) -> Bool { role >= question.leastRole }
 }
 
+extension Directory {
+  /// The name in a person's own link; `nil`: the person signs in at the OpenID provider, where a link with a name asks for a password.
+  package func nameInLink(of user: User) -> GatewayName? {
+    // That of an account of PAM, which has a password, begins with another word (`User.subject`).
+    let isAtProvider = user.subject.map { !$0.hasPrefix("pam ") } ?? false
+    return isAtProvider && credential(of: user.id)?.password.isEmpty ?? true ? nil : user.name
+  }
+}
+
 /// The limits of a person's questions and changes: a page that runs wild must cost the gateway nothing.
 package struct PageLimits: Hashable, Sendable {
   package static let questionsInSecond = 20

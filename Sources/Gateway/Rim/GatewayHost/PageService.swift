@@ -280,7 +280,7 @@ extension PageService {
 
   private func link(of asker: PageAsker) -> PageAnswer {
     do throws(GatewayError) {
-      let link = try link(for: asker.user.name)
+      let link = try link(for: host.directory().nameInLink(of: asker.user))
       return PageAnswer(LinkReport(user: asker.user.name, link: link, code: code(of: link)))
     } catch { return .refusal(error) }
   }
@@ -295,7 +295,7 @@ extension PageService {
     }
   }
 
-  private func link(for user: GatewayName, _ token: LoginToken? = nil) throws(GatewayError) -> String {
+  private func link(for user: GatewayName?, _ token: LoginToken? = nil) throws(GatewayError) -> String {
     do {
       return try LoginLink(to: host.folder, host.directory(), user: user, token: token).text
     } catch let error as GatewayError {

@@ -406,7 +406,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 
 element("link-own").addEventListener("click", () => attempt(async () => {
   showLink(await ask("/api/link"), "Log in on another laptop", "It has Roamward installed. Open the link there, or run the command.",
-    `The link has the gateway's pin, and no secret: the gateway asks for ${me.user}'s password there.`);
+    "The link has the gateway's pin, and no secret: you log in there as usual.");
 }));
 
 const invitation = element("invite-form");
