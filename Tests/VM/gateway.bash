@@ -1,5 +1,92 @@
 # shellcheck shell=bash disable=SC2154
-# Long chapters of Tests/VM/unit: the gateway as it is shipped, under all that its unit takes away, and with the kernel's WireGuard.
+# Chapters of Tests/VM/unit: the lines of a newcomer with the packages; and long ones: the gateway as it is shipped, under all that its
+# unit takes away, and with the kernel's WireGuard.
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/typed.bash
+source "${here:?}/../Gateway/GatewayServeTests/Scenes/typed.bash"
+
+# From nothing to a connected laptop, by the lines of docs/how-to/gateway-client.md as they stand there. The packages are installed by dpkg,
+# because apt would fetch what scripts/vm has unpacked. This machine is the laptop; the gateway's unit has another network.
+first_steps() {
+  local packages document=$here/../../docs/how-to/gateway-client.md line='' next side='' pin=''
+  packages=$(realpath "${ROAMWARD_PACKAGES:-$here/../../.build/packages-quick}")
+  without_programs
+  rm -rf /etc/roamward
+  files >"$run/files"
+  machine >"$run/before"
+  make_office
+  prepare_dpkg
+  check 'at most 8 lines are typed at the gateway, and 5 on the laptop' is_as_short_as_promised "$document"
+  section_of_first_steps "$document" | sed -nE 's/^(On the (gateway|laptop)).*/\2:/p; s/^# ([a-z])/\1/p' >"$run/lines"
+  while read -r -u 9 next; do
+    line=$next
+    case $line in
+    gateway: | laptop:)
+      side=$line
+      continue
+      ;;
+    'apt install '*)
+      check "$line" install_files "${line#apt install }"
+      ;;
+    *' --password')
+      check "$line" typed office "$line" < <(printf 'password of alice%s: \tcorrect horse\n' '' ', again')
+      ;;
+    'roamward login '*)
+      check "$line" typed '' "$line" < <(printf '%s\t%s\n' '[yes/no] ' yes 'Answer (not shown): ' 'correct horse')
+      cp "$run/output" "$run/login"
+      check 'it shows the pin that the gateway has printed' grep -F "  ${pin:?}" "$run/login"
+      check 'it says that the tunnel is up' grep '^example: connected' "$run/login"
+      ;;
+    'systemctl '*)
+      check "$line" bash -c "$line"
+      check 'the gateway takes logins' within_seconds 60 office_takes_logins
+      ;;
+    'ping '*) check "$line" within_seconds 10 bash -c "$line" ;;
+    *)
+      [[ $side == gateway: ]] || check "a line of the gateway: $line" false
+      check "$line" typed office "$line" </dev/null
+      pin=$(grep -o 'sha256//[A-Za-z0-9+/=]*' "$run/output" || echo "$pin")
+      ;;
+    esac
+  done 9<"$run/lines"
+  check 'each line was typed, the last is a ping' test "${line%% *}" = ping
+  check 'the gateway runs as its unit' systemctl --quiet is-active roamward-gateway.service
+  check 'and the agent as its own' systemctl --quiet is-active roamwardd.service
+  check 'nothing is wrong at the gateway' ip netns exec office roamward-gateway doctor
+  check 'the gateway stops' systemctl disable --now roamward-gateway.service
+  check 'the packages are purged' dpkg_for_us --purge "${ours[@]}"
+  remove_office
+  rm -rf /etc/roamward
+  check 'nothing is left in the kernel, of processes and in resolv.conf' within_seconds 20 as_before
+  check 'and all files are as they were' files_as_before
+}
+# The gateway's machine, one hop away, with a name server that knows it.
+make_office() {
+  ip netns add office
+  ip link add office0 type veth peer name lan0 netns office
+  ip -n office link set lo up
+  ip -n office address add 192.0.2.1/24 dev lan0
+  ip -n office link set lan0 up
+  ip address add 192.0.2.2/24 dev office0
+  ip link set office0 up
+  ip netns exec far dnsmasq --no-hosts --no-resolv --no-daemon --listen-address=198.51.100.1 --bind-interfaces \
+    --address=/vpn.example.com/192.0.2.1 </dev/null >"$run/names.log" 2>&1 &
+  echo $! >"$run/names.pid"
+  mkdir -p /run/systemd/system/roamward-gateway.service.d
+  printf '[Service]\nNetworkNamespacePath=/run/netns/office\n' >/run/systemd/system/roamward-gateway.service.d/office.conf
+  # As udev does on a machine.
+  chmod 666 /dev/net/tun
+}
+remove_office() {
+  kill "$(<"$run/names.pid")"
+  rm -r /run/systemd/system/roamward-gateway.service.d
+  ip link delete office0
+  ip netns delete office
+}
+office_takes_logins() { [[ -n $(ip netns exec office ss -Hltn 'sport = :51820') ]]; }
+# The document is the project's own: its braces and stars are for the shell.
+install_files() { (cd "$packages" && eval "dpkg_for_us --install $1"); }
+# typed NAMESPACE LINE: at a terminal, with the answers of standard input.
+typed() { ${1:+ip netns exec "$1"} "$here/../ScenarioTests/Scenes/typist" bash -c "$2"; }
 
 gateway_unit() {
   local process

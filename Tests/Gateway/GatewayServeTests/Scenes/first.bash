@@ -2,15 +2,13 @@
 # From nothing to a connected laptop, by the lines of the document ($DOCUMENT: docs/how-to/gateway-client.md) as a newcomer types them: a
 # gateway, and our agent with the gateway's client. Only the installation of the packages is left out. $EXAMPLES is a folder of examples,
 # $TYPIST types at a terminal.
+# shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/typed.bash
+source "$(dirname "${BASH_SOURCE[0]}")/typed.bash"
 # shellcheck source=Tests/Gateway/GatewayServeTests/Scenes/scene.bash
 source "$(dirname "${BASH_SOURCE[0]}")/scene.bash"
 
 tell() { roamward status || true; }
 roamward() { ROAMWARD_SOCKET=/run/work/agent.socket at laptop "$ROAMWARD_BIN/roamward" "$@"; }
-count_typed() { # gateway|laptop: commands, and answers to questions
-  sed -n "/^On the $1/,/^On the \\|^The pin/p" section |
-    grep -cE '^# |\[yes/no\] yes$|^Answer \(not shown\):$|^password of '
-}
 
 for name in gateway laptop; do ip netns add "$name"; done
 ip -n gateway link set lo up
@@ -54,11 +52,8 @@ takes_logins() { [[ -n $(at gateway ss -Hltn 'sport = :51820') ]]; }
 typed_at() { ROAMWARD_SOCKET=/run/work/agent.socket at "$1" python3 "$TYPIST" "${@:2}"; }
 
 # The blocks of the section, up to the first link; what a person types in them: commands, and answers to questions.
-sed -n '/^## From nothing/,/^A link/p' "$DOCUMENT" >section
-sed -n 's/^# \([a-z]\)/\1/p' section >lines
-at_gateway=$(count_typed 'gateway') at_laptop=$(count_typed 'laptop')
-((at_gateway > 0 && at_gateway <= 8)) || fail "$at_gateway lines are typed at the gateway"
-((at_laptop > 0 && at_laptop <= 5)) || fail "$at_laptop lines are typed on the laptop"
+section_of_first_steps "$DOCUMENT" | sed -n 's/^# \([a-z]\)/\1/p' >lines
+is_as_short_as_promised "$DOCUMENT" || fail 'more is typed than promised'
 begin=$(date +%s) pin=''
 while read -r -u 9 line; do
   # No name server here has the name.
