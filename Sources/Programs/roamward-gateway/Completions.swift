@@ -33,7 +33,8 @@ extension CompletionKind {
           case "pools.": directory?.pools.values.map(\.name.description) ?? []
           default: []
           }
-        return names.isEmpty ? [key] : names.sorted().map { SettingPath(key.dropLast().split(separator: ".").map(String.init) + [$0]).description }
+        return names.isEmpty
+          ? [key] : names.sorted().map { SettingPath(key.dropLast().split(separator: ".").map(String.init) + [$0]).description }
       }
     }
   }

@@ -129,7 +129,9 @@ struct Devices: ParsableCommand {
       guard let found = directory.device(at: device) else {
         throw Failure.refused("there is no device \(device)\n  help: `roamward-gateway device list` lists the devices")
       }
-      if file { return try form.show(try ClientFile(directory, found).text(privateKey: try key(of: found) ?? "(the device's own private key)")) }
+      if file {
+        return try form.show(try ClientFile(directory, found).text(privateKey: try key(of: found) ?? "(the device's own private key)"))
+      }
       let settings = directory.settingOrigins(of: found)
       if list.json { return write([JSON(encoding: SettingsDocument(device, settings)).text(indented: true)]) }
       let lines = settings.map(\.line)

@@ -160,7 +160,8 @@ struct LoginOptions: ParsableArguments {
   private func subject(_ state: StateOptions) throws -> String? {
     if let openid {
       guard let settings = try state.folder.openIDSettings() else {
-        throw Failure.refused("there is no OpenID provider\n  help: `roamward-gateway set logins.openid '{ issuer: …, client-id: … }'` sets one")
+        throw Failure.refused(
+          "there is no OpenID provider\n  help: `roamward-gateway set logins.openid '{ issuer: …, client-id: … }'` sets one")
       }
       return settings.subject(of: openid)
     }

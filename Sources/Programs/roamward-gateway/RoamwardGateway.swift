@@ -24,7 +24,8 @@ struct RoamwardGateway: ParsableCommand {
         subcommands: [CheckFiles.self, Plan.self, ApplyFiles.self, DiffFiles.self, ConfirmFiles.self, RevertFiles.self, ExportFiles.self]),
       CommandGroup(name: "Store", subcommands: [Store.self, Backup.self, Restore.self]),
       CommandGroup(
-        name: "Users and devices", subcommands: [Users.self, Groups.self, Devices.self, Access.self, Logins.self, Tokens.self, Sessions.self]),
+        name: "Users and devices",
+        subcommands: [Users.self, Groups.self, Devices.self, Access.self, Logins.self, Tokens.self, Sessions.self]),
       CommandGroup(
         name: "Analysis", subcommands: [Status.self, Monitor.self, Metrics.self, Evaluate.self, Explain.self, Doctor.self, Audit.self]),
     ],

@@ -5,8 +5,8 @@ import GatewayHost
 import GatewayPage
 import GatewaySource
 import GatewayStore
-import LinuxIO
 import JSON
+import LinuxIO
 import NetworkTypes
 import Terminal
 

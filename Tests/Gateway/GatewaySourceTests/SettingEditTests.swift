@@ -34,13 +34,17 @@ import Testing
     """
 
   @Test("one line changes, and the comments stay") func lines() throws {
-    func differs(_ key: String, _ act: SettingEdit.Act, _ old: String, _ new: String, _ place: Testing.SourceLocation = #_sourceLocation) throws {
+    func differs(_ key: String, _ act: SettingEdit.Act, _ old: String, _ new: String, _ place: Testing.SourceLocation = #_sourceLocation)
+      throws
+    {
       let expected = Self.text.split(separator: old, maxSplits: 1, omittingEmptySubsequences: false).joined(separator: new)
       #expect(try edited(Self.text, key, act) == expected, sourceLocation: place)
     }
     try differs(
       "gateway.endpoint", .set(["vpn.example.org"]), "{ endpoint: vpn.example.com }   #", "{ endpoint: vpn.example.org }  #")
-    try differs("settings.everybody.routes", .change(adding: ["10.40.0.0/16"], removing: []), "10.30.0.0/16\n", "10.30.0.0/16\n      - 10.40.0.0/16\n")
+    try differs(
+      "settings.everybody.routes", .change(adding: ["10.40.0.0/16"], removing: []), "10.30.0.0/16\n", "10.30.0.0/16\n      - 10.40.0.0/16\n"
+    )
     try differs("settings.everybody.routes", .change(adding: [], removing: ["10.30.0.0/16"]), "      - 10.30.0.0/16\n", "")
     try differs("settings.everybody.dns", .change(adding: ["10.20.0.54"], removing: []), "dns: 10.20.0.53", "dns: [10.20.0.53, 10.20.0.54]")
     try differs("settings.everybody.mtu", .set(["1400"]), "dns: 10.20.0.53\n", "dns: 10.20.0.53\n    mtu: 1400\n")
@@ -142,7 +146,8 @@ import Testing
     case 0: return SettingEdit(path, .remove)
     case 1: return SettingEdit(path, .change(adding: some(), removing: Bool.random(using: &random) ? some() : []))
     case 2: return SettingEdit(path, .set(["{ mtu: 1300, routes: [10.1.0.0/16] }"]))
-    default: return SettingEdit(path, .set(some().map { $0 == "a, b" || $0 == "x # y" ? "\"\($0)\"" : $0 }), replaces: Bool.random(using: &random))
+    default:
+      return SettingEdit(path, .set(some().map { $0 == "a, b" || $0 == "x # y" ? "\"\($0)\"" : $0 }), replaces: Bool.random(using: &random))
     }
   }
 }
@@ -157,7 +162,8 @@ private struct RandomFile {
   private var count = 0
 
   init(_ random: inout SplitMix64) {
-    for key in ["page", "settings", "relay", "pools", "users", "logins"].shuffled(using: &random) where Int.random(in: 0..<4, using: &random) > 0 {
+    for key in ["page", "settings", "relay", "pools", "users", "logins"].shuffled(using: &random)
+    where Int.random(in: 0..<4, using: &random) > 0 {
       if Bool.random(using: &random) { text += "\n" }
       if Bool.random(using: &random) { text += comment(0) + "\n" }
       switch key {

@@ -27,7 +27,9 @@ package struct PAMSettings: Hashable, Sendable {
       case "service": service = value
       case "create-users" where value == "yes" || value == "no": createsUsers = value == "yes"
       case "timeout" where Int(value) != nil: seconds = Int(value) ?? seconds
-      default: throw GatewayError("pam, line \(number): `\(line)` is no setting", help: "roamward-gateway set logins.pam.service NAME writes the file")
+      default:
+        throw GatewayError(
+          "pam, line \(number): `\(line)` is no setting", help: "roamward-gateway set logins.pam.service NAME writes the file")
       }
     }
     if let fault { throw fault }

@@ -72,7 +72,8 @@ package struct EditedFile: Sendable {
     if isThere, let value = wanted[keys[...]] {
       if case .sequence(let items) = chain[depth - 1].value.content, case .list(let new) = value {
         let old = items.compactMap { SettingTree($0) }
-        if let text = lines.changing(items.map(\.location.line), removing: old.indices.filter { !new.contains(old[$0]) },
+        if let text = lines.changing(
+          items.map(\.location.line), removing: old.indices.filter { !new.contains(old[$0]) },
           adding: new.filter { !old.contains($0) }.map(\.yaml))
         {
           found.append(text)

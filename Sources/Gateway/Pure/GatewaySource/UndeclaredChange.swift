@@ -67,7 +67,8 @@ package struct UndeclaredChange: Sendable {
     }
     for setting in SettingFile.allCases where setting.key[0] == key {
       let isNamed =
-        isWhole ? setting.key.count == 1 || edit.replaces || edit.act == .remove && key != "logins" : setting.key[1...].first == edit.path.keys[1]
+        isWhole
+        ? setting.key.count == 1 || edit.replaces || edit.act == .remove && key != "logins" : setting.key[1...].first == edit.path.keys[1]
       if setting.key.count > 1, !isNamed, new.texts[setting]?.value == nil { continue }
       file.host.texts[setting] = new.texts[setting] ?? Declaration.Placed(nil, at: nowhere)
     }

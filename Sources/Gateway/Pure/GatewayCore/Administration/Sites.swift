@@ -23,7 +23,8 @@ extension Administration {
     directory.requireAll()
     try check(name)
     guard directory.sites.count < Site.most else {
-      throw GatewayError("the store has \(Site.most) gateways, and takes no more", help: "remove one with `roamward-gateway unset sites.NAME`")
+      throw GatewayError(
+        "the store has \(Site.most) gateways, and takes no more", help: "remove one with `roamward-gateway unset sites.NAME`")
     }
     if let other = directory.sites.values.first(where: { $0.endpoint == endpoint }) {
       throw GatewayError("\(endpoint) is the endpoint of gateway \(other.name)", help: "give the address of this gateway")

@@ -88,7 +88,8 @@ package struct GatewayCondition: Hashable, Sendable {
     if directory.sortedPools.isEmpty {
       found.append(
         HostFinding(
-          "pools", .problem, "there is no pool: devices get no address", cure: "roamward-gateway set pools.lan '{ prefix: 10.77.0.0/24, masquerade: true }'"))
+          "pools", .problem, "there is no pool: devices get no address",
+          cure: "roamward-gateway set pools.lan '{ prefix: 10.77.0.0/24, masquerade: true }'"))
     }
     if directory.rules.isEmpty, !directory.devices.isEmpty {
       found.append(

@@ -101,6 +101,7 @@ package struct DeclaredMarks: Hashable, Sendable {
     let isOwn = [.site, .pools, .host].contains(subject.kind)
     guard let mark = marks(of: subject).first(where: { !isOwn || $0.site == site }) else { return nil }
     return GatewayError(
-      "\(mark.place) declares \(subject.text)", help: "change it there, or with `roamward-gateway set`; a running gateway takes it within a second")
+      "\(mark.place) declares \(subject.text)",
+      help: "change it there, or with `roamward-gateway set`; a running gateway takes it within a second")
   }
 }

@@ -28,7 +28,8 @@ package enum ListDocument: String, CaseIterable, Sendable {
   }
 
   static var title: String {
-    let commands = ["user", "group", "device", "access"].map { "`roamward-gateway \($0) list --json`" }
+    let commands =
+      ["user", "group", "device", "access"].map { "`roamward-gateway \($0) list --json`" }
       + ["`roamward-gateway user list --tokens --json`"]
     return "What \(commands.joined(separator: ", ")) print."
   }

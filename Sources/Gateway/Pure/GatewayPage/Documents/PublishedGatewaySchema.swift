@@ -51,7 +51,11 @@ package enum PublishedGatewaySchema: String, CaseIterable, Sendable {
           "What `roamward-gateway explain --json` and `roamward-gateway evaluate --json` print of a user.",
           try JSON.schema(of: AccessReport.self)
         )
-      case .evaluation: ("What `roamward-gateway evaluate --json` and `roamward-gateway explain --json` print of a device.", try JSON.schema(of: EvaluationDocument.self))
+      case .evaluation:
+        (
+          "What `roamward-gateway evaluate --json` and `roamward-gateway explain --json` print of a device.",
+          try JSON.schema(of: EvaluationDocument.self)
+        )
       case .settings: ("What `roamward-gateway device show --json` prints.", try JSON.schema(of: SettingsDocument.self))
       case .audit: ("What `roamward-gateway audit --json` prints.", try JSON.schema(of: AuditReport.self))
       case .login: ("What `roamward-gateway login show --json` prints.", try JSON.schema(of: WaysInDocument.self))

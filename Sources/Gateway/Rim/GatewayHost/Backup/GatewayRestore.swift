@@ -56,7 +56,8 @@ package final class GatewayRestore {
   }
 
   private static let noBackup = GatewayError(
-    "this is no backup of a gateway", help: "give a file that `roamward-gateway backup` made; a file of `store move --copy-only` is a store alone")
+    "this is no backup of a gateway",
+    help: "give a file that `roamward-gateway backup` made; a file of `store move --copy-only` is a store alone")
 
   /// The first header; a file that is shorter is no backup.
   private static func beginning(_ reader: BackupReader) throws -> [UInt8] {
