@@ -31,7 +31,8 @@ indirect enum SettingTree: Hashable {
     }
   }
 
-  /// What would be written without quotes anyway is a text, whatever its quotes. Of other words, those that are safe in any place stay plain.
+  /// A value that would be written without quotes anyway is a text, whatever its quotes. Of other words, those that are safe in any place
+  /// stay plain.
   private static func scalar(_ text: String, isPlain: Bool) -> SettingTree {
     let isSafe =
       !text.isEmpty && text.utf8.allSatisfy { (48...57).contains($0) || (97...122).contains($0 | 0x20) || "._-+".utf8.contains($0) }

@@ -49,7 +49,8 @@ package struct PageSettings: Hashable, Sendable, LosslessStringConvertible {
       case "operators":
         guard let group = GatewayName(words[1]) else { return nil }
         operators = group
-      // Written by builds whose page had a limit of its own: another one than the default is to be set anew (`set settings.everybody.devices`).
+      // Written by builds whose page had a limit of its own: another one than the default is to be set again
+      // (`set settings.everybody.devices`).
       case "devices": guard words[1] == "\(Settings.usualDeviceLimit)" else { return nil }
       case "name":
         if words[1].contains(" ") { return nil }
