@@ -63,5 +63,5 @@ within 20 field_is corp 'questions[0].kind' password
 # Another one does, from standard input, where nobody sees it.
 log_in - <<<"$(invitation)"
 within 5 office_answers
-company sessions | grep -o 'bob/.* by token' | sed -E "s/$(hostname)/HOST/; s/connected .* by/connected by/; s/, fd95::2//"
+company device list --sessions | grep -o 'bob/.* by token' | sed -E "s/$(hostname)/HOST/; s/connected .* by/connected by/; s/, fd95::2//"
 stop_agent
