@@ -61,7 +61,7 @@ struct PacketOptions: ParsableArguments {
     }
   }
 
-  /// What the rules say of each packet of a device's user.
+  /// Shows the verdict of each rule on a packet of a device's user.
   func rules(_ lines: (AccessDecision, Directory) -> [String]) throws {
     guard case .device(let path) = holder, !json else { return }
     let directory = try directory(of: path.user)

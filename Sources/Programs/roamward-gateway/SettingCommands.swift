@@ -138,7 +138,7 @@ struct WaysIn {
 
   private func wholeStore() throws -> Directory { try folder.store().load().directory }
 
-  /// Where clients log in, and by which port their packets are relayed.
+  /// The place where clients log in, with the pin.
   var loginLines: [String] {
     get throws {
       guard let site = try folder.store().load(.users([])).site else { throw GatewayError.notInitialised }
@@ -172,7 +172,7 @@ struct WaysIn {
     }
   }
 
-  /// Where the page is, and what keeps devices from it.
+  /// The addresses of the page, and what keeps devices from it.
   var pageLines: [String] {
     get throws {
       guard let settings = try folder.pageSettings() else { return [] }

@@ -230,8 +230,6 @@ extension Administration {
   }
 
   @discardableResult mutating func removeSettings(for scope: Settings.Scope) -> Bool {
-    guard let present = directory.settings(for: scope) else { return false }
-    remove(.settings, present.id)
-    return true
+    directory.settings(for: scope).map { remove(.settings, $0.id) } != nil
   }
 }

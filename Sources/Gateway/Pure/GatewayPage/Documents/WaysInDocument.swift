@@ -27,7 +27,7 @@ package struct WaysInDocument: Hashable, Sendable, Codable {
     }
   }
 
-  /// Where people log in.
+  /// The place where people log in.
   package struct Login: Hashable, Sendable, Codable {
     package var endpoint: String
     package var pin: String
