@@ -94,6 +94,36 @@ says "$files/20-people.yaml:4 declares user bob" gateway user remove bob
 says "$files/10-network.yaml:7 declares the list of rules of access" gateway access add all --from everybody --to everything
 says "$files/20-people.yaml:6 declares the list of members of group staff" gateway group set staff --remove bob
 
+# `set` changes the file that declares the setting, and nothing else of it; two administrators at once lose nothing.
+sed -i 's/^settings:/settings:   # of clients/' $files/10-network.yaml
+cp $files/10-network.yaml before.yaml
+gateway set settings.everybody.mtu 1300 --dry-run >out.log || fail "a dry run of set: $(<out.log)"
+cmp -s before.yaml $files/10-network.yaml || fail 'a dry run changes the file'
+for i in 1 2 3 4 5 6; do gateway set settings.everybody.routes --add "10.4$i.0.0/16" >"set-$i.log" 2>&1 & sets[i]=$!; done
+for i in 1 2 3 4 5 6; do wait "${sets[i]}" || fail "set: $(cat set-*.log)"; done
+found -Fx "in      $files/10-network.yaml" <set-1.log || fail "set names no file: $(<set-1.log)"
+[[ $(gateway device show bob/laptop | grep -oE '10\.4[1-6]\.0\.0/16' | sort -u | wc -l) == 6 ]] || fail "routes: $(gateway device show bob/laptop)"
+others() { sed -n '1,/^settings:/p; /^access:/,$p' "$1"; }
+diff <(others before.yaml) <(others $files/10-network.yaml) >diff.log || fail "other lines differ: $(<diff.log)"
+says 'settings.everybody.routes would lose' gateway set settings.everybody.routes 10.20.0.0/16
+says "10-network.yaml:" gateway set settings.everybody.mtu 99
+says 'there is no key "rotues" in settings.everybody' gateway set settings.everybody.rotues 10.20.0.0/16
+gateway set settings.everybody.routes 10.20.0.0/16 10.30.0.0/16 --replace >/dev/null || fail 'the list is not replaced'
+[[ $(gateway device show bob/laptop) == 'routes 10.20.0.0/16, 10.30.0.0/16  from everybody' ]] || fail "routes: $(gateway device show bob/laptop)"
+cp before.yaml $files/10-network.yaml
+# Beside it, a user who is declared gets an end; the page is declared by no file, and changed in the gateway.
+gateway set users.bob.until 2099-01-01 >/dev/null || fail 'the end of a declared user'
+grep -q '^  bob: { until: 2099-01-01 }' $files/20-people.yaml || fail "the file: $(<$files/20-people.yaml)"
+gateway unset users.bob.until >/dev/null || fail 'the end stays'
+sed -i 's/^  bob: .*/  bob:/' $files/20-people.yaml
+gateway set page.title 'Example Corp' >/dev/null || fail 'the page is not set'
+! grep -rq page $files || fail 'the page is declared'
+gateway set page off >/dev/null
+# A shell completes keys, with the names that there are.
+"$ROAMWARD_BIN/roamward-gateway" ---completion set -- positional@0 0 0 settings. >keys.log || fail 'no completions'
+found -x settings.groups.staff <keys.log || fail "completions: $(<keys.log)"
+found -x page.title <keys.log || fail "completions: $(<keys.log)"
+
 # The explanation of a decision has the places of the rules.
 gateway explain bob 10.20.9.1:631 | found -F "by rule printers (deny printers: everybody to 10.20.9.0/24)  $files/10-network.yaml:8" ||
   fail "$(gateway explain bob 10.20.9.1:631)"
