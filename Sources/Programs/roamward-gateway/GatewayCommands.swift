@@ -138,8 +138,10 @@ struct Serve: ParsableCommand {
 
   private func enableForwarding() throws {
     // While the store's server is away, what was read last decides; before the first start, the files.
-    let declared = (files.declared.load().file.declaration.pools?.value ?? []).map(\.value.prefix.family)
+    let file = files.declared.load().file
+    let declared = (file.declaration.pools?.value ?? []).map(\.value.prefix.family)
     let folder = try files.state.folder
+    guard file.host.texts[.forwarding].map({ $0.value == nil }) ?? folder.forwards else { return }
     let known = try declared.isEmpty || folder.hasStoreFile ? folder.known().view.directory.families : []
     for family in Set(declared + known) where !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
   }

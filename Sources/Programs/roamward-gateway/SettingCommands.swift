@@ -37,7 +37,7 @@ struct SettingOptions: ParsableArguments {
     switch key {
     case "pools":
       // A running gateway may not be able to: its unit has /proc/sys read-only.
-      guard try folder.lock() != nil else { return }
+      guard folder.forwards, try folder.lock() != nil else { return }
       for family in try folder.known().view.directory.families where !Forwarding.isOn(family) { try Forwarding.turnOn(family) }
     case "logins": try showLogins(folder)
     case "relay": try report(folder.outcome(of: "relay", .relay), "nothing is relayed", "`roamward-gateway set relay.port PORT`")

@@ -18,7 +18,7 @@ import Testing
   /// All keys.
   static let whole = """
     version: 1
-    gateway: { endpoint: vpn.example.com, link: wg-gateway, name: paris }
+    gateway: { endpoint: vpn.example.com, link: wg-gateway, name: paris, forwarding: false }
     pools:
       staff: { prefix: 10.77.0.0/24, masquerade: true }
       roaming: { prefix: fd77::/64, everywhere: true }
@@ -90,7 +90,7 @@ import Testing
     #expect(file.declaration.rules?.value[1].place.line == 25)
     #expect(file.host.openID?.scopes == ["openid", "profile", "email"] && file.host.pam?.seconds == 5)
     #expect(file.host.page?.port == 8080 && file.host.texts[.relay]?.value == "8443\n")
-    #expect(file.host.texts[.staleAfter]?.value == "86400\n")
+    #expect(file.host.texts[.staleAfter]?.value == "86400\n" && file.host.texts[.forwarding]?.value == "off\n")
     #expect(
       file.expectations.map(\.value.description) == [
         "alice → 10.20.0.5:443 allowed", "alice → 10.20.9.5 denied", "bob → [fd20::1]:53 udp denied",

@@ -104,7 +104,7 @@ private struct GatewayFileMerge {
     file.declaration.settings += new.settings
     take(\.host.logins, other, "`logins`")
     for (setting, text) in other.host.ordered {
-      if setting.key[0] != "logins" { once("`\(setting.key[0])`", at: text.place) }
+      if !["gateway", "logins"].contains(setting.key[0]) { once("`\(setting.key[0])`", at: text.place) }
       if file.host.texts[setting] == nil { file.host.texts[setting] = text }
     }
     file.expectations += other.expectations

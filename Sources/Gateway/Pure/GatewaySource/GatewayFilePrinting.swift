@@ -9,7 +9,7 @@ extension GatewayFile {
   package var text: String {
     var mapping = YAMLMapping()
     mapping.add("version", .word("1"))
-    mapping.add("gateway", declaration.site.map { $0.value.yaml })
+    mapping.add("gateway", declaration.site.map { $0.value.yaml(host.texts[.forwarding]?.value) })
     mapping.add("pools", declaration.pools.map { pools in named(pools.value.map { ("\($0.value.name)", $0.value.yaml) }) })
     if !declaration.groups.isEmpty { mapping.add("groups", named(declaration.groups.map { ("\($0.value.name)", $0.value.yaml) })) }
     if !declaration.users.isEmpty { mapping.add("users", named(declaration.users.map { ("\($0.value.name)", $0.value.yaml) })) }
@@ -49,10 +49,12 @@ private func words(_ values: [some CustomStringConvertible]) -> YAMLValue { .one
 private func list(_ values: [some CustomStringConvertible]) -> YAMLValue { .list(values.map { .text($0.description) }) }
 
 extension Declaration.Site {
-  fileprivate var yaml: YAMLValue {
+  /// `forwarding`: the text of that setting.
+  fileprivate func yaml(_ forwarding: String?) -> YAMLValue {
     var mapping = YAMLMapping([("endpoint", .text(endpoint.description))])
     mapping.add("link", link.map { .text($0.description) })
     mapping.add("name", name.map { .text($0.description) })
+    mapping.add("forwarding", forwarding.flatMap { SettingFile.forwarding.yaml(of: $0) })
     return .mapping(mapping)
   }
 }

@@ -37,6 +37,7 @@ let gatewayFileKeys = Mapping(
       entry, file, reading in
       guard let site = siteKeys.read(entry.value, &reading), let endpoint = site.endpoint else { return }
       file.declaration.site = placed(Declaration.Site(endpoint: endpoint, link: site.link, name: site.name), entry)
+      file.host.declare(site.forwards ? [:] : [.forwarding: "off\n"], below: entry)
     },
     Key(
       "pools", expects: "pools by name", schema: .named(gatewayNamePattern, poolKeys.schema),

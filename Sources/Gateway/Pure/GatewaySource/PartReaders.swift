@@ -37,6 +37,7 @@ extension ValueReader where Value == IPAddress {
 }
 
 struct SiteDraft: Sendable {
+  var forwards = true
   var endpoint: Endpoint?
   var link: InterfaceName?
   var name: GatewayName?
@@ -52,6 +53,9 @@ let siteKeys = Mapping(
       $0.link = $1
     },
     Key("name", .gatewayName, "The name of this gateway among several.", standard: "main", example: "paris") { $0.name = $1 },
+    Key(
+      "forwarding", .boolean, "Whether the kernel's forwarding of packets is enabled for the pools.", standard: "true", example: "false"
+    ) { $0.forwards = $1 },
   ])
 
 struct PoolDraft: Sendable {

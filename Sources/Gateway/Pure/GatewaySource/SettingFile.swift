@@ -18,6 +18,8 @@ package enum SettingFile: String, CaseIterable, Sendable {
   case page
   /// The age of the last reading of the store at which all devices are disconnected.
   case staleAfter = "stale-after"
+  /// That the kernel's forwarding is left as it is.
+  case forwarding
 
   /// Its place in a file that declares the gateway. A key alone may be off; others are within one.
   package var key: [String] {
@@ -28,6 +30,7 @@ package enum SettingFile: String, CaseIterable, Sendable {
     case .relay: ["relay"]
     case .page: ["page"]
     case .staleAfter: ["store", "stale-after"]
+    case .forwarding: ["gateway", "forwarding"]
     }
   }
 
@@ -40,6 +43,7 @@ package enum SettingFile: String, CaseIterable, Sendable {
     case .relay: UInt16(line(text)).map { .mapping(YAMLMapping([("port", .word("\($0)"))])) }
     case .page: PageSettings(text)?.yaml
     case .staleAfter: Int64(line(text)).map { .text("\($0)s") }
+    case .forwarding: .word("false")
     }
   }
 
@@ -52,6 +56,7 @@ package enum SettingFile: String, CaseIterable, Sendable {
     case .relay: "relay, TCP port"
     case .page: "page"
     case .staleAfter: "seconds without the store until all sessions end"
+    case .forwarding: "forwarding by the kernel"
     }
   }
 
@@ -61,7 +66,7 @@ package enum SettingFile: String, CaseIterable, Sendable {
     case .openID: "OpenID"
     case .pam: "PAM"
     case .relay, .page: rawValue
-    case .banner, .staleAfter: nil
+    case .banner, .staleAfter, .forwarding: nil
     }
   }
 

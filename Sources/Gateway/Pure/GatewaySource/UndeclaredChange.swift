@@ -46,7 +46,9 @@ package struct UndeclaredChange: Sendable {
       value ?? Declaration.Placed(usual, at: nowhere)
     }
     switch key {
-    case "gateway": file.declaration.site = new.declaration.site
+    case "gateway":
+      file.declaration.site = new.declaration.site
+      takeHost(new.host, key, edit)
     case "pools": file.declaration.pools = or(new.declaration.pools, [])
     case "settings":
       let old = present.declaration.settings.map(\.value)

@@ -53,7 +53,7 @@ package struct HostExamination {
     var facts = GatewayMetrics.Facts()
     facts.traffic = view.directory.site.flatMap { Self.traffic(of: $0.link.description) }
     facts.lastReading = folder.lastReading
-    facts.forwarding = Dictionary(uniqueKeysWithValues: view.directory.families.map { ($0, Forwarding.isOn($0)) })
+    facts.forwarding = Dictionary(uniqueKeysWithValues: (folder.forwards ? view.directory.families : []).map { ($0, Forwarding.isOn($0)) })
     facts.newestEntry = ((try? known.store?.newestEntries(1)) ?? nil)?.last?.sequence
     facts.partners = ((try? partners()) ?? nil)?.map(\.seen)
     if status.isServing {
@@ -135,7 +135,7 @@ package struct HostExamination {
       }
     let families = view.directory.families
     let plan = try kernel().plan(to: state)
-    return firewall + families.filter { !Forwarding.isOn($0) }.map { "sysctl \(Forwarding.name($0))=1" }
+    return firewall + families.filter { folder.forwards && !Forwarding.isOn($0) }.map { "sysctl \(Forwarding.name($0))=1" }
       + (plan.conflict.map { [$0] } ?? plan.steps.map(\.description))
   }
 
@@ -163,7 +163,7 @@ package struct HostExamination {
     condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
     condition.serviceFindings = isOffline ? [] : OpenIDExamination.findings(folder, view.directory) + PAMExamination.findings(folder)
-    condition.notForwarded = view.directory.families.filter { !Forwarding.isOn($0) }
+    condition.notForwarded = view.directory.families.filter { folder.forwards && !Forwarding.isOn($0) }
     guard condition.hasRightKey, view.directory.site != nil else { return condition }
     // A gateway that runs takes a change of a moment ago, and repairs what others change: only what stays is a finding.
     let end = Moment.now + Self.patience

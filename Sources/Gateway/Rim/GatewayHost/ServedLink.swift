@@ -131,7 +131,7 @@ final class ServedLink {
 
   /// Returns why packets are not forwarded: the unit has /proc/sys read-only, and turns forwarding on before the gateway's start.
   private func turnOnForwarding() -> String? {
-    let closed = followed.directory.families.filter { !Forwarding.isOn($0) }
+    let closed = folder.forwards ? followed.directory.families.filter { !Forwarding.isOn($0) } : []
     do throws(SystemError) {
       for family in closed {
         try Forwarding.turnOn(family)

@@ -4,6 +4,9 @@ internal import Glibc
 package import LinuxIO
 
 extension StateFolder {
+  /// Whether the kernel's forwarding is enabled for the pools.
+  package var forwards: Bool { access(path(of: .forwarding), F_OK) != 0 }
+
   package func path(of setting: SettingFile) -> String { "\(path)/\(setting.rawValue)" }
 
   /// Replaces the settings in a file; `nil`: removes the file. A running gateway learns it by `announceChange`.

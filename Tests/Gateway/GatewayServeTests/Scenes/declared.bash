@@ -119,6 +119,17 @@ sed -i 's/^  bob: .*/  bob:/' $files/20-people.yaml
 gateway set page.title 'Example Corp' >/dev/null || fail 'the page is not set'
 ! grep -rq page $files || fail 'the page is declared'
 gateway set page off >/dev/null
+# Forwarding is left as it is where a file says so: this machine alone is reached then.
+gateway set gateway.forwarding off >/dev/null || fail 'forwarding is not set'
+echo 0 >/proc/sys/net/ipv4/ip_forward
+grep -qF 'gateway: { endpoint: 127.0.0.1, forwarding: off }' $files/10-network.yaml || fail "the file: $(<$files/10-network.yaml)"
+gateway serve --forwarding || fail 'serve --forwarding'
+[[ $(</proc/sys/net/ipv4/ip_forward) == 0 ]] || fail 'forwarding is turned on all the same'
+! doctor | found forwards || fail "the doctor: $(doctor)"
+gateway unset gateway.forwarding >/dev/null
+gateway serve --forwarding
+[[ $(</proc/sys/net/ipv4/ip_forward) == 1 ]] || fail 'forwarding is not turned on'
+cp before.yaml $files/10-network.yaml
 # A shell completes keys, with the names that there are.
 "$ROAMWARD_BIN/roamward-gateway" ---completion set -- positional@0 0 0 settings. >keys.log || fail 'no completions'
 found -x settings.groups.staff <keys.log || fail "completions: $(<keys.log)"
