@@ -52,7 +52,9 @@ package struct SettingChange {
     try Folder.make(Folder.parent(of: target), mode: 0o755)
     try TextFile.replace(target, with: Array(file.text.utf8), mode: UInt32(status.st_mode) & 0o644)
     do {
-      return Outcome(effect: try files.apply(files.load()), path: target)
+      // The running gateway may have been faster, and then nothing is left to change.
+      _ = try files.apply(files.load())
+      return Outcome(effect: effect, path: target)
     } catch {
       // The gateway would refuse the file from now on.
       if target == file.path {
