@@ -33,9 +33,7 @@ package struct SettingChange {
 
   /// Makes the change, or finds out only what it would change.
   package func run(isDry: Bool) throws -> Outcome {
-    guard let lock = try FileTrial(folder).lock(patience: .seconds(10)) else {
-      throw GatewayError("another command changes the files of this gateway", help: "try it again")
-    }
+    let lock = try takeLock()
     defer { withExtendedLifetime(lock) {} }
     let loaded = files.load()
     if loaded.hasErrors { throw DeclaredFiles.Refusal(diagnostics: loaded.diagnostics.filter { $0.severity == .error }) }
@@ -64,6 +62,13 @@ package struct SettingChange {
       }
       throw error
     }
+  }
+
+  /// Keeps other commands from changing the files meanwhile; `nil`: the gateway is not there yet.
+  private func takeLock() throws -> FileDescriptor? {
+    guard access(folder.path, F_OK) == 0 else { return nil }
+    if let lock = try FileTrial(folder).lock(patience: .seconds(10)) { return lock }
+    throw GatewayError("another command changes the files of this gateway", help: "try it again")
   }
 
   /// The file that declares what the setting belongs to; of several, the one that has most of its keys, and the last of these.
@@ -95,6 +100,7 @@ package struct SettingChange {
 
   /// Settings of this gateway alone can be changed while the store's server is away.
   private func changeGateway(isDry: Bool) throws -> Outcome {
+    guard try folder.hasStoreFile || folder.storeServer() != nil else { throw GatewayError.notInitialised }
     try folder.refuseOtherStore()
     let isOfStore = ["gateway", "pools", "settings"].contains(edit.path.keys[0])
     let store = isOfStore ? try folder.store() : try? folder.store()
