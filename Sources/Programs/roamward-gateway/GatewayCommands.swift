@@ -158,6 +158,7 @@ struct TakeOver: ParsableCommand {
       Example: `roamward-gateway take-over`
       """)
 
+  @OptionGroup var trial: TrialOption
   @OptionGroup var state: StateOptions
 
   func run() throws {
@@ -166,6 +167,7 @@ struct TakeOver: ParsableCommand {
     if try state.folder.lock() != nil {
       throw Failure.refused("no gateway runs\n  help: start it with `systemctl start roamward-gateway`, then try again")
     }
+    if trial.dryRun { return write(["take over the sessions of the other gateway"] + trial.note) }
     try state.folder.announceTakeOver()
   }
 }
@@ -176,12 +178,14 @@ struct Cleanup: ParsableCommand {
     abstract: "Remove the gateway's link, routes and firewall table.",
     discussion: "Example: `roamward-gateway cleanup`")
 
+  @OptionGroup var trial: TrialOption
   @OptionGroup var state: StateOptions
 
   func run() throws {
     guard let lock = try state.folder.lock() else {
       throw Failure.refused("the gateway runs\n  help: stop it first, with `systemctl stop roamward-gateway`")
     }
+    if trial.dryRun { return write(try HostCleanup.steps(state.folder) + trial.note) }
     try HostCleanup.run(state.folder) { write($0 + "\n") }
     withExtendedLifetime(lock) {}
   }

@@ -144,6 +144,11 @@ package final class GatewayKernel {
     } catch { log("\(error)") }
   }
 
+  /// The steps by which `clean` removes everything of the gateway's.
+  var stepsOfCleaning: [Step] {
+    get throws(NetlinkError) { GatewayPlan(cleaning: try reader.read(everywhere: true, neighbours: false)).steps }
+  }
+
   /// Removes everything of the gateway's from the kernel. Calls back when it is gone.
   package func clean(then: @escaping () -> Void) throws(NetlinkError) {
     var waiting = 1
@@ -151,7 +156,7 @@ package final class GatewayKernel {
       waiting -= 1
       if waiting == 0 { then() }
     }
-    for step in GatewayPlan(cleaning: try reader.read(everywhere: true, neighbours: false)).steps {
+    for step in try stepsOfCleaning {
       log(step.description)
       if case .deleteLink(let link, .userspace) = step {
         waiting += 1

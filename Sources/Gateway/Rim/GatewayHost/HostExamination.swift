@@ -192,6 +192,12 @@ package struct HostExamination {
 
 /// Removal of everything of the gateway's from this machine but its folder.
 package enum HostCleanup {
+  /// The steps of a cleanup, in words.
+  package static func steps(_ folder: StateFolder) throws -> [String] {
+    let kernel = try GatewayKernel(folder, on: EventLoop()) { _ in }
+    return try kernel.stepsOfCleaning.map(\.description) + ["nft delete table \(GatewayTable.name)"]
+  }
+
   package static func run(_ folder: StateFolder, log: @escaping (String) -> Void) throws {
     let loop = try EventLoop()
     let kernel = try GatewayKernel(folder, on: loop, log: log)

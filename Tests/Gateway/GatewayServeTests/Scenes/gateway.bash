@@ -196,7 +196,10 @@ until_so 'others'\'' changes are repaired' bash -c "[[ -z \$(ip netns exec gatew
 kill "$serving" || fail "the second gateway has ended"
 wait "$serving" || fail 'the gateway ends with an error'
 limit=20 reaches alice 203.0.113.2 443 || fail 'a stopped gateway takes connections along'
-gateway cleanup >/dev/null
+gateway cleanup --dry-run >tried.out || fail 'a dry run of cleanup'
+ip -n gateway link show wg-gateway >/dev/null || fail 'a dry run removes the link'
+gateway cleanup >cleaned.out
+diff <(sed '$d' tried.out) cleaned.out || fail 'a dry run shows something else'
 ! ip -n gateway link show wg-gateway >/dev/null 2>&1 || fail 'the link is left'
 [[ -z $(at gateway nft list tables) ]] || fail 'a table is left'
 [[ -z $(ip -n gateway route show proto 83) ]] || fail 'a route is left'
