@@ -98,9 +98,9 @@ import Testing
   static func quoted(in text: String) -> [[String]] {
     text.split(separator: "roamward-gateway ", omittingEmptySubsequences: false).dropFirst().enumerated().compactMap { i, rest in
       let before = text.split(separator: "roamward-gateway ", omittingEmptySubsequences: false)[i]
-      guard before.hasSuffix("`") || before.hasSuffix("\n# ") || before.hasSuffix("help: ") || before.hasSuffix("/usr/sbin/") else {
-        return nil
-      }
+      let isTyped = before.split(separator: "\n", omittingEmptySubsequences: false).last?.hasPrefix("$ ") ?? false
+      let signs = ["`", "\n# ", "help: ", "/usr/sbin/"]
+      guard isTyped || signs.contains(where: { before.hasSuffix($0) }) else { return nil }
       // Within backticks, a command may go on in the next line.
       let end: (Character) -> Bool = before.hasSuffix("`") ? { $0 == "`" } : { "`\n\"".contains($0) }
       let words = rest.prefix { !end($0) }.split(maxSplits: 2, whereSeparator: \.isWhitespace).prefix(2)
