@@ -71,7 +71,7 @@ extension ParsableCommand {
         path.append(word)
         continue
       }
-      let names = commands.map { $0._commandName }
+      let names = commands.flatMap { [$0._commandName] + $0.configuration.aliases }
       let others = path.count == 1 ? synonyms : [:]
       let meant = others[word] ?? nearest(to: word, among: names + others.keys.sorted()).map { others[$0] ?? $0 }
       // Below a command with a default, the word may be an argument of that.
