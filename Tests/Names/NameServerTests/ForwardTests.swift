@@ -86,6 +86,18 @@ private struct Missing: Error {}
     #expect(lab.readings.map(\.code) == [0, 3])
   }
 
+  @Test("no server's word that an answer is validated is passed on, from the cache neither") func validated() {
+    let lab = Lab()
+    lab.ask("a.example")
+    let asked = lab.datagrams[0]
+    var message = Messages.answer(to: asked.message, [Messages.a("198.51.100.7")])
+    message[3] |= 0x20
+    lab.deliver(message, to: asked.datagram)
+    lab.ask("a.example", id: 7)
+    #expect(lab.readings.map(\.code) == [0, 0] && lab.datagrams.count == 1)
+    #expect(lab.readings.allSatisfy { $0.flags & 0x20 == 0 })
+  }
+
   @Test("what the kernel does not send fails over at once, and then with a network error") func undelivered() {
     let lab = Lab(servers: [Lab.underlay, Lab.second])
     lab.ask("a.example")

@@ -4,8 +4,8 @@ package import NetworkTypes
 /// The name servers of resolv.conf(5) that are asked for a record, and whether their word on DNSSEC counts.
 ///
 /// An answer's AD bit is the name server's word alone: on the network between, anybody can set it. So it counts if the name server is on
-/// this machine, or if resolv.conf says `options trust-ad`, as glibc has it. Roamward's own name server passes the bit of other ones on, so
-/// its word never counts.
+/// this machine, or if resolv.conf says `options trust-ad`, as glibc has it. Roamward's own name server
+/// validates nothing, so its word never counts.
 package struct AskedNameServers: Hashable, Sendable {
   package let addresses: [IPAddress]
   /// It is the same for all of `addresses`. If the word of one counts, no other one is asked.

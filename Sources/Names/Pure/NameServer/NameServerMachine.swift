@@ -366,10 +366,11 @@ extension NameServerMachine {
         query.forEachAsker { fail($0, .blocked, nil, &out) }
         return
       }
+      // This server validates nothing: the word of another one would be a stranger's.
+      var flags = prepared.bytes.span.word16(2) & ~HeaderFlags.authenticData
       // A refusal makes programs ask the next server of their list, which may not be permitted for the name.
-      if outline.code == ResponseCode.refused {
-        prepared.bytes.set(word16: prepared.bytes.span.word16(2) & ~HeaderFlags.code | ResponseCode.serverFailure, at: 2)
-      }
+      if outline.code == ResponseCode.refused { flags = flags & ~HeaderFlags.code | ResponseCode.serverFailure }
+      prepared.bytes.set(word16: flags, at: 2)
       cache.store(prepared.bytes.span, outline, query.key, partition: partitions[query.purpose], at: now)
       counters.responses += UInt64(query.askerCount)
       let answer = prepared.bytes.span
