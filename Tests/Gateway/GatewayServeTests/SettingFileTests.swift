@@ -14,6 +14,14 @@ import Testing
     #expect(text.contains("`set \(setting.key.joined(separator: "."))`"), "\(text)")
   }
 
+  @Test("each setting is used in a scene, by the command or in a file", arguments: SettingFile.allCases) func used(setting: SettingFile) {
+    let folder = "\(GatewayScene.root)/Tests/Gateway/GatewayServeTests/Scenes"
+    let texts = Folder.names(in: folder).compactMap { (try? TextFile.read("\(folder)/\($0)")).map { String(decoding: $0, as: UTF8.self) } }
+    let (key, last) = (setting.key.joined(separator: "."), setting.key.last ?? "")
+    let isUsed = texts.contains { $0.contains("set \(key)") || $0.contains("\n  \(last):") || $0.contains("{ \(last):") }
+    #expect(isUsed, "no scene has `set \(key)`")
+  }
+
   @Test("a setting is a file, and none with nil") func set() throws {
     let place = try TemporaryFolder()
     let folder = StateFolder(place.path)
