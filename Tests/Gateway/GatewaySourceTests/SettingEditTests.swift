@@ -69,6 +69,13 @@ import Testing
     #expect(try edited(Self.text, "settings.everybody", .set(["{ mtu: 1300 }"])).contains("dns: 10.20.0.53\n    mtu: 1300\n"))
   }
 
+  @Test("lines keep their ends") func lineEnds() throws {
+    let text = Self.text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
+    let new = try edited(text, "settings.everybody.routes", .change(adding: ["10.40.0.0/16"], removing: []))
+    #expect(new.contains("      - 10.30.0.0/16\r\n      - 10.40.0.0/16\r\n    dns: 10.20.0.53\r\n"))
+    #expect(new.utf8.count == text.utf8.count + "      - 10.40.0.0/16\r\n".utf8.count)
+  }
+
   @Test("mistakes are named, with a cure") func mistakes() throws {
     func fault(_ key: String, _ act: SettingEdit.Act) -> String? {
       do { _ = try edited(Self.text, key, act) } catch let fault as SettingFault { return "\(fault)" } catch { return nil }
@@ -97,7 +104,10 @@ import Testing
   /// The oracle: the values of the new text are those of the old one, with the change; each comment and each other line is there.
   @Test("random changes of random texts", arguments: 0..<400 as Range<UInt64>) func random(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
-    var file = EditedFile(path: "gateway.yaml", text: RandomFile(&random).text)
+    let lineEnd = seed % 4 == 0 ? "\r\n" : "\n"
+    var file = EditedFile(
+      path: "gateway.yaml",
+      text: RandomFile(&random).text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: lineEnd))
     for _ in 0..<12 {
       let before = file
       let edit = try Self.edit(&random)
@@ -109,6 +119,7 @@ import Testing
         try file.apply(edit)
         tree.set(edit.path.keys[...], to: value)
         #expect(Self.tree(of: file.text) == tree, "seed \(seed): \(edit)\n\(before.text)\n---\n\(file.text)")
+        #expect(file.text.utf8.count { $0 == 10 } == file.text.count { $0 == (seed % 4 == 0 ? "\r\n" : "\n") }, "seed \(seed)")
         let comments = Self.comments(before.text)
         // A comment of a line that is removed goes with it.
         if edit.act != SettingEdit.Act.remove, edit.removed.isEmpty, !edit.replaces {
@@ -125,7 +136,7 @@ import Testing
   /// The numbers of the comments of random files.
   private static func comments(_ text: String) -> Set<Int> {
     Set(
-      text.split(separator: "\n").flatMap { line in
+      text.split(whereSeparator: \.isNewline).flatMap { line in
         line.split(separator: "#").compactMap { part in
           part.hasPrefix(" note ") ? Int(part.dropFirst(6).prefix { $0.isNumber }) : nil
         }

@@ -95,14 +95,18 @@ package struct EditedFile: Sendable {
 /// The lines of a file in block style.
 private struct FileLines {
   private let lines: [String]
+  private let lineEnd: String
 
+  /// By bytes: `\r\n` is one character. Lines that end in either way are all written in that of the first one.
   init(_ text: String) {
-    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    var lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     if lines.last == "" { lines.removeLast() }
-    self.lines = lines
+    let isOfWindows = lines.first?.utf8.last == UInt8(ascii: "\r")
+    lineEnd = isOfWindows ? "\r\n" : "\n"
+    self.lines = lines.map { $0.utf8.last == UInt8(ascii: "\r") ? String(decoding: $0.utf8.dropLast(), as: UTF8.self) : $0 }
   }
 
-  private static func text(_ lines: [String]) -> String { lines.joined(separator: "\n") + "\n" }
+  private func text(_ lines: [String]) -> String { lines.joined(separator: lineEnd) + lineEnd }
 
   /// The lines of an entry; `nil`: its key does not begin a line.
   private func extent(of entry: Node.Entry) -> Range<Int>? {
@@ -126,7 +130,7 @@ private struct FileLines {
     guard let extent = extent(of: entry) else { return nil }
     var new = lines
     new.removeSubrange(extent)
-    return Self.text(new)
+    return text(new)
   }
 
   /// Comments within go before the entry.
@@ -142,7 +146,7 @@ private struct FileLines {
     }
     var new = lines
     new.replaceSubrange(extent, with: printed)
-    return Self.text(new)
+    return text(new)
   }
 
   /// Adds an entry at the end of the mapping of another one; `nil`: of the file's own.
@@ -150,14 +154,14 @@ private struct FileLines {
     var new = lines
     guard let parent else {
       let isTight = new.isEmpty || new.count(where: \.isSignificant) < 2
-      return Self.text(new + (isTight ? [] : [""]) + Self.printed(key, value, indent: 0))
+      return text(new + (isTight ? [] : [""]) + Self.printed(key, value, indent: 0))
     }
     guard let extent = extent(of: parent), case .mapping(let entries) = parent.value.content, let first = entries.first,
       let inner = self.extent(of: first)
     else { return nil }
     let indent = lines[inner.lowerBound].indentation
     new.insert(contentsOf: Self.printed(key, value, indent: indent), at: extent.upperBound)
-    return Self.text(new)
+    return text(new)
   }
 
   /// Changes a list whose items have lines of their own, from these numbers on.
@@ -173,7 +177,7 @@ private struct FileLines {
     }
     new.insert(contentsOf: added, at: last + 1)
     for place in places.reversed() { new.remove(at: items[place]) }
-    return Self.text(new)
+    return text(new)
   }
 }
 
@@ -183,7 +187,7 @@ extension String {
   /// Neither empty nor only a comment.
   fileprivate var isSignificant: Bool {
     let rest = drop { $0 == " " }
-    return !(rest.isEmpty || rest.hasPrefix("#") || rest == "\r")
+    return !(rest.isEmpty || rest.hasPrefix("#"))
   }
 
   /// The comment of the line; `nil`: there is none. Quotes of values are respected.
