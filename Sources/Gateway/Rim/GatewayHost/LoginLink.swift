@@ -3,7 +3,7 @@ internal import GatewayCredentials
 internal import GatewayStore
 package import LoginProtocol
 
-/// A one-time token that nobody has yet: the store gets its hash, and a person its text or a link with it.
+/// A new one-time token: the store gets its hash, and a person its text or a link with it.
 package struct NewToken: Sendable {
   package let token: LoginToken
   /// SHA-256, which alone is kept.

@@ -44,6 +44,7 @@ package struct SettingChange {
     if file.text == old { return Outcome(effect: DeclaredFiles.Effect(parts: [], connected: nil), path: file.path) }
     let effect = try files.effect(of: files.load(replacing: file.path, with: Array(file.text.utf8)))
     let target = try target(for: file.path)
+    let isInPlace = access(target, F_OK) == 0
     if isDry { return Outcome(effect: effect, path: target) }
     var status = stat()
     guard stat(file.path, &status) == 0 else { throw SystemError.last("read \(file.path)") }
@@ -55,7 +56,7 @@ package struct SettingChange {
       return Outcome(effect: effect, path: target)
     } catch {
       // The gateway would refuse the file from now on.
-      if target == file.path {
+      if isInPlace {
         try TextFile.replace(target, with: Array(old.utf8), mode: UInt32(status.st_mode) & 0o644)
       } else {
         try TextFile.remove(target)
@@ -86,8 +87,11 @@ package struct SettingChange {
 
   /// A file of a distribution stays as it is: one of its name in the gateway's own folder replaces it.
   private func target(for path: String) throws -> String {
-    if files.layers.contains(path) { return path }
-    return "\(try files.destination())/\(path.split(separator: "/").last ?? "")"
+    let target = files.layers.contains(path) ? path : "\(try files.destination())/\(path.split(separator: "/").last ?? "")"
+    // A link stays one: the file that it leads to is changed.
+    guard let real = realpath(target, nil) else { return target }
+    defer { free(real) }
+    return String(cString: real)
   }
 
   /// The rows that the change needs, and those of everybody whom it can concern.

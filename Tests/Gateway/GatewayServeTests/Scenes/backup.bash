@@ -40,10 +40,7 @@ declared() { (cd /etc/roamward-gateway 2>/dev/null && cat ./*.yaml) || true; }
 
 ip link set lo up
 umask 022
-for place in etc var/lib; do
-  mkdir -p "over/$place/upper" "over/$place/work"
-  mount -t overlay -o "lowerdir=/$place,upperdir=over/$place/upper,workdir=over/$place/work" cover "/$place"
-done
+cover_folders
 bare
 files=/etc/roamward-gateway
 

@@ -21,10 +21,7 @@ user_is() { gateway user list | found "^$1  $2"; } # NAME STATE
 
 ip link set lo up
 umask 022
-for place in etc var/lib; do
-  mkdir -p "over/$place/upper" "over/$place/work"
-  mount -t overlay -o "lowerdir=/$place,upperdir=over/$place/upper,workdir=over/$place/work" cover "/$place"
-done
+cover_folders
 rm -rf /var/lib/roamward-gateway /etc/roamward-gateway
 mkdir /etc/roamward-gateway
 files=/etc/roamward-gateway
@@ -115,6 +112,16 @@ cp before.yaml $files/10-network.yaml
 gateway set users.bob.until 2099-01-01 >/dev/null || fail 'the end of a declared user'
 grep -q '^  bob: { until: 2099-01-01 }' $files/20-people.yaml || fail "the file: $(<$files/20-people.yaml)"
 gateway unset users.bob.until >/dev/null || fail 'the end stays'
+# A link to a file stays one.
+mkdir /etc/kept
+mv $files/20-people.yaml /etc/kept/people.yaml
+ln -s /etc/kept/people.yaml $files/20-people.yaml
+gateway set users.bob.until 2099-01-01 >linked.log || fail "a linked file: $(<linked.log)"
+[[ -L $files/20-people.yaml ]] || fail "the link is replaced: $(ls -l $files)"
+grep -q 2099 /etc/kept/people.yaml || fail "the linked file is as before: $(</etc/kept/people.yaml)"
+gateway unset users.bob.until >/dev/null || fail 'the end stays in a linked file'
+rm $files/20-people.yaml
+mv /etc/kept/people.yaml $files/20-people.yaml
 sed -i 's/^  bob: .*/  bob:/' $files/20-people.yaml
 gateway set page.title 'Example Corp' >/dev/null || fail 'the page is not set'
 ! grep -rq page $files || fail 'the page is declared'

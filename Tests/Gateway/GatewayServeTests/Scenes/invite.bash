@@ -31,10 +31,7 @@ join alice to-alice 192.0.2.2 192.0.2.1
 join bob to-bob 198.51.100.2 198.51.100.1
 join carol to-carol 203.0.113.2 203.0.113.1
 umask 022
-for place in etc var/lib; do
-  mkdir -p "over/$place/upper" "over/$place/work"
-  mount -t overlay -o "lowerdir=/$place,upperdir=over/$place/upper,workdir=over/$place/work" cover "/$place"
-done
+cover_folders
 rm -rf /var/lib/roamward-gateway /etc/roamward-gateway
 mkdir /etc/roamward-gateway
 files=/etc/roamward-gateway

@@ -64,6 +64,15 @@ connect() { # NAME
 wrong="84 1=b'\x01' 2=b'\x00\x00'"
 key() { head -c 32 /dev/urandom | base64; }
 
+# Covers the folders of an installed gateway for the scene: what it writes there is its own.
+cover_folders() {
+  local place
+  for place in etc var/lib; do
+    mkdir -p "over/$place/upper" "over/$place/work"
+    mount -t overlay -o "lowerdir=/$place,upperdir=over/$place/upper,workdir=over/$place/work" cover "/$place"
+  done
+}
+
 # Gives the scene services, modules and users of its own: /etc and the folder of PAM's modules are copies in mounts. The user of
 # roamward-gateway-pam exists, with the number 990.
 own_machine() {
