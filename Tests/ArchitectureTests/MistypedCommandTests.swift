@@ -40,4 +40,18 @@ import Testing
     }
     #expect(unnamed == [])
   }
+
+  @Test("a command of an earlier version is answered with its present name") func renamed() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(LinkedProgramsTests.folder)/roamward-gateway"
+    for (old, new) in [
+      ("login enable", "set logins on"), ("audit verify", "audit --verify"), ("access check alice 10.0.0.1", "evaluate"),
+      ("forward", "serve --forwarding"),
+      ("settings set --route 10.0.0.0/8", "set settings.everybody"),
+    ] {
+      try shell("'\(path)' \(old) >/dev/null 2>'\(folder.path)/said'; echo $? >>'\(folder.path)/said'")
+      let said = String(decoding: try TextFile.read("\(folder.path)/said"), as: UTF8.self)
+      #expect(said.hasSuffix(" is called `roamward-gateway \(new)` now\n2\n"), "\(old): \(said)")
+    }
+  }
 }

@@ -39,10 +39,29 @@ struct RoamwardGateway: ParsableCommand {
   }
 
   static func main() {
-    runAsProgram(synonyms: [
-      "init": "initialise", "run": "serve", "start": "serve", "show": "status", "info": "status", "log": "audit", "logs": "audit",
-      "watch": "monitor", "events": "monitor", "version": "--version", "peer": "device", "settings": "set", "pool": "set", "relay": "set",
-      "web": "set", "page": "set", "logins": "set", "forward": "serve", "sessions": "device", "site": "store", "pools": "store",
-    ])
+    runAsProgram(
+      synonyms: [
+        "init": "initialise", "run": "serve", "start": "serve", "show": "status", "info": "status", "log": "audit", "logs": "audit",
+        "watch": "monitor", "events": "monitor", "version": "--version", "settings": "set", "page": "set", "logins": "set",
+        "pools": "store",
+      ], renamed: renamed)
   }
+
+  /// The commands of 0.1 that have other names now.
+  private static let renamed = [
+    "forward": "serve --forwarding", "sessions": "device list --sessions", "session list": "device list --sessions",
+    "pool add": "set pools.NAME", "pool remove": "unset pools.NAME", "pool list": "store show", "pool": "store show",
+    "site list": "store show", "site rename": "set gateway.name", "site remove": "unset sites.NAME", "site": "store show",
+    "settings set": "set settings.everybody", "settings clear": "unset settings.everybody", "settings show": "device show",
+    "login enable": "set logins on", "login disable": "unset logins", "login openid": "set logins.openid", "login pam": "set logins.pam",
+    "relay enable": "set relay on", "relay disable": "set relay off", "relay show": "login show", "relay": "login show",
+    "web enable": "set page on", "web disable": "set page off", "web show": "login show", "web": "login show",
+    "store use": "store move --existing", "store copy": "store move --copy-only", "store check": "store show --check",
+    "store stale-after": "set store.stale-after", "user password": "user set --password", "user totp": "user set --totp",
+    "user recovery": "user set --recovery", "user link": "user set --openid", "user identity": "user show",
+    "group join": "group set --add", "group leave": "group set --remove", "peer add": "device add", "peer export": "device show --file",
+    "device rename": "device set --name", "device rekey": "device set --public-key", "access allow": "access add",
+    "access deny": "access add --deny", "access check": "evaluate", "access explain": "explain", "token list": "user list --tokens",
+    "audit tail": "audit", "audit verify": "audit --verify", "audit export": "audit --export",
+  ]
 }

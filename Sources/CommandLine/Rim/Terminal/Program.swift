@@ -6,11 +6,11 @@ extension ParsableCommand {
   /// Parses the arguments, runs the command, writes its failure, and ends the program with its status.
   ///
   /// - Parameter synonyms: names that the same commands have in other programs → ours, for who mistypes one.
-  package static func runAsProgram(synonyms: [String: String] = [:]) {
+  package static func runAsProgram(synonyms: [String: String] = [:], renamed: [String: String] = [:]) {
     let program = configuration.commandName ?? _commandName
     do {
       let arguments = Array(CommandLine.arguments.dropFirst())
-      if let refusal = refusal(of: arguments, synonyms: synonyms) { throw Failure.usage(refusal) }
+      if let refusal = successor(of: arguments, renamed) ?? refusal(of: arguments, synonyms: synonyms) { throw Failure.usage(refusal) }
       var command = try parse(command: arguments)
       do {
         try command.run()
@@ -57,6 +57,14 @@ extension ParsableCommand {
 
   private static func subcommand(_ word: String, of command: any ParsableCommand.Type) -> (any ParsableCommand.Type)? {
     command.configuration.subcommands.first { $0._commandName == word || $0.configuration.aliases.contains(word) }
+  }
+
+  /// The words that name a command of an earlier version, and what it is called now; `nil`: they name none.
+  private static func successor(of arguments: [String], _ renamed: [String: String]) -> String? {
+    let words = arguments.prefix { !$0.hasPrefix("-") }
+    return [2, 1].lazy.map { words.prefix($0).joined(separator: " ") }.compactMap { old in
+      renamed[old].map { "\(quoted(old)) is called `\(configuration.commandName ?? _commandName) \($0)` now" }
+    }.first
   }
 
   /// The reason why the words are not a command; `nil` if they are one, or an option comes first.
