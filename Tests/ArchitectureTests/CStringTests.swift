@@ -33,7 +33,8 @@ import Testing
     (
       "a path or a name that the kernel or the user database gives, which cannot have a byte 0",
       [
-        ("Sources/Gateway/Rim/GatewayHost/Actor.swift", 1), ("Sources/Agent/Rim/HostDNS/ResolvedLinks.swift", 1),
+        ("Sources/Gateway/Rim/GatewayHost/Actor.swift", 1), ("Sources/Gateway/Rim/GatewayHost/SettingChange.swift", 1),
+        ("Sources/Agent/Rim/HostDNS/ResolvedLinks.swift", 1),
         ("Sources/Agent/Rim/HostProbes/NameQuestion.swift", 1), ("Sources/Kernel/Rim/KernelNetwork/DeviceAttachmentReading.swift", 1),
         ("Sources/Linux/Rim/SystemdIO/DescriptorStore.swift", 1), ("Sources/Linux/Rim/SystemdIO/EventLoop.swift", 1),
         ("Sources/Programs/roamward/BugReportSources.swift", 2),

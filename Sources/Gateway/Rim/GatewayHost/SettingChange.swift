@@ -91,7 +91,8 @@ package struct SettingChange {
     // A link stays one: the file that it leads to is changed.
     guard let real = realpath(target, nil) else { return target }
     defer { free(real) }
-    return String(cString: real)
+    if let path = String(validatingCString: real) { return path }
+    throw GatewayError("\(target) leads to a name that is no UTF-8", help: "change the file there with an editor")
   }
 
   /// The rows that the change needs, and those of everybody whom it can concern.
