@@ -50,7 +50,7 @@ let house = """
     pure Wire: KernelModel KeyMemory NetworkTypes +fast
     rim KernelNetwork: CNetlink CNftables KernelModel LinuxIO NetworkTypes Wire
     rim ProviderGroups: CControlGroup KernelModel LinuxIO
-    tests KernelNetworkTests: KernelModel KernelNetwork KeyMemory LinuxIO NetworkTypes RoamwardCore TestSupport Wire
+    tests KernelNetworkTests: KernelModel KernelNetwork KeyMemory LinuxIO NetworkTypes RoamwardCore SeededRandom TestSupport Wire
     tests WireTests: KernelModel KeyMemory NetworkTypes RoamwardCore SeededRandom TestKit Wire WireGuardControl
     tests ProviderGroupsTests: KernelModel LinuxIO NetworkTypes ProviderGroups SeededRandom TestSupport
   WireGuard: the engine: the protocol, its packets, its control

@@ -28,7 +28,7 @@ struct DayOut: CustomTestStringConvertible, Sendable {
   static let rules = [Sample.rule(.ssid([Sample.ssid("Home")]), .disconnect), Sample.rule(.always, .connect)]
   static let dns = DNSPolicy(servers: [Sample.address("10.0.0.53")])
 
-  static func full(_ killSwitch: KillSwitch, excluding: [IPPrefix] = []) -> TunnelPolicy {
+  static func full(_ killSwitch: KillSwitch, excluding: PrefixList = []) -> TunnelPolicy {
     var tunnel = Sample.tunnel(
       rules: rules, wireGuard: Sample.wireGuard(allowed: ["0.0.0.0/0", "::/0"]),
       routes: RoutePolicy(include: [.everything(.v4), .everything(.v6)], exclude: excluding), dns: dns)

@@ -47,7 +47,7 @@ import Testing
     var tunnel = Sample.tunnel(rules: [Sample.rule(.always, .connect)], wireGuard: file)
     if random.chance(0.3) {
       tunnel.routes = RoutePolicy(
-        include: (0..<1 + Int(random.next() % 5)).map { _ in Sample.prefix(random.pick(prefixes)) },
+        include: PrefixList((0..<1 + Int(random.next() % 5)).map { _ in Sample.prefix(random.pick(prefixes)) }),
         exclude: random.chance(0.5) ? [Sample.prefix(random.pick(prefixes))] : [])
     }
     if random.chance(0.3) { tunnel.killSwitch = .on }

@@ -188,7 +188,7 @@ private struct RandomLife {
       precedence: random.pick([.enterprise, .personal]), isEnabled: random.pick([true, true, true, false]))
     if random.pick([true, false, false]) {
       policy.provider = .command(CommandProviderConfiguration(up: ["up"], down: ["down"], status: ["status"], interface: "vpn\(name)"))
-      policy.routes = RoutePolicy(include: prefixes.map(Sample.prefix))
+      policy.routes = RoutePolicy(include: PrefixList(prefixes.map(Sample.prefix)))
     }
     policy.killSwitch = random.pick([.off, .on, .always])
     policy.onDemand.isEnabled = random.pick([true, true, true, false])

@@ -34,7 +34,7 @@ import Testing
 
   @Test("a start with thousands of routes is not warmed up: it would hold up the agent") func largeWarmUp() {
     var tunnel = Sample.tunnel("corp", rules: [])
-    tunnel.routes = RoutePolicy(include: (0..<1001).compactMap { IPPrefix("10.\($0 / 250).\($0 % 250).0/24") })
+    tunnel.routes = RoutePolicy(include: PrefixList((0..<1001).compactMap { IPPrefix("10.\($0 / 250).\($0 % 250).0/24") }))
     let agent = WatchedAgent(tunnel, on: DayOut.cafe)
     agent.machine.engine = .engine(.userspace)
     agent.start(for: .seconds(5))

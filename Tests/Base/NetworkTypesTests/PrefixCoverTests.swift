@@ -21,4 +21,29 @@ import Testing
       #expect(cover.overlaps(one) == all.contains { $0.overlaps(one) }, "\(one) and \(all)")
     }
   }
+
+  @Test("aggregated prefixes are the fewest, and have the same addresses", arguments: 0..<300 as Range<UInt64>)
+  func aggregated(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    // All addresses of 10.0.0.0/24, by blocks of four.
+    let all = try (0..<1 + random.next() % 40).map { _ in
+      try #require(IPPrefix(IPAddress(v4: 0x0a00_0000 | UInt32(random.next() % 64) << 2), length: 24 + Int(random.next() % 7)))
+    }
+    let fewest = all.aggregated
+    #expect(fewest == fewest.sorted() && fewest.aggregated == fewest)
+    var covered: [Bool] = []
+    for block in 0..<64 as Range<UInt32> {
+      let address = IPAddress(v4: 0x0a00_0000 | block << 2)
+      covered.append(all.contains { $0.contains(address) })
+      #expect(fewest.count { $0.contains(address) } == (covered[Int(block)] ? 1 : 0), "\(address) of \(all)")
+    }
+    // A block of a power of two that is covered, while its other half is not, takes one prefix.
+    var least = 0
+    for length in 24...30 {
+      let size = 1 << (30 - length)
+      func isFull(_ start: Int, _ size: Int) -> Bool { size <= 64 && (start..<start + size).allSatisfy { covered[$0] } }
+      for start in stride(from: 0, to: 64, by: size) where isFull(start, size) && !isFull(start / (2 * size) * 2 * size, 2 * size) { least += 1 }
+    }
+    #expect(fewest.count == least, "\(all)")
+  }
 }

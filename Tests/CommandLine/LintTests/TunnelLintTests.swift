@@ -11,7 +11,7 @@ import Testing
   ) -> TunnelPolicy {
     Sample.tunnel(
       name, rules: rules, wireGuard: Sample.wireGuard(allowed: [], endpoint: endpoint),
-      routes: RoutePolicy(include: include.map(Sample.prefix), exclude: exclude.map(Sample.prefix)),
+      routes: RoutePolicy(include: PrefixList(include.map(Sample.prefix)), exclude: PrefixList(exclude.map(Sample.prefix))),
       dns: DNSPolicy(servers: servers.map(Sample.address), matchDomains: domains.map(Sample.pattern)), precedence: precedence)
   }
 
@@ -254,7 +254,7 @@ import Testing
     func found(_ program: String, _ include: [String], killSwitch: KillSwitch = .off) -> [LintFinding.Kind] {
       let command = CommandProviderConfiguration(up: [program, "start", "x"], down: ["/d"], interface: "tun9")
       var tunnel = TunnelPolicy(name: "vpn", provider: .command(command), location: Sample.place(1))
-      tunnel.routes = RoutePolicy(include: include.map(Sample.prefix))
+      tunnel.routes = RoutePolicy(include: PrefixList(include.map(Sample.prefix)))
       tunnel.killSwitch = killSwitch
       return kinds(tunnel)
     }

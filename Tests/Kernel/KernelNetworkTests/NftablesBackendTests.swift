@@ -4,6 +4,7 @@ import KernelNetwork
 import LinuxIO
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import TestSupport
 import Testing
 
@@ -100,6 +101,58 @@ struct NftablesBackendTests {
       #expect(try !leaves(to: "198.51.100.5"))
       try firewall.remove()
       #expect(try leaves(to: "198.51.100.5"))
+    }
+  }
+
+  @Test("long lists, which the kernel has as sets, decide each packet as short ones do", arguments: 0..<3 as Range<UInt64>)
+  func longLists(seed: UInt64) throws {
+    try inNamespaces {
+      try makeLinks()
+      var random = SplitMix64(seed: seed)
+      func prefixes(_ count: Int) throws -> [IPPrefix] {
+        try (0..<count).map { _ in
+          let part = "198.\(18 + random.next() % 2).\(random.next() % 64).\(16 * (random.next() % 16))"
+          return try #require(IPPrefix("\(part)/\(24 + random.next() % 5)"))
+        }
+      }
+      let (included, excluded) = (try prefixes(200), try prefixes(60))
+      let table = FirewallTable(
+        guards: [.init(tunnel: "corp", prefixes: PrefixList(included), excluded: PrefixList(excluded))],
+        insides: [.init(link: "tun0", addresses: [try address("10.77.0.2")], prefixes: PrefixList(included))])
+      // The destinations of the tunnel are those that are guarded: one set.
+      #expect(table.transaction.split(separator: "\n").count { $0.hasPrefix("  set ") } == 2, "\(table.transaction.prefix(2000))")
+      let firewall = try NftablesBackend()
+      func decides(_ table: FirewallTable) throws {
+        #expect(firewall.observe().isSatisfied(by: table))
+        for _ in 0..<60 {
+          let to = "198.\(18 + random.next() % 2).\(random.next() % 64).\(1 + random.next() % 254)"
+          let target = try address(to)
+          #expect(try leaves(to: to) == table.holdingBack(target).isEmpty, "\(to)")
+        }
+      }
+      try firewall.replace(table)
+      try decides(table)
+      // Another network, and another list: what stays is kept, and what the kernel has is what it has of the whole.
+      var other = table
+      other.insides = []
+      other.neighbours = [try prefix("192.168.7.0/24")]
+      other.allowsLAN = true
+      var third = other
+      third.guards[0].excluded = PrefixList(try prefixes(60))
+      third.portal = PortalWindow()
+      for (before, after) in [(table, other), (other, third), (third, table)] {
+        let change = try #require(after.transaction(after: before))
+        #expect(change.utf8.count < after.transaction.utf8.count)
+        try firewall.replace(after)
+        try decides(after)
+        // The kernel lists sets in the order in which they came.
+        let changed = firewall.lines?.sorted()
+        try NftablesBackend().replace(after)
+        #expect(firewall.lines?.sorted() == changed && !firewall.observe().isSatisfied(by: before))
+        // Now another one has written, so nothing may be built upon what was there.
+        try firewall.replace(after)
+        #expect(firewall.lines?.sorted() == changed)
+      }
     }
   }
 

@@ -21,7 +21,7 @@ import Testing
     return (loaded.policies.tunnels.first?.routes, loaded)
   }
 
-  private func prefixes(_ texts: String...) -> [IPPrefix] { texts.compactMap { IPPrefix($0) } }
+  private func prefixes(_ texts: String...) -> PrefixList { PrefixList(texts.compactMap { IPPrefix($0) }) }
 
   @Test("a line has a prefix; comments, blanks and both line ends are no part of it; those of the policy come first") func reads() {
     let (found, loaded) = routes("# office\n192.0.2.0/24\r\n\n \t2001:db8::/32  # IPv6\n198.51.100.7", "default\n")

@@ -19,7 +19,7 @@ import Testing
   func obstacle(
     _ include: [String] = ["10.0.0.0/8"], exclude: [String] = [], dns: DNSPolicy? = Self.dns, rule: Rule = Self.always
   ) -> ArmingObstacle? {
-    let routes = RoutePolicy(include: include.map(Sample.prefix), exclude: exclude.map(Sample.prefix))
+    let routes = RoutePolicy(include: PrefixList(include.map(Sample.prefix)), exclude: PrefixList(exclude.map(Sample.prefix)))
     return Sample.tunnel(rules: [rule], routes: routes, dns: dns).armingObstacle(of: rule)
   }
 

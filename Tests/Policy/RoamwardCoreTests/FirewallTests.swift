@@ -12,7 +12,8 @@ import Testing
     level: TunnelMachine.Level = .full, isGuarding: Bool = true
   ) -> TunnelSetup {
     var policy = Sample.tunnel(name, rules: [Sample.rule(.always, .connect)])
-    policy.routes = RoutePolicy(include: include.compactMap { IPPrefix($0) }, exclude: exclude.compactMap { IPPrefix($0) }, lan: lan)
+    policy.routes = RoutePolicy(
+      include: PrefixList(include.compactMap { IPPrefix($0) }), exclude: PrefixList(exclude.compactMap { IPPrefix($0) }), lan: lan)
     return TunnelSetup(policy: policy, level: level, slot: 500, link: name, device: .foreign, isGuarding: isGuarding)
   }
 

@@ -22,7 +22,8 @@ import Testing
   private func tunnel(_ include: Include, _ guarding: Guarding, lan: LANPolicy? = nil, overlap: OverlapPolicy = .preferTunnel)
     -> TunnelPolicy
   {
-    let prefixes = include == .named ? ["10.77.0.0/16", "fd77::/48"].map(Sample.prefix) : [.everything(.v4), .everything(.v6)]
+    let prefixes: PrefixList =
+      include == .named ? PrefixList(["10.77.0.0/16", "fd77::/48"].map(Sample.prefix)) : [.everything(.v4), .everything(.v6)]
     var tunnel = Sample.tunnel(
       rules: [], wireGuard: Sample.wireGuard(allowed: ["0.0.0.0/0", "::/0"], addresses: ["10.77.9.2/32", "fd77:0:0:9::2/128"]),
       routes: RoutePolicy(include: prefixes, lan: lan, onOverlap: overlap, isEnforced: guarding == .enforce))
@@ -84,7 +85,7 @@ import Testing
   @Test("what a policy names beside everything is not the local network either, nor is what holds it") func namedBesideEverything() {
     for guarding in Guarding.allCases {
       var policy = tunnel(.everything, guarding)
-      policy.routes?.include.append(Sample.prefix("10.77.5.0/24"))
+      policy.routes?.include += [Sample.prefix("10.77.5.0/24")]
       let isInside = { (address: String, destination: String) in
         if case .inside = self.fate(policy, address, of: destination) { true } else { false }
       }

@@ -18,7 +18,7 @@ import Testing
   private func full(_ killSwitch: KillSwitch, excluding: [String] = [], addresses: [String] = ["10.77.0.2/32"]) -> TunnelPolicy {
     var tunnel = Sample.tunnel(
       rules: [], wireGuard: Sample.wireGuard(allowed: ["0.0.0.0/0", "::/0"], addresses: addresses),
-      routes: RoutePolicy(include: [.everything(.v4), .everything(.v6)], exclude: excluding.map(Sample.prefix)))
+      routes: RoutePolicy(include: [.everything(.v4), .everything(.v6)], exclude: PrefixList(excluding.map(Sample.prefix))))
     tunnel.killSwitch = killSwitch
     return tunnel
   }

@@ -51,7 +51,7 @@ import Testing
   @Test("a full tunnel: attached networks stay outside, and a family without an address is unreachable rather than outside")
   func fullTunnel() {
     let everything = [IPPrefix.everything(.v4), .everything(.v6)]
-    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: everything))
+    let tunnel = Sample.tunnel(rules: [], routes: RoutePolicy(include: PrefixList(everything)))
     let state = desired([setup(tunnel)], on: Sample.network(Sample.wifi("Cafe", address: "192.168.7.23/24")))
     #expect(
       state.routes.map(\.description) == [

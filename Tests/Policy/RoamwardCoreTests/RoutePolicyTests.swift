@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  let everything = [IPPrefix.everything(.v4), .everything(.v6)]
+  let everything: PrefixList = [.everything(.v4), .everything(.v6)]
   let both = ["10.77.0.2/32", "2001:db8:77::2/128"]
 
   @Test("a spoofed local network pulls no traffic out, with enforce or without it (TunnelCrack's LocalNet)", arguments: [false, true])
@@ -76,7 +76,7 @@ import Testing
       ["0.0.0.0/0"], ["0.0.0.0/1", "128.0.0.0/1"],
     ])
   func parity(include: [String]) {
-    let state = DesiredState(of: [setup(RoutePolicy(include: include.map(Sample.prefix)))], on: UnderlayFit(attached()))
+    let state = DesiredState(of: [setup(RoutePolicy(include: PrefixList(include.map(Sample.prefix))))], on: UnderlayFit(attached()))
     #expect(state.routes.contains { $0.kind == .unreachable && $0.destination == .everything(.v6) })
     #expect(state.rules.map(\.family) == [.v4, .v6])
     #expect(
@@ -117,7 +117,7 @@ import Testing
 
   @Test("refused is any overlap with a named prefix: an attached one inside it too, but none that is excluded or of this machine alone")
   func refusesInside() {
-    var tunnel = setup(RoutePolicy(include: ["10.77.0.0/16", "0.0.0.0/0"].map(Sample.prefix), onOverlap: .refuse), isGuarding: true)
+    var tunnel = setup(RoutePolicy(include: PrefixList(["10.77.0.0/16", "0.0.0.0/0"].map(Sample.prefix)), onOverlap: .refuse), isGuarding: true)
     let inside = UnderlayFit(attached("10.77.3.20/24"))
     let state = DesiredState(of: [tunnel], on: inside)
     #expect(state.links.isEmpty && state.rules.isEmpty)

@@ -41,21 +41,13 @@ extension Collection<IPPrefix> {
   /// Whether the prefixes together contain every address of the family: in one prefix, in two halves, or in any other pieces.
   ///
   /// This is the one meaning of "everything". Two halves are a common way to be more specific than a default route.
-  public func coverEverything(of family: IPAddress.Family) -> Bool {
-    let everything = IPPrefix.everything(family)
-    // Without a piece at the beginning there is a gap: most lists end here.
-    guard contains(where: { $0.family == family && $0.address == everything.address }) else { return false }
-    // Neighbouring pieces merge into the prefix of both, in the order of addresses.
-    var merged: [IPPrefix] = []
-    for prefix in filter({ $0.family == family }).sorted() {
-      if let last = merged.last, last.contains(prefix) { continue }
-      merged.append(prefix)
-      while merged.count > 1, let both = merged[merged.count - 2].merged(with: merged[merged.count - 1]) {
-        merged.removeLast(2)
-        merged.append(both)
-      }
-    }
-    return merged == [everything]
+  public func coverEverything(of family: IPAddress.Family) -> Bool { PrefixList(Array(self)).coverEverything(of: family) }
+
+  /// The fewest prefixes that contain the same addresses, in ascending order: without those inside another, and with the two halves of a
+  /// prefix as that prefix.
+  public var aggregated: [IPPrefix] {
+    let list = PrefixList(Array(self))
+    return list.aggregated(.v4) + list.aggregated(.v6)
   }
 
   /// Whether the prefixes contain every address of some family.
@@ -64,7 +56,7 @@ extension Collection<IPPrefix> {
 
 extension IPPrefix {
   /// The prefix that consists of this one and the next one; `nil` if the two are no halves of one prefix.
-  fileprivate func merged(with next: IPPrefix) -> IPPrefix? {
+  func merged(with next: IPPrefix) -> IPPrefix? {
     guard length == next.length, length > 0, self != next, let both = IPPrefix(address, length: length - 1), both.contains(next) else {
       return nil
     }

@@ -1,20 +1,27 @@
 /// The addresses of many prefixes, for questions about one prefix after another: each takes the logarithm of their number.
-package struct PrefixCover: Hashable, Sendable {
+public struct PrefixCover: Hashable, Sendable {
   /// The prefixes without those inside another, in ascending order: no two of them overlap.
-  package let prefixes: [IPPrefix]
+  public let prefixes: [IPPrefix]
 
-  package init(_ prefixes: some Sequence<IPPrefix>) {
-    var kept: [IPPrefix] = []
+  public init(_ prefixes: some Sequence<IPPrefix>) { self.init(ascending: Array(prefixes).ascending) }
+
+  init(ascending: [IPPrefix]) {
     // In this order a prefix comes right before those that it contains.
-    for prefix in prefixes.sorted() where kept.last.map({ !$0.contains(prefix) }) ?? true { kept.append(prefix) }
-    self.prefixes = kept
+    let isNested = zip(ascending, ascending.dropFirst()).contains { $0.contains($1) }
+    guard isNested else {
+      prefixes = ascending
+      return
+    }
+    var kept: [IPPrefix] = []
+    for prefix in ascending where !(kept.last?.contains(prefix) ?? false) { kept.append(prefix) }
+    prefixes = kept
   }
 
   /// Whether one of the prefixes contains all of this one.
-  package func contains(_ prefix: IPPrefix) -> Bool { last(upTo: prefix).map { prefixes[$0].contains(prefix) } ?? false }
+  public func contains(_ prefix: IPPrefix) -> Bool { last(upTo: prefix).map { prefixes[$0].contains(prefix) } ?? false }
 
   /// Whether any address is in both.
-  package func overlaps(_ prefix: IPPrefix) -> Bool {
+  public func overlaps(_ prefix: IPPrefix) -> Bool {
     let last = last(upTo: prefix)
     if let last, prefixes[last].contains(prefix) { return true }
     let next = last.map { $0 + 1 } ?? 0

@@ -29,7 +29,7 @@ private func reason(_ host: URLHost, inside tunnel: TunnelPolicy) -> String? {
   case .address(let address):
     tunnel.knownIncludes.flatMap { includes in
       guard tunnel.takes(address, within: includes) else { return nil }
-      return includes.first { $0.contains(address) }.map { "the address lies in its routes, within \($0)" }
+      return includes.all.first { $0.contains(address) }.map { "the address lies in its routes, within \($0)" }
     }
   }
 }

@@ -4,7 +4,7 @@ import RoamwardCore
 /// Finds excluded prefixes outside all included prefixes.
 func pointlessExclusions(in tunnel: TunnelPolicy) -> [LintFinding] {
   guard let includes = tunnel.knownIncludes, let excludes = tunnel.routes?.exclude else { return [] }
-  return excludes.filter { excluded in !includes.contains { $0.overlaps(excluded) } }.map {
+  return excludes.filter { !includes.cover.overlaps($0) }.map {
     LintFinding(
       .pointlessExclusion, "excluding \($0) from `\(tunnel.name)` changes nothing: no included prefix holds it",
       help: "remove it, or include the prefix that it is to be cut out of", at: tunnel.location)
@@ -27,7 +27,7 @@ func unroutedServers(of tunnel: TunnelPolicy) -> [LintFinding] {
 func overlappingRoutes(of tunnels: [TunnelPolicy], _ together: inout TunnelsTogether) -> [LintFinding] {
   var findings: [LintFinding] = []
   let claims = tunnels.enumerated().filter { $0.element.precedence == .personal && $0.element.isApplied }.flatMap { i, tunnel in
-    (tunnel.knownIncludes ?? []).uniqued().map { (prefix: $0, tunnel: i) }
+    (tunnel.knownIncludes ?? []).ascending.map { (prefix: $0, tunnel: i) }
   }
   let takesPart = tunnels.map(\.takesPart)
   var told = Set<[Int]>()
@@ -37,7 +37,7 @@ func overlappingRoutes(of tunnels: [TunnelPolicy], _ together: inout TunnelsToge
     while let top = open.last, !top.prefix.contains(claim.prefix) { open.removeLast() }
     let rival = open.last { other in
       other.tunnel != claim.tunnel && takesPart[other.tunnel] == takesPart[claim.tunnel]
-        && ![other.tunnel, claim.tunnel].contains { tunnels[$0].routes?.exclude.contains { $0.contains(claim.prefix) } ?? false }
+        && ![other.tunnel, claim.tunnel].contains { tunnels[$0].routes?.exclude.hold(claim.prefix) ?? false }
         && together.mayBeUp(other.tunnel, claim.tunnel)
     }
     open.append(claim)

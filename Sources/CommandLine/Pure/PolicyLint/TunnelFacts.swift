@@ -8,9 +8,9 @@ extension TunnelPolicy {
 
   /// True if the tunnel takes an address. The longest prefix that contains it decides; an exclusion takes precedence over an equal
   /// inclusion.
-  func takes(_ address: IPAddress, within includes: [IPPrefix]) -> Bool {
-    let included = includes.filter { $0.contains(address) }.map(\.length).max() ?? -1
-    let excluded = (routes?.exclude ?? []).filter { $0.contains(address) }.map(\.length).max() ?? -1
+  func takes(_ address: IPAddress, within includes: PrefixList) -> Bool {
+    let included = includes.all.filter { $0.contains(address) }.map(\.length).max() ?? -1
+    let excluded = (routes?.exclude.all ?? []).filter { $0.contains(address) }.map(\.length).max() ?? -1
     return included > excluded
   }
 

@@ -33,6 +33,8 @@ package final class NftablesBackend {
   private let numbers: RulesetNumbers?
   /// Whether the kernel takes both tables of the kill switch in one transaction; `nil`: not tried yet.
   private var takesCompanion: Bool?
+  /// The table that was written last, with the paths of its groups.
+  private var written: FirewallTable?
   private var firewall = Known(names: [FirewallTable.name, FirewallTable.neighbourName])
   private var capture = Known(names: [NameCapture.name])
 
@@ -131,7 +133,22 @@ package final class NftablesBackend {
     // libnftables looks for groups below /sys/fs/cgroup alone; the hierarchy may be mounted elsewhere, or in no folder.
     for i in table.providers.indices { table.providers[i].path = path(of: table.providers[i]) }
     for i in table.guarded.indices { table.guarded[i].group.path = path(of: table.guarded[i].group) }
-    try replace(\.firewall, table.transaction, digest: table.digest, thenTrying: table.neighbourTransaction + companionSuffix)
+    let companion = table.neighbourTransaction + companionSuffix
+    if let change = unchanged.flatMap(table.transaction),
+      (try? replace(\.firewall, change, digest: table.digest, thenTrying: companion)) != nil
+    {
+      written = table
+      return
+    }
+    written = nil
+    try replace(\.firewall, table.transaction, digest: table.digest, thenTrying: companion)
+    written = table
+  }
+
+  /// The table that was written last, if nothing has changed the ruleset since.
+  private var unchanged: FirewallTable? {
+    guard let last = firewall.last, let numbers, last.generation == numbers.present, case .table(_, true, _) = last.observed else { return nil }
+    return written
   }
 
   private func path(of group: ProviderGroup) -> String? { groupFolder(group.number).map { "../../../proc/self/fd/\($0)" } }
@@ -206,6 +223,7 @@ package final class NftablesBackend {
 
   package func remove() throws(NftablesError) {
     firewall.forget()
+    written = nil
     _ = try change { () throws(NftablesError) in try run(FirewallTable.removal, thenTrying: FirewallTable.neighbourRemoval) }
   }
 
@@ -225,14 +243,19 @@ package final class NftablesBackend {
     return output
   }
 
-  /// The comment is the first line of the table.
+  /// From the comment of the table, or of a chain.
   private static func digest(in listing: String) -> String? {
-    let mark = "comment \"roamward "
-    for line in listing.split(separator: "\n").prefix(3) {
-      guard let start = line.firstRange(of: mark)?.upperBound else { continue }
-      return String(line[start...].prefix { $0 != "\"" })
-    }
-    return nil
+    let mark = Array("comment \"roamward ".utf8)
+    return listing.utf8.withContiguousStorageIfAvailable { bytes in
+      var place = 0
+      while place + mark.count <= bytes.count {
+        if bytes[place] == mark[0], bytes[place..<place + mark.count].elementsEqual(mark) {
+          return String(decoding: bytes[(place + mark.count)...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
+        }
+        place += 1
+      }
+      return nil
+    } ?? nil
   }
 }
 

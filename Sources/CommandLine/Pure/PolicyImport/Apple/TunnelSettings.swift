@@ -14,7 +14,7 @@ func readTunnelSettings(
       if let override = fields.flag("OverridePrimary", &report) {
         if override.value {
           tunnel.routes = tunnel.routes ?? RoutePolicy()
-          tunnel.routes?.include = IPAddress.Family.allCases.map { .everything($0) }
+          tunnel.routes?.include = [.everything(.v4), .everything(.v6)]
           report.changed(override.place, "routes include everything")
         } else {
           report.taken(override.place, "routes are left to the provider")

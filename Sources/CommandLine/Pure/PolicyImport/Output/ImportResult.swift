@@ -29,7 +29,7 @@ extension ImportResult {
     if tunnel.includesAllNetworks, !tunnel.provider.canIncludeAllNetworks {
       tunnel.includesAllNetworks = false
       tunnel.routes = tunnel.routes ?? RoutePolicy()
-      tunnel.routes?.include = IPAddress.Family.allCases.map { .everything($0) }
+      tunnel.routes?.include = [.everything(.v4), .everything(.v6)]
       report.record(
         "\(tunnel.name): IncludeAllNetworks has become routes that include everything; what bypasses them is not blocked; for that, name the link (interface) and say include-all-networks",
         weight: .warning)

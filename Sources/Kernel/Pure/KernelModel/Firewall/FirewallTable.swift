@@ -7,13 +7,13 @@ package struct FirewallTable: Hashable, Sendable {
   package struct Guard: Hashable, Sendable {
     package var tunnel: String
     /// The prefixes that may not flow outside the tunnel.
-    package var prefixes: [IPPrefix]
+    package var prefixes: PrefixList
     /// The prefixes that may flow outside the tunnel all the same.
-    package var excluded: [IPPrefix]
+    package var excluded: PrefixList
     /// Whether the tunnel brings name servers that answer every name.
     package var hasDNS: Bool
 
-    package init(tunnel: String, prefixes: [IPPrefix], excluded: [IPPrefix] = [], hasDNS: Bool = false) {
+    package init(tunnel: String, prefixes: PrefixList, excluded: PrefixList = [], hasDNS: Bool = false) {
       self.tunnel = tunnel
       self.prefixes = prefixes
       self.excluded = excluded
@@ -27,9 +27,9 @@ package struct FirewallTable: Hashable, Sendable {
     /// Its own addresses; packets to them may not arrive by another link.
     package var addresses: [IPAddress]
     /// The destinations for which it is a way; `nil`: for all.
-    package var prefixes: [IPPrefix]?
+    package var prefixes: PrefixList?
 
-    package init(link: String, addresses: [IPAddress], prefixes: [IPPrefix]? = nil) {
+    package init(link: String, addresses: [IPAddress], prefixes: PrefixList? = nil) {
       self.link = link
       self.addresses = addresses
       self.prefixes = prefixes
@@ -118,7 +118,7 @@ extension FirewallTable: CustomStringConvertible {
       let what = isEverything ? "everything" : guarded.prefixes.map(\.description).joined(separator: ", ")
       return "\(what) flows through \(guarded.tunnel) or not at all"
     }
-    let excluded = guards.flatMap(\.excluded)
+    let excluded = guards.flatMap(\.excluded.all)
     if !excluded.isEmpty { parts.append("but for \(excluded.map(\.description).joined(separator: ", "))") }
     if !guards.isEmpty, allowsLAN, !neighbours.isEmpty {
       parts.append("neighbours in \(neighbours.map(\.description).joined(separator: ", ")) are reached")

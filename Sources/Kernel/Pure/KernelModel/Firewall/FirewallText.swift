@@ -4,7 +4,20 @@ internal import Synchronization
 extension FirewallTable {
   /// The nft(8) transaction that replaces any existing table of this name. Numbers in comments are those of docs/security-kill-switch.md.
   package var transaction: String {
-    "table \(Self.name)\ndelete table \(Self.name)\n" + text
+    let sets = FirewallSets(of: self)
+    return "table \(Self.name)\ndelete table \(Self.name)\n" + text(sets, declaring: sets.named.keys.sorted())
+  }
+
+  /// The nft(8) transaction that replaces this one, which the kernel surely has as it was written, and keeps the sets of both; `nil` if none
+  /// is in both. Its length does not depend on that of the sets.
+  package func transaction(after present: FirewallTable) -> String? {
+    let (sets, old) = (FirewallSets(of: self), FirewallSets(of: present))
+    let kept = Set(sets.named.keys).intersection(old.named.keys)
+    if kept.isEmpty { return nil }
+    var commands = ["flush table \(Self.name)"]
+    commands += ([Self.commented] + present.chains(old).map(\.name)).map { "delete chain \(Self.name) \($0)" }
+    commands += old.named.keys.filter { !kept.contains($0) }.sorted().map { "delete set \(Self.name) \($0)" }
+    return commands.map { $0 + "\n" }.joined() + text(sets, declaring: sets.named.keys.filter { !kept.contains($0) }.sorted())
   }
 
   package static let removal = "table \(name)\ndelete table \(name)\n"
@@ -20,13 +33,14 @@ extension FirewallTable {
     }
     if rules.isEmpty { return Self.neighbourRemoval }
     let hook = chain("input", "type filter hook input priority filter", rules)
-    return Self.neighbourRemoval + "table \(Self.neighbourName) {\n\(hook)\n}\n"
+    return Self.neighbourRemoval + "table \(Self.neighbourName) {\n\(hook.text)\n}\n"
   }
 
   package static let neighbourName = "arp roamward"
   package static let neighbourRemoval = "table \(neighbourName)\ndelete table \(neighbourName)\n"
 
-  /// A digest that identifies this content. The table carries it as its comment.
+  /// A digest that identifies this content. The table carries it as its comment, or, because a comment stays with what is kept, as that of
+  /// a chain if there are sets.
   package var digest: String { Self.digests.of(self) }
 
   private static let digests = KnownDigests()
@@ -35,43 +49,51 @@ extension FirewallTable {
     var table = self
     for i in table.providers.indices { table.providers[i].path = nil }
     for i in table.guarded.indices { table.guarded[i].group.path = nil }
-    return String(FNV1a(table.chains.joined(separator: "\n")).value, radix: 16)
+    // The names of sets are digests of what is in them.
+    let chains = table.chains(FirewallSets(of: table)).map(\.text)
+    return String(FNV1a(chains.joined(separator: "\n")).value, radix: 16)
   }
 
-  private var text: String {
-    "table \(Self.name) {\n  comment \"roamward \(digest)\"\n" + chains.map { $0 + "\n" }.joined() + "}\n"
+  private func text(_ sets: FirewallSets, declaring new: [String]) -> String {
+    let comment = "comment \"roamward \(digest)\"\n"
+    let parts = new.map(sets.declaration) + chains(sets).map(\.text)
+    return "table \(Self.name) {\n" + (sets.named.isEmpty ? "  " + comment : "  chain \(Self.commented) {\n    \(comment)  }\n")
+      + parts.map { $0 + "\n" }.joined() + "}\n"
   }
 
-  private var chains: [String] {
-    var chains: [String] = []
-    let leaving = postrouting
+  /// A chain for its comment alone.
+  private static let commented = "digest"
+
+  private func chains(_ sets: FirewallSets) -> [(name: String, text: String)] {
+    var chains: [(name: String, text: String)] = []
+    let leaving = postrouting(sets)
     if !leaving.isEmpty { chains.append(chain("marked", nil, marked)) }
     if !guards.isEmpty {
-      chains.append(chain("output", "type filter hook output priority filter", output))
-      chains.append(chain("forward", "type filter hook forward priority filter", forward))
-      if guardsAll { chains.append(chain("input", "type filter hook input priority filter", input)) }
+      chains.append(chain("output", "type filter hook output priority filter", output(sets)))
+      chains.append(chain("forward", "type filter hook forward priority filter", forward(sets)))
+      if guardsAll { chains.append(chain("input", "type filter hook input priority filter", input(sets))) }
     }
     if !arrivals.isEmpty {
       chains.append(chain("arrivals", "type filter hook prerouting priority mangle", arriving))
       chains.append(chain("answers", "type route hook output priority mangle", [answersOutside]))
     }
-    if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules)) }
+    if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules(sets))) }
     if !leaving.isEmpty { chains.append(chain("postrouting", "type filter hook postrouting priority filter", leaving)) }
     let toInside = insideAddresses.flatMap { addressed("iifname", $0.links, "daddr", $0.addresses) }
     if !toInside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", toInside)) }
     return chains
   }
 
-  private func chain(_ name: String, _ hook: String?, _ rules: [String]) -> String {
-    "  chain \(name) {\n" + (hook.map { "    \($0); policy accept;\n" } ?? "") + rules.map { "    \($0)\n" }.joined() + "  }"
+  private func chain(_ name: String, _ hook: String?, _ rules: [String]) -> (name: String, text: String) {
+    (name, "  chain \(name) {\n" + (hook.map { "    \($0); policy accept;\n" } ?? "") + rules.map { "    \($0)\n" }.joined() + "  }")
   }
 
   // MARK: Outgoing packets
 
-  private var output: [String] {
-    ["oifname \"lo\" accept"] + ofArrivals("ct direction reply") + [ownMark] + captured + answersToGuests + intoTunnels + network
+  private func output(_ sets: FirewallSets) -> [String] {
+    ["oifname \"lo\" accept"] + ofArrivals("ct direction reply") + [ownMark] + captured + answersToGuests + intoTunnels(sets) + network
       + portalRules(of: portal?.programs)
-      + between(outgoing: true) + refusals(Self.refusal)
+      + between(outgoing: true, sets) + refusals(Self.refusal, sets)
   }
 
   /// 2: packets with our mark. Those of a tunnel through another one have another mark: they leave by that tunnel's link, or not at all.
@@ -92,7 +114,9 @@ extension FirewallTable {
   private var ownMarkLeaving: String { providers.isEmpty && guarded.isEmpty ? ownMark : "\(Self.markMatch) accept" }
 
   /// 9: packets to gateways, also without a kill switch.
-  private var gatewayRules: [String] { ["oifname \"lo\" accept", ownMark] + intoTunnels + toGateways(Self.refusal) }
+  private func gatewayRules(_ sets: FirewallSets) -> [String] {
+    ["oifname \"lo\" accept", ownMark] + intoTunnels(sets) + toGateways(Self.refusal)
+  }
 
   private func toGateways(_ verdict: String) -> [String] {
     IPAddress.Family.allCases.compactMap { family in
@@ -106,26 +130,27 @@ extension FirewallTable {
   /// The chain at the hook `postrouting`, for all outgoing packets. At the hook `output` a packet still has its first route; another table
   /// may then change its destination, or its mark and so its route. Nothing can be refused here, only dropped. The programs of a portal
   /// window were checked before.
-  private var postrouting: [String] {
+  private func postrouting(_ sets: FirewallSets) -> [String] {
     let fromInside = insideAddresses.flatMap { addressed("oifname", $0.links, "saddr", $0.addresses) }
     if guards.isEmpty, gateways.isEmpty, fromInside.isEmpty { return [] }
     let encrypted = ipsec.map { "ipsec out reqid \($0) accept" }
     let rules =
-      ["oifname \"lo\" accept"] + ofArrivals() + [ownMarkLeaving] + encrypted + fromInside + intoTunnels + toGateways("counter drop")
+      ["oifname \"lo\" accept"] + ofArrivals() + [ownMarkLeaving] + encrypted + fromInside + intoTunnels(sets)
+      + toGateways("counter drop")
     if guards.isEmpty { return rules }
-    return rules + answersToGuests + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true)
-      + refusals("counter drop")
+    return rules + answersToGuests + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true, sets)
+      + refusals("counter drop", sets)
   }
 
-  private var forward: [String] {
+  private func forward(_ sets: FirewallSets) -> [String] {
     // Forwarded packets have no program on this host.
-    ofArrivals() + intoTunnels + answersOutOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : []) + between(outgoing: true)
-      + refusals(Self.refusal)
+    ofArrivals() + intoTunnels(sets) + answersOutOfTunnels + (portal?.programs == nil ? portalRules(of: nil) : [])
+      + between(outgoing: true, sets) + refusals(Self.refusal, sets)
   }
 
-  private var input: [String] {
+  private func input(_ sets: FirewallSets) -> [String] {
     ["iifname \"lo\" accept"] + outOfTunnels + ofArrivals() + ["ct state established,related accept"] + questionsOfGuests + networkBack
-      + between(outgoing: false) + ["drop"]
+      + between(outgoing: false, sets) + ["drop"]
   }
 
   // MARK: Connections from outside
@@ -173,10 +198,10 @@ extension FirewallTable {
   }
 
   /// 3: packets into our tunnels that are up, into each only to the destinations that its own policy may include.
-  private var intoTunnels: [String] {
+  private func intoTunnels(_ sets: FirewallSets) -> [String] {
     let open = insides.filter { $0.prefixes == nil }.map { "\"\($0.link)\"" }
-    let limited = insides.flatMap { inside in
-      addresses(inside.prefixes ?? [], outgoing: true).map { "oifname \"\(inside.link)\" \($0)" }
+    let limited = insides.indices.flatMap { i in
+      sets.matches(.inside(i), outgoing: true).map { "oifname \"\(insides[i].link)\" \($0) accept" }
     }
     return (open.isEmpty ? [] : ["oifname \(set(open)) accept"]) + limited
   }
@@ -190,10 +215,9 @@ extension FirewallTable {
 
   /// 4: packets that the network itself needs. Packets to a DHCP server are broadcasts, or unicast on the link when a lease is renewed.
   private var network: [String] {
-    let servers = minimal(
-      [IPPrefix("255.255.255.255/32")].compactMap { $0 } + attached.filter { $0.family == .v4 && !$0.isPieceOfEverything })
+    let servers = [IPPrefix("255.255.255.255/32")].compactMap { $0 } + attached.filter { $0.family == .v4 && !$0.isPieceOfEverything }
     return [
-      "ip daddr \(set(servers)) udp sport 68 udp dport 67 accept",
+      "ip daddr \(set(servers.aggregated.map(\.description))) udp sport 68 udp dport 67 accept",
       "ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept",
       "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
       "icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept",
@@ -227,9 +251,8 @@ extension FirewallTable {
   }
 
   /// 5 and 6, with the exceptions of 6.
-  private func between(outgoing: Bool) -> [String] {
-    var rules: [String] = []
-    rules += addresses(excluded, outgoing: outgoing)
+  private func between(outgoing: Bool, _ sets: FirewallSets) -> [String] {
+    var rules = sets.matches(.excluded, outgoing: outgoing).map { "\($0) accept" }
     if outgoing, guards.contains(where: \.hasDNS) { rules.append("meta l4proto { tcp, udp } th dport { 53, 853, 5355 } counter drop") }
     if allowsLAN {
       rules += addresses(neighbours, outgoing: outgoing)
@@ -240,17 +263,10 @@ extension FirewallTable {
   }
 
   /// The blocked addresses, after everything that may flow. A refusal is immediate, so that programs need not wait; but see 7 for DNS.
-  private func refusals(_ verdict: String) -> [String] {
-    var rules: [String] = []
-    for family in IPAddress.Family.allCases {
-      let prefixes = guards.flatMap(\.prefixes).filter { $0.family == family }.uniqued().sorted()
-      if prefixes.isEmpty { continue }
-      let condition =
-        guardsAll(family) ? "meta nfproto \(family == .v4 ? "ipv4" : "ipv6")" : "\(word(family)) daddr \(set(minimal(prefixes)))"
-      rules.append("\(condition) meta l4proto { tcp, udp } th dport 53 counter drop")
-      rules.append("\(condition) \(verdict)")
+  private func refusals(_ verdict: String, _ sets: FirewallSets) -> [String] {
+    sets.matches(.guarded, outgoing: true).flatMap { condition in
+      ["\(condition) meta l4proto { tcp, udp } th dport 53 counter drop", "\(condition) \(verdict)"]
     }
-    return rules
   }
 
   // MARK: The tunnels' own addresses
@@ -277,23 +293,17 @@ extension FirewallTable {
   // MARK: Text forms
 
   /// The excluded prefixes. An address that one tunnel excludes stays blocked if another tunnel's kill switch includes it.
-  package var excluded: [IPPrefix] {
-    let covers = guards.map { (excluded: PrefixCover($0.excluded), included: PrefixCover($0.prefixes)) }
-    return guards.flatMap(\.excluded).uniqued().sorted().filter { one in
-      covers.allSatisfy { $0.excluded.contains(one) || !$0.included.overlaps(one) }
-    }
+  package var excluded: PrefixList {
+    if guards.count == 1 { return guards[0].excluded }
+    let all = PrefixList(guards.flatMap(\.excluded.all)).ascending
+    return PrefixList(all.filter { one in guards.allSatisfy { $0.excluded.hold(one) || !$0.prefixes.cover.overlaps(one) } })
   }
 
   private func addresses(_ prefixes: [IPPrefix], outgoing: Bool) -> [String] {
     IPAddress.Family.allCases.compactMap { family in
-      let own = minimal(prefixes.filter { $0.family == family })
-      return own.isEmpty ? nil : "\(word(family)) \(outgoing ? "daddr" : "saddr") \(set(own)) accept"
+      let own = prefixes.filter { $0.family == family }.aggregated
+      return own.isEmpty ? nil : "\(word(family)) \(outgoing ? "daddr" : "saddr") \(set(own.map(\.description))) accept"
     }
-  }
-
-  /// The prefixes without those inside another: nft refuses intervals of one set that overlap.
-  private func minimal(_ prefixes: [IPPrefix]) -> [String] {
-    PrefixCover(prefixes).prefixes.map(\.description)
   }
 
   private func word(_ family: IPAddress.Family) -> String { family == .v4 ? "ip" : "ip6" }

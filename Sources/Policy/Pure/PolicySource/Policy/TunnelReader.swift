@@ -131,10 +131,10 @@ let routeKeys = Mapping(
   subject: "`routes`", draft: RoutePolicy(),
   keys: [
     Key("include", .oneOrMore(.destination), "Destinations that go through the tunnel; `default` is everything.", example: "[10.0.0.0/8]") {
-      $0.include = $1.flatMap { $0 }
+      $0.include = PrefixList($1.flatMap { $0 })
     },
     Key("exclude", .oneOrMore(.destination), "Destinations that stay outside the tunnel.", example: "[10.99.0.0/16]") {
-      $0.exclude = $1.flatMap { $0 }
+      $0.exclude = PrefixList($1.flatMap { $0 })
     },
     Key(
       "include-file", expects: "a file", schema: ValueReader.line.schema,

@@ -111,8 +111,8 @@ extension PolicyPrinter {
       if !own.isEmpty { mapping.add(key, destinations(Array(own))) }
       mapping.add("\(key)-file", file.map { .text($0.path) })
     }
-    add("include", routes.include, routes.includeFile)
-    add("exclude", routes.exclude, routes.excludeFile)
+    add("include", routes.include.all, routes.includeFile)
+    add("exclude", routes.exclude.all, routes.excludeFile)
     mapping.add("lan", routes.lan.map { .word($0.rawValue) })
     if !routes.lanNetworks.isEmpty { mapping.add("lan-networks", texts(routes.lanNetworks)) }
     if routes.onOverlap != .preferTunnel { mapping.add("on-overlap", .word(routes.onOverlap.rawValue)) }

@@ -37,20 +37,20 @@ extension FirewallTable {
 
   /// The destinations for which a tunnel is a way past the kill switches of others: those that its own policy may include, whatever its
   /// provider does. `nil`: it is one for all.
-  private func way(into link: String, among tunnels: [TunnelSetup]) -> [IPPrefix]? {
+  private func way(into link: String, among tunnels: [TunnelSetup]) -> PrefixList? {
     guard let tunnel = tunnels.first(where: { $0.link == link }), guards.contains(where: { $0.tunnel != tunnel.policy.name }),
       let prefixes = tunnel.policy.possibleIncludes, !IPAddress.Family.allCases.allSatisfy(prefixes.coverEverything)
     else { return nil }
     let inner = tunnels.filter { $0.policy.through?.name == tunnel.policy.name && $0.isRunning }
     // Packets of a tunnel through this one go to its endpoints, which only programs may know.
     if inner.contains(where: \.endpoints.isEmpty) { return nil }
-    return (prefixes + inner.flatMap(\.endpoints).map { .host($0) }).uniqued().sorted()
+    return PrefixList((prefixes + inner.flatMap(\.endpoints).map { .host($0) }).ascending)
   }
 
   /// Adds guards: each blocks everything, the local network too, except through its link or one of our tunnels.
   private mutating func add(_ active: [GuardSetup]) {
     if active.isEmpty { return }
-    guards += active.map { Guard(tunnel: "\($0.guarded)", prefixes: IPAddress.Family.allCases.map { .everything($0) }) }
+    guards += active.map { Guard(tunnel: "\($0.guarded)", prefixes: [.everything(.v4), .everything(.v6)]) }
     for link in active.flatMap(\.links) where !insides.contains(where: { $0.link == link }) {
       insides.append(Inside(link: link, addresses: []))
     }
@@ -84,7 +84,7 @@ extension FirewallTable.Inside {
 extension TunnelSetup {
   /// The included prefixes; without routes, those that the provider reported last. If only an earlier agent knew those: every prefix that
   /// the provider may include.
-  fileprivate var guardedPrefixes: [IPPrefix] {
+  fileprivate var guardedPrefixes: PrefixList {
     guard case .installed(var provider) = policy.provider, !level.hasRoutes, provider.settings.included.isEmpty else {
       return includedPrefixes
     }

@@ -26,7 +26,7 @@ extension TunnelSetup {
   /// The operator of a network can attach the machine to any prefix (TunnelCrack's LocalNet, CVE-2023-36672). So a prefix that the policy
   /// names, or one inside it, is never the local network. The local network is private and of a usual size.
   func stay(of attached: IPPrefix, on underlay: UnderlayFit) -> PrefixStay? {
-    guard includedPrefixes.contains(where: { $0.contains(attached) }) else { return nil }
+    guard includedPrefixes.hold(attached) else { return nil }
     let isOwn = underlay.ownPrefixes.contains(attached)
     if let named = namedPrefix(overlapping: attached) {
       if isOwn { return .outside(reason: "it is a network of this machine alone") }
@@ -64,7 +64,9 @@ extension TunnelSetup {
   /// A prefix that the policy, or else the provider's own configuration, names, and that overlaps with this one. Pieces of everything name
   /// nothing.
   private func namedPrefix(overlapping prefix: IPPrefix) -> IPPrefix? {
-    (includedPrefixes + (policy.routes?.include ?? [])).first { !$0.isPieceOfEverything && $0.overlaps(prefix) }
+    [includedPrefixes, policy.routes?.include ?? []].lazy.compactMap { list in
+      list.cover.overlaps(prefix) ? list.all.first { !$0.isPieceOfEverything && $0.overlaps(prefix) } : nil
+    }.first
   }
 
   /// Whether the firewall allows this attached prefix although the tunnel's kill switch is active.
@@ -98,7 +100,7 @@ extension TunnelSetup {
   /// prefix. A bridge for containers inside 172.16.0.0/12 is no conflict with another network.
   func refusal(on underlay: UnderlayFit) -> String? {
     guard let routes = policy.routes, routes.onOverlap == .refuse else { return nil }
-    for attached in underlay.attachedPrefixes where !routes.exclude.contains(where: { $0.contains(attached) }) {
+    for attached in underlay.attachedPrefixes where !routes.exclude.hold(attached) {
       guard let named = namedPrefix(overlapping: attached) else { continue }
       if attached.contains(named) { return "this machine is attached to \(attached), which the tunnel includes, and on-overlap is refuse" }
       if underlay.ownPrefixes.contains(attached) { continue }

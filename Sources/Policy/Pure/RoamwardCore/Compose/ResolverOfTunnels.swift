@@ -50,7 +50,7 @@ extension DesiredState {
     let included = tunnel.includedPrefixes
     guard tunnel.link != nil, !included.isEmpty else { return }
     let outside = tunnel.dns.servers.filter { server in
-      !included.contains { $0.contains(server) } || (tunnel.policy.routes?.exclude ?? []).contains { $0.contains(server) }
+      !included.hold(server) || tunnel.policy.routes?.exclude.hold(server) ?? false
     }
     if !outside.isEmpty {
       let names = outside.map(\.description).joined(separator: ", ")

@@ -44,13 +44,15 @@ package func routeClaims(
   return tunnels.flatMap { tunnel -> [RouteClaim] in
     let included = tunnel.includedPrefixes
     guard !included.isEmpty, tunnel.refusal(on: underlay) == nil else { return [] }
-    let wides = PrefixIndex(included)
-    let routes = tunnelRoutes(tunnel, on: underlay, through: tunnels.outer(of: tunnel)).routes
-    let ways = Dictionary(routes.map { ($0.destination, $0) }) { $0.metric <= $1.metric ? $0 : $1 }
-    let table = PrefixIndex(ways.keys)
     var claims = kernel.rules.filter { $0.isAsked(before: tunnel, for: included) }.map { RouteClaim(of: $0, on: tunnel, underlay) }
       .uniqued()
-    for route in others {
+    // Of most machines, no route lies in what a tunnel includes.
+    let claimed = others.filter { included.hold($0.destination) }
+    if claimed.isEmpty { return claims }
+    let routes = tunnelRoutes(tunnel, on: underlay, through: tunnels.outer(of: tunnel)).routes
+    let ways = Dictionary(routes.map { ($0.destination, $0) }) { $0.metric <= $1.metric ? $0 : $1 }
+    let (wides, table) = (PrefixIndex(included.all), PrefixIndex(ways.keys))
+    for route in claimed {
       guard claims.count < limit else { break }
       guard let wide = wides.longest(holding: route.destination), let way = table.longest(holding: route.destination).flatMap({ ways[$0] })
       else {
@@ -115,9 +117,9 @@ extension RouteClaim {
 
 extension RoutingRule {
   /// Whether packets without a mark, of one of these families, meet this rule before the tunnel's own, and it may route them.
-  fileprivate func isAsked(before tunnel: TunnelSetup, for included: [IPPrefix]) -> Bool {
+  fileprivate func isAsked(before tunnel: TunnelSetup, for included: PrefixList) -> Bool {
     guard routeProtocol != Ownership.routeProtocol, priority < tunnel.table, table != 255, !isSelective else { return false }
-    return (mask == 0 || isInverted) && included.contains { $0.family == family }
+    return (mask == 0 || isInverted) && included.has(family)
   }
 }
 

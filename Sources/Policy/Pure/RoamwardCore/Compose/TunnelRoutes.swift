@@ -16,22 +16,18 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit, through outer
     return ([], [Remark(.routesLimited, of: name, "its routes cannot be applied, because its provider names no interface")])
   }
   var notes: [Remark] = []
-  var kinds: [IPPrefix: Route.Kind] = [:]
-  for prefix in wanted { kinds[prefix] = tunnel.carries(prefix.family) ? .unicast : .unreachable }
+  var kinds = RouteKinds(wanted) { tunnel.carries($0) ? .unicast : .unreachable }
   let policy = tunnel.policy.routes ?? RoutePolicy()
   for outside in tunnel.outsidePrefixes(on: underlay) {
     if wanted.contains(outside.prefix) { notes.append(Remark(.routesLimited, of: name, "\(outside)")) }
     kinds[outside.prefix] = .throw
   }
-  if tunnel.yieldsToOthers, !underlay.others.mainPrefixes.isEmpty {
-    let index = PrefixIndex(wanted)
-    for prefix in underlay.others.mainPrefixes where kinds[prefix] == nil && index.longest(holding: prefix) != nil {
-      kinds[prefix] = .throw
-    }
+  if tunnel.yieldsToOthers {
+    for prefix in underlay.others.mainPrefixes where kinds[prefix] == nil && wanted.hold(prefix) { kinds[prefix] = .throw }
   }
   // Link-local destinations never leave their link.
   if kinds[.everything(.v6)] != nil, let linkLocal = IPPrefix("fe80::/10") { kinds[linkLocal] = .throw }
-  for prefix in policy.exclude { kinds[prefix] = .throw }
+  for prefix in policy.exclude.ascending { kinds[prefix] = .throw }
   if let family = tunnel.familyForParity, kinds[.everything(family)] == .unreachable {
     let (number, other) = (family.rawValue, family == .v6 ? 4 : 6)
     notes.append(
@@ -69,31 +65,69 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit, through outer
           + " before they arrive; cure: sysctl net.ipv4.conf.all.rp_filter=2"))
   }
   if let trouble = tunnel.policy.relayTrouble { notes.append(Remark(.routesLimited, of: name, trouble)) }
-  var routes = kinds.map { prefix, kind in
-    Route(
-      to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
-      metric: prefix.family == .v6 ? Route.defaultIPv6Metric : 0)
-  }
-  routes += detours
-  if policy.isEnforced {
+  var routes: [Route] = []
+  routes.reserveCapacity(wanted.count + detours.count)
+  kinds.forEach { prefix, kind in
+    routes.append(
+      Route(
+        to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
+        metric: prefix.family == .v6 ? Route.defaultIPv6Metric : 0))
     // Final routes in case the link is gone, or is not the one that a program requires: then no packet continues to the main table.
-    routes += kinds.filter { $0.value == .unicast }.map { prefix, _ in
-      Route(to: prefix, kind: .unreachable, table: tunnel.table, metric: .max)
-    }
+    if policy.isEnforced, kind == .unicast { routes.append(Route(to: prefix, kind: .unreachable, table: tunnel.table, metric: .max)) }
   }
-  routes.sort { ($0.destination, $0.metric) < ($1.destination, $1.metric) }
+  if !detours.isEmpty {
+    routes += detours
+    routes.sort { ($0.destination, $0.metric) < ($1.destination, $1.metric) }
+  }
   return (routes, notes)
+}
+
+/// The kinds of a tunnel's routes by their destinations: those of its own prefixes, and the few that differ.
+private struct RouteKinds {
+  private let wanted: PrefixList
+  private let usual: [IPAddress.Family: Route.Kind]
+  /// Of these destinations; `nil`: there is no route.
+  private var other: [IPPrefix: Route.Kind?] = [:]
+
+  init(_ wanted: PrefixList, kind: (IPAddress.Family) -> Route.Kind) {
+    self.wanted = wanted
+    usual = Dictionary(uniqueKeysWithValues: IPAddress.Family.allCases.map { ($0, kind($0)) })
+  }
+
+  subscript(prefix: IPPrefix) -> Route.Kind? {
+    get { other[prefix] ?? (wanted.contains(prefix) ? usual[prefix.family] : nil) }
+    set { other[prefix] = .some(newValue) }
+  }
+
+  /// Each destination with its kind, in ascending order.
+  func forEach(_ body: (IPPrefix, Route.Kind) -> Void) {
+    let differing = Array(other.keys).ascending
+    let kinds = IPAddress.Family.allCases.map { usual[$0] ?? .unicast }
+    var next = 0
+    func yield(before prefix: IPPrefix?) {
+      while next < differing.count, prefix.map({ differing[next] < $0 }) ?? true {
+        if let kind = other[differing[next]] ?? nil { body(differing[next], kind) }
+        next += 1
+      }
+    }
+    for prefix in wanted.ascending {
+      yield(before: prefix)
+      if next < differing.count, differing[next] == prefix { continue }
+      body(prefix, kinds[prefix.family == .v4 ? 0 : 1])
+    }
+    yield(before: nil)
+  }
 }
 
 extension TunnelSetup {
   /// The prefixes that go into the tunnel or nowhere. If everything of one family is named and the tunnel has no address of the other, the
   /// other family is included too. A policy that says "everything" does not mean half of the internet.
-  var includedPrefixes: [IPPrefix] { policy.namedPrefixes + (familyForParity.map { [.everything($0)] } ?? []) }
+  var includedPrefixes: PrefixList { policy.namedPrefixes + (familyForParity.map { [.everything($0)] } ?? []) }
 
   fileprivate var familyForParity: IPAddress.Family? {
     let named = policy.namedPrefixes
     return IPAddress.Family.allCases.first { family in
-      !carries(family) && !named.contains { $0.family == family } && named.coverEverything(of: family == .v4 ? .v6 : .v4)
+      !carries(family) && !named.has(family) && named.coverEverything(of: family == .v4 ? .v6 : .v4)
     }
   }
 
@@ -109,7 +143,7 @@ extension TunnelSetup {
   func endpointsPastTheTunnel(on underlay: UnderlayFit) -> [IPAddress] {
     guard underlay.isReversePathStrict else { return [] }
     let wanted = includedPrefixes
-    return endpoints.filter { endpoint in endpoint.family == .v4 && wanted.contains { $0.contains(endpoint) } }
+    return endpoints.filter { $0.family == .v4 && wanted.hold($0) }
   }
 
   /// Whether the tunnel has an address of the family; a command's link is assumed to have both.

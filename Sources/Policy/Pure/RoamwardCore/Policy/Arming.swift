@@ -63,27 +63,27 @@ extension ArmingObstacle: CustomStringConvertible {
 
 extension TunnelPolicy {
   /// The prefixes that the policy includes, else those of the provider's own configuration; empty if only the provider knows them.
-  package var namedPrefixes: [IPPrefix] {
+  package var namedPrefixes: PrefixList {
     if let known = knownIncludes { return known }
-    if case .installed(let provider) = provider { return provider.settings.included }
+    if case .installed(let provider) = provider { return PrefixList(provider.settings.included) }
     return []
   }
 
   /// The prefixes that go into the tunnel, as they are known before it starts; `nil` if only the provider knows them.
-  package var knownIncludes: [IPPrefix]? {
+  package var knownIncludes: PrefixList? {
     if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     if let include = routes?.include, !include.isEmpty { return include }
     guard case .wireGuard(let provider) = provider, let configuration = provider.configuration, configuration.routesFromAllowedIPs
     else { return nil }
-    return configuration.peers.flatMap(\.allowedIPs).uniqued()
+    return configuration.destinations
   }
 
   /// The prefixes that can go into the tunnel, whatever its provider brings; `nil`: only its own programs know.
-  package var possibleIncludes: [IPPrefix]? {
+  package var possibleIncludes: PrefixList? {
     if let known = knownIncludes { return known }
     return switch provider {
-    case .installed(let provider): provider.allowance.routes
-    case .wireGuard(let provider): provider.configuration?.peers.flatMap(\.allowedIPs)
+    case .installed(let provider): PrefixList(provider.allowance.routes)
+    case .wireGuard(let provider): provider.configuration?.destinations
     case .command, .service: nil
     }
   }

@@ -191,8 +191,8 @@ package struct Timing: Hashable, Sendable {
 
 /// The destinations that go through the tunnel.
 package struct RoutePolicy: Hashable, Sendable {
-  package var include: [IPPrefix]
-  package var exclude: [IPPrefix]
+  package var include: PrefixList
+  package var exclude: PrefixList
   /// The file that the last prefixes of `include` come from.
   package var includeFile: PrefixFile?
   /// The file that the last prefixes of `exclude` come from.
@@ -208,7 +208,7 @@ package struct RoutePolicy: Hashable, Sendable {
   package var answersByArrival = false
 
   package init(
-    include: [IPPrefix] = [], exclude: [IPPrefix] = [], lan: LANPolicy? = nil, lanNetworks: [String] = [],
+    include: PrefixList = [], exclude: PrefixList = [], lan: LANPolicy? = nil, lanNetworks: [String] = [],
     onOverlap: OverlapPolicy = .preferTunnel, isEnforced: Bool = false
   ) {
     self.include = include

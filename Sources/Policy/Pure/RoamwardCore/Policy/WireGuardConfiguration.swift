@@ -13,7 +13,9 @@ package struct WireGuardQuickConfiguration: Hashable, Sendable {
   package var mtu: UInt32?
   /// Whether allowed IPs make routes; false if the file says `Table = off`.
   package var routesFromAllowedIPs: Bool
-  package var peers: [WireGuardPeer]
+  package var peers: [WireGuardPeer] { didSet { destinations = Self.destinations(of: peers) } }
+  /// The allowed IPs of all peers, each once.
+  package private(set) var destinations: PrefixList
 
   package init(
     privateKey: SecretKey, publicKey: WireGuardKey, listenPort: UInt16? = nil, addresses: [InterfaceAddress] = [],
@@ -29,7 +31,10 @@ package struct WireGuardQuickConfiguration: Hashable, Sendable {
     self.mtu = mtu
     self.routesFromAllowedIPs = routesFromAllowedIPs
     self.peers = peers
+    destinations = Self.destinations(of: peers)
   }
+
+  private static func destinations(of peers: [WireGuardPeer]) -> PrefixList { PrefixList(peers.flatMap(\.allowedIPs).uniqued()) }
 
   /// Nothing, in place of a file that was not read: no peer, and no key of anybody's.
   package static let unread = WireGuardQuickConfiguration(privateKey: SecretKey(SecretBytes()), publicKey: .zero)

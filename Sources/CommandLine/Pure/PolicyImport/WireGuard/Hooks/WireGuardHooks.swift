@@ -53,10 +53,9 @@ extension WireGuardHooks {
       let found = commands?.map { Self.meaning($0, line.moment, &names, &firewall) } ?? [.lost(Self.unknownProgram)]
       meanings.append((line.number, found))
     }
-    routes.include = meanings.flatMap(\.meanings).compactMap { if case .route(let prefix) = $0 { prefix } else { nil } }.uniqued()
-    if !routes.include.isEmpty, configuration?.routesFromAllowedIPs != false {
-      routes.include = (firewall.included + routes.include).uniqued()
-    }
+    let named = meanings.flatMap(\.meanings).compactMap { if case .route(let prefix) = $0 { prefix } else { nil } }
+    let isBeside = !named.isEmpty && configuration?.routesFromAllowedIPs != false
+    routes.include = PrefixList(((isBeside ? firewall.included : []) + named).uniqued())
     dns = names.policy(unlike: file)
     let switching = take(firewall)
     for (number, found) in meanings { judgements[number] = judgement(found, names: names, switching) }
