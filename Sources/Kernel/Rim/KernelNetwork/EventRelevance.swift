@@ -1,5 +1,6 @@
 package import KernelModel
 import NetworkTypes
+import Synchronization
 package import Wire
 
 /// Whether an event can matter to the agent: the second filter, after the kernel's own (`eventFilter`), which it repeats in case that was
@@ -203,17 +204,22 @@ private struct KnownObjects: Sendable {
   }
 }
 
-/// Objects that are looked up for each event. Most machines have few, and one event: a set of them would cost more than it saves.
-private struct Members<Object: Hashable & Sendable>: Sendable {
-  private static var few: Int { 32 }
+/// Objects that are looked up for each event. Mostly there is one event, whatever the number of objects: a set of them is made when more
+/// are looked up.
+private final class Members<Object: Hashable & Sendable>: Sendable {
+  private static var few: Int { 16 }
 
   let all: [Object]
-  private let indexed: Set<Object>?
+  private let index: Mutex<(lookups: Int, set: Set<Object>?)> = Mutex((0, nil))
 
-  init(_ all: [Object]) {
-    self.all = all
-    indexed = all.count > Self.few ? Set(all) : nil
+  init(_ all: [Object]) { self.all = all }
+
+  func contains(_ object: Object) -> Bool {
+    index.withLock { index in
+      if let set = index.set { return set.contains(object) }
+      index.lookups += 1
+      if index.lookups > Self.few { index.set = Set(all) }
+      return index.set?.contains(object) ?? all.contains(object)
+    }
   }
-
-  func contains(_ object: Object) -> Bool { indexed?.contains(object) ?? all.contains(object) }
 }

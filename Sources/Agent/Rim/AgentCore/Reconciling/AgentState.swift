@@ -77,7 +77,8 @@ extension AgentState {
   }
 
   var desiredState: DesiredState {
-    var desired = DesiredState(of: desiredTunnels.setups, on: underlayFit, portal: portalWindow, guards: programGuards)
+    var desired = seen.derived.desired(
+      .init(tunnels: desiredTunnels.setups, underlay: underlayFit, portal: portalWindow, guards: programGuards))
     if policies.generation == 0 {
       desired.firewall = .asItIs
       desired.keepsNameCapture = !stop.isStopping

@@ -15,8 +15,8 @@ struct ObservedMachine {
   private var path = PathIdentity(NetworkSnapshot())
   /// The other VPNs of this machine.
   private(set) var others = OtherVPNs()
-  /// Routes of the network that would bypass our tunnels; `nil`: not searched since the last observation.
-  var claims: [RouteClaim]?
+  /// What follows from it.
+  var derived = DerivedState()
   /// Path changes that the tunnels have not received yet.
   var pathNews = PathNews()
   private var gatewayInquiry = GatewayInquiry()
@@ -48,7 +48,7 @@ struct ObservedMachine {
     observation = new
     hasNewerDevice = false
     others = OtherVPNs(in: new.state.kernel, ownLinks: ownLinks)
-    claims = nil
+    derived.claims = nil
     at = now
     return new.snapshot == before ? News() : recordChange(from: before ?? NetworkSnapshot(), to: new.snapshot)
   }

@@ -25,10 +25,12 @@ extension AgentState {
     if inProgress.resolver == nil {
       resolver.follow(plan, desired, in: observed, resolverChoice, bringsServers: resolverLinks != nil, at: now)
     }
-    let possible = plan.steps.filter {
-      scope($0) && !inProgress.block($0) && !isHeldBack($0, at: now) && !isAwaitingRefusal($0, in: plan, at: now)
-        && !isAwaitingHeir($0, in: plan, observed, at: now) && !isAwaitingNameServer($0, observed) && !isAwaitingDecision($0, observed)
+    // Nothing but a link that is being made holds back routes.
+    let areRoutesFree = inProgress.links.isEmpty
+    let isPossible = { [self] (step: Step) in
+      scope(step) && (step.isOfRoute && areRoutesFree || mayBegin(step, of: plan, observed, at: now))
     }
+    let possible = plan.steps.allSatisfy(isPossible) ? plan.steps : plan.steps.filter(isPossible)
     repairs.follow(observed, towards: desired)
     let (steps, repaired) = repairs.admit(possible, at: now)
     agenda.counters.repairs += repaired
@@ -43,6 +45,12 @@ extension AgentState {
       work.steps.removeAll { $0 == step }
     }
     return work
+  }
+
+  /// Whether nothing holds the step back now.
+  private func mayBegin(_ step: Step, of plan: Plan, _ observed: ObservedState, at now: Moment) -> Bool {
+    !inProgress.block(step) && !isHeldBack(step, at: now) && !isAwaitingRefusal(step, in: plan, at: now)
+      && !isAwaitingHeir(step, in: plan, observed, at: now) && !isAwaitingNameServer(step, observed) && !isAwaitingDecision(step, observed)
   }
 
   private func completed(_ settings: NameServerSettings, by steps: [Step], of plan: Plan) -> [TunnelSupervisor] {
@@ -129,8 +137,8 @@ extension AgentState {
     guard let kernel = seen.state?.kernel else { return [] }
     let setups = desiredTunnels.setups.filter { $0.level.hasRoutes }
     if setups.isEmpty { return [] }
-    let found = seen.claims ?? routeClaims(on: setups, in: kernel, underlayFit).filter(\.isNews)
-    seen.claims = found
+    let found = seen.derived.claims ?? routeClaims(on: setups, in: kernel, underlayFit).filter(\.isNews)
+    seen.derived.claims = found
     return found.map(\.description)
   }
 

@@ -16,12 +16,14 @@ struct StepRunner {
   /// Applies the steps that take effect at once; the others are begun. `isChangingResolver`: a resolver program is at work, which takes one
   /// change at a time. `begin` returns whether the step has been made already: then the steps that need it follow.
   func carryOut(_ steps: [Step], isChangingResolver: Bool, begin: (Step) -> Bool) -> Outcome {
-    for step in steps { if let link = step.addedLink { platform.recoveryLog.recordLink(link) } }
-    let engines = steps.filter { $0.isMadeByAnotherProgram && !$0.isOfResolverProgram }
+    let others = steps.filter { !$0.isOfRoute }
+    for step in others { if let link = step.addedLink { platform.recoveryLog.recordLink(link) } }
+    let engines = others.filter { $0.isMadeByAnotherProgram && !$0.isOfResolverProgram }
     let waiting = engines.filter { !begin($0) }.compactMap(\.addedLink)
-    let now = steps.filter { step in !step.isMadeByAnotherProgram && !waiting.contains(where: step.needs) }
+    let isAtOnce = { (step: Step) in !step.isMadeByAnotherProgram && !waiting.contains(where: step.needs) }
+    let now = waiting.isEmpty && others.allSatisfy(isAtOnce) ? steps : steps.filter(isAtOnce)
     // Settings are removed from a resolver before everything else, and added after everything else.
-    let changes = isChangingResolver ? [] : steps.filter(\.isOfResolverProgram)
+    let changes = isChangingResolver ? [] : others.filter(\.isOfResolverProgram)
     let removal = changes.first { $0.stage == .removal }
     if let removal { _ = begin(removal) }
     var outcome = Outcome()
@@ -44,10 +46,11 @@ struct StepRunner {
     while let stage = rest.first?.stage {
       let batch = rest.prefix { $0.stage == stage }
       rest = rest.dropFirst(batch.count)
-      let free = batch.filter { step in !outcome.failures.contains { step.builds(on: $0.step) } }
+      let failures = outcome.failures
+      let free = failures.isEmpty ? Array(batch) : batch.filter { step in !failures.contains { step.builds(on: $0.step) } }
       if free.isEmpty { continue }
       let failed = platform.machine.apply(free)
-      outcome.made += free.filter { step in !failed.contains { $0.step == step } }
+      outcome.made += failed.isEmpty ? free : free.filter { step in !failed.contains { $0.step == step } }
       outcome.failures += failed
     }
     for case .deleteLink(let link, .userspace) in outcome.made { platform.machine.endUserspaceLink(link) }

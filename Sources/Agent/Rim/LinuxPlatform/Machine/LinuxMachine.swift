@@ -157,6 +157,7 @@ package final class LinuxMachine {
     // The firewall is read apart from the rest.
     let keepsAhead = steps.allSatisfy { if case .replaceFirewall = $0 { true } else { false } }
     if !keepsAhead { ahead.stepsFollow() }
+    if steps.allSatisfy(\.isOfRoute), !FaultPoint.isArmed { return applyToKernel(steps) }
     for step in steps { FaultPoint.pass("before \(step)") }
     defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
@@ -169,9 +170,7 @@ package final class LinuxMachine {
         if let reason = applyOutsideKernel(step) { failures.append(StepFailure(step: step, reason: reason)) }
         rest = rest.dropFirst()
       } else {
-        failures += applier.apply(Array(batch)).failures.compactMap { result in
-          result.error.map { StepFailure(step: result.step, reason: $0.reason) }
-        }
+        failures += applyToKernel(Array(batch))
         rest = rest.dropFirst(batch.count)
       }
     }
@@ -186,6 +185,10 @@ package final class LinuxMachine {
     }
     for case .setUp(let link) in steps { userspace.serveSockets(of: link) }
     return failures
+  }
+
+  private func applyToKernel(_ steps: [Step]) -> [StepFailure] {
+    applier.apply(steps).failures.compactMap { result in result.error.map { StepFailure(step: result.step, reason: $0.reason) } }
   }
 
   /// Begins the configuration of an engine that needs no read of its device before. Returns the step if it is one; it may have failed

@@ -96,7 +96,7 @@ private struct RoutePairing {
 
 extension Route {
   /// The order in which the kernel reports routes: tables in ours, prefixes by address.
-  fileprivate func precedes(_ other: Route) -> Bool {
+  package func precedes(_ other: Route) -> Bool {
     (table, destination, metric) < (other.table, other.destination, other.metric)
   }
 }

@@ -1,4 +1,12 @@
 extension Step {
+  /// Whether the step makes or removes a route. A plan may have 100,000 such steps, and few others.
+  package var isOfRoute: Bool {
+    switch self {
+    case .addRoute, .removeRoute: true
+    default: false
+    }
+  }
+
   /// Whether the step requires the link to exist.
   package func needs(link: String) -> Bool {
     let traits = traits
@@ -14,12 +22,13 @@ extension Step {
 
   /// Whether the step changes name servers.
   package var isOfResolver: Bool {
+    if isOfRoute { return false }
     let traits = traits
     return traits.executor == .resolverFile || traits.executor == .resolverProgram || traits.link == Ownership.refusalLink
   }
 
   /// Whether the step calls another program, which takes time.
-  package var isOfResolverProgram: Bool { traits.executor == .resolverProgram }
+  package var isOfResolverProgram: Bool { !isOfRoute && traits.executor == .resolverProgram }
 
   /// Whether another program makes the change and reports it later: a resolver, or the engine of a userspace device.
   package var isMadeByAnotherProgram: Bool { if case .addWireGuardLink(_, .userspace) = self { true } else { isOfResolverProgram } }

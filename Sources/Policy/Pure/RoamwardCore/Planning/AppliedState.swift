@@ -21,10 +21,8 @@ package struct AppliedState: Sendable {
   private var captureDigest: String?
   /// The wanted firewall table with its digest, which is computed once.
   private var wantedFirewall: (table: FirewallTable, digest: String)?
-  /// The wanted routes, and their difference from the applied ones: a tunnel may have a hundred thousand.
-  private var wantedRoutes: [Route] = []
-  /// Routes that are wanted and not made yet.
-  private var unmadeRoutes: Set<Route> = []
+  /// The wanted routes, and which of them are not made yet: a tunnel may have a hundred thousand.
+  private var wantedRoutes = MarkedRoutes()
   /// Routes that were made, are no longer wanted and are not removed yet.
   private var staleRoutes: Set<Route> = []
 
@@ -59,12 +57,12 @@ package struct AppliedState: Sendable {
     case .removeAddress(let address, let link):
       links[link]?.addresses.remove(address)
       // With the last address of a family the kernel removes the link's routes.
-      unmadeRoutes.formUnion(wantedRoutes.lazy.filter { $0.link == link })
+      wantedRoutes.mark { $0.link == link }
     case .setUp(let link): links[link, default: Settings()].isUp = true
     case .deleteLink(let link, _):
       links[link] = nil
       staleRoutes = staleRoutes.filter { $0.link != link }
-    case .addRoute(let route): unmadeRoutes.remove(route)
+    case .addRoute(let route): wantedRoutes.unmark(route)
     case .removeRoute(let route): staleRoutes.remove(route.alive)
     case .addRule(let rule): rules.insert(rule)
     case .removeRule(let rule): rules.remove(rule)
@@ -91,15 +89,13 @@ package struct AppliedState: Sendable {
   }
 
   private mutating func followRoutes(_ kernel: KernelState, _ wanted: [Route]) {
-    guard wanted != wantedRoutes else { return }
+    guard wanted != wantedRoutes.routes else { return }
     let difference = RouteDifference(from: kernel.ownRoutes, to: wanted)
-    let before = difference.missing.isEmpty && difference.stale.isEmpty ? nil : RouteIndex(wantedRoutes)
-    let wasMade = { [unmadeRoutes, staleRoutes] (route: Route) in
-      before?.place(of: route) == nil ? staleRoutes.contains(route) : !unmadeRoutes.contains(route)
-    }
-    let unmade = Set(difference.missing.filter { !wasMade($0) })
-    let stale = Set(difference.stale.lazy.map(\.alive).filter(wasMade))
-    (wantedRoutes, unmadeRoutes, staleRoutes) = (wanted, unmade, stale)
+    let (before, staleBefore) = (wantedRoutes, staleRoutes)
+    var near = 0
+    func wasMade(_ route: Route) -> Bool { before.isMarked(route, near: &near).map { !$0 } ?? staleBefore.contains(route) }
+    wantedRoutes = MarkedRoutes(wanted, marking: difference.missing) { !wasMade($0) }
+    staleRoutes = Set(difference.stale.lazy.map(\.alive).filter(wasMade))
   }
 
   private mutating func followFirewall(_ observed: ObservedFirewall, _ desired: DesiredFirewall) {
@@ -154,8 +150,16 @@ package struct AppliedState: Sendable {
     }
   }
 
+  /// The subject that the step repairs.
+  package func repair(by step: Step) -> RepairBackoff.Subject? { repairs(by: [step])[0] }
+
   /// The subject that each step towards the last followed desired state repairs; `nil`: the step follows a change of the desired state.
-  package func repair(by step: Step) -> RepairBackoff.Subject? {
+  package func repairs(by steps: [Step]) -> [RepairBackoff.Subject?] {
+    var near = 0
+    return steps.map { repair(by: $0, near: &near) }
+  }
+
+  private func repair(by step: Step, near: inout Int) -> RepairBackoff.Subject? {
     switch step {
     case .addWireGuardLink(let link, _), .addTUNLink(let link, _), .addXFRMLink(let link, _), .addDummyLink(let link):
       return links[link]?.isMade == true ? .link(link) : nil
@@ -167,7 +171,7 @@ package struct AppliedState: Sendable {
     case .removeAddress(let address, let link):
       return links[link].map { $0.isMade && !$0.addresses.contains(address) } == true ? .link(link) : nil
     case .setUp(let link): return links[link]?.isUp == true ? .link(link) : nil
-    case .addRoute(let route): return unmadeRoutes.contains(route) ? nil : .routes
+    case .addRoute(let route): return wantedRoutes.isMarked(route, near: &near) ?? false ? nil : .routes
     case .removeRoute(let route): return staleRoutes.contains(route.alive) ? nil : .routes
     case .addRule(let rule): return rules.contains(rule) ? .rules : nil
     case .removeRule(let rule): return rules.contains(rule) ? nil : .rules

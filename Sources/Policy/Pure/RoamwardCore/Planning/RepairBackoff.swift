@@ -90,8 +90,9 @@ package struct AdmittedSteps: Equatable, Sendable {
 extension RepairBackoff {
   /// Removes the repairs that are delayed. Steps that follow a change of the desired state are never delayed, and neither are removals.
   package mutating func admit(_ steps: [Step], after applied: AppliedState, at now: Moment) -> AdmittedSteps {
-    let subjects = steps.map(applied.repair)
-    let found = Set(subjects.compactMap { $0 })
+    let subjects = applied.repairs(by: steps)
+    var found = Set<Subject>()
+    for case let subject? in subjects { found.insert(subject) }
     if found.isEmpty { return AdmittedSteps(steps: steps) }
     let waiting = repair(found, at: now)
     let isDelayed = zip(steps, subjects).map { step, subject in !step.traits.takesAway && subject.map { waiting[$0] != nil } == true }
