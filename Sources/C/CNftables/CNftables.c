@@ -1,5 +1,6 @@
 #include "CNftables.h"
 
+#include <malloc.h>
 #include <dlfcn.h>
 #include <nftables/libnftables.h>
 #include <stdbool.h>
@@ -55,3 +56,5 @@ int cnft_run(struct nft_ctx *context, const char *commands) { return nft.run(con
 const char *cnft_output(struct nft_ctx *context) { return nft.output(context); }
 
 const char *cnft_error(struct nft_ctx *context) { return nft.error(context); }
+
+void cnft_give_back(void) { malloc_trim(0); }

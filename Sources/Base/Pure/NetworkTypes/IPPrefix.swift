@@ -100,9 +100,9 @@ public struct InterfaceAddress: Hashable, Sendable, Comparable {
 extension InterfaceAddress: LosslessStringConvertible {
   /// `ADDRESS/LENGTH`, or an address alone, which has its family's full length.
   public init?(_ text: String) {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count <= 2, let address = IPAddress(String(parts[0])) else { return nil }
-    let length = parts.count == 2 ? parsedLength(parts[1]) : address.family.bitWidth
+    let slash = text.utf8.firstIndex(of: UInt8(ascii: "/"))
+    guard let address = IPAddress(slash.map { String(text[..<$0]) } ?? text) else { return nil }
+    let length = slash.map { parsedLength(text[text.utf8.index(after: $0)...]) } ?? address.family.bitWidth
     guard let length else { return nil }
     self.init(address, prefixLength: length)
   }

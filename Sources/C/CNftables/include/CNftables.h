@@ -17,4 +17,7 @@ int cnft_run(struct nft_ctx *context, const char *commands);
 const char *cnft_output(struct nft_ctx *context);
 const char *cnft_error(struct nft_ctx *context);
 
+/// Gives back the memory that long commands have used.
+void cnft_give_back(void);
+
 #endif

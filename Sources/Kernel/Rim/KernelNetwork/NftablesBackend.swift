@@ -213,6 +213,8 @@ package final class NftablesBackend {
         let text = try? list(self[keyPath: table]), numbers?.present == generation
       else { continue }
       self[keyPath: table].listing = (digest, text)
+      // What libnftables has used for a long list goes back.
+      if text.utf8.count > 1 << 20 { cnft_give_back() }
     }
   }
 

@@ -8,11 +8,19 @@ package enum Checksum {
   }
 
   private static func crc32(_ bytes: some Sequence<UInt8>) -> UInt32 {
+    bytes.withContiguousStorageIfAvailable(crc32) ?? Array(bytes).withUnsafeBufferPointer(crc32)
+  }
+
+  private static func crc32(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    // What each byte adds: a list of prefixes has a megabyte.
     var sum = UInt32.max
-    for byte in bytes {
-      sum ^= UInt32(byte)
-      for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 1 ? 0xedb8_8320 : 0) }
+    remainders.withUnsafeBufferPointer { remainders in
+      for byte in bytes { sum = sum >> 8 ^ remainders[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] }
     }
     return ~sum
+  }
+
+  private static let remainders: [UInt32] = (0..<256).map { byte in
+    (0..<8).reduce(byte) { sum, _ in sum >> 1 ^ (sum & 1 == 1 ? 0xedb8_8320 : 0) }
   }
 }

@@ -16,12 +16,16 @@ func readPrefixList(_ text: [UInt8], file: String) -> (prefixes: [IPPrefix]?, di
     guard let end = entry.lastIndex(where: { !isBlank($0) }) else { continue }
     let words = String(decoding: entry[...end], as: UTF8.self)
     let place = SourceLocation(file: file, line: index + 1, column: entry.startIndex - line.startIndex + 1)
-    guard let found = parseDestination(words) else {
+    // Read once: there may be hundreds of thousands.
+    let written = InterfaceAddress(words)
+    guard let found = written.map({ [$0.onLinkPrefix] }) ?? parseDestination(words) else {
       problems.add(
         .error, "expected a prefix such as 10.0.0.0/8, or `default`", help: "a line has one; `#` begins a comment", at: place, in: source)
       continue
     }
-    if let (message, help) = hostBitsWarning(words) { problems.add(.warning, message, help: help, at: place, in: source) }
+    if let written, written.onLinkPrefix.address != written.address, let (message, help) = hostBitsWarning(words) {
+      problems.add(.warning, message, help: help, at: place, in: source)
+    }
     prefixes += found
   }
   return (problems.hasErrors ? nil : prefixes, problems.sorted)
