@@ -93,7 +93,8 @@ package struct RecordWriter {
     if set(&new.generation, pass.generation) {
       isNews = true
       unidentified.append((lines.count, pass.time, pass.generation, pass.policies))
-      new.decisions = new.decisions.filter { decision in pass.decisions.contains { $0.tunnel == decision.key } }
+      let present = Set(pass.decisions.map(\.tunnel))
+      new.decisions = new.decisions.filter { present.contains($0.key) }
     }
     if new.network == nil || new.snapshot.map({ !$0.isSameButForTime(as: pass.snapshot) }) ?? true {
       new.snapshot = pass.snapshot
@@ -131,7 +132,7 @@ package struct RecordWriter {
             now: pass.now, localSecond: pass.snapshot.time.value?.secondOfWeek, network: network,
             changedAt: isChangeNew ? pass.changedAt : nil, running: areRunningNew ? pass.running.sorted() : nil,
             overrides: areOverridesNew ? overrides : nil, waits: areWaitsNew ? pass.waits.before : nil,
-            decisions: decisions.filter { part.contains($0.key) })), at: pass.time)
+            decisions: Dictionary(part.map { ($0, decisions[$0]) }) { first, _ in first }.compactMapValues { $0 })), at: pass.time)
     }
   }
 
