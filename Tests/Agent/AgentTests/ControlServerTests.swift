@@ -139,6 +139,43 @@ struct ControlServerTests {
     #expect((answers, taken) == (50, 50))
   }
 
+  @Test("an answer of any length reaches a slow reader; one that takes nothing of it is disconnected", arguments: [true, false])
+  func longAnswers(isReading: Bool) throws {
+    let text = String(repeating: "x", count: 3 << 20)
+    let reader = SlowReader(piece: isReading ? 65_536 : 1 << 22, pause: isReading ? .milliseconds(20) : .seconds(1))
+    try onLoop { (loop, done: @escaping (()) -> Void) in
+      let server = try ControlServer(path: path, loop: loop, patience: .milliseconds(200)) { _, _ in .done(["text": .string(text)]) }
+      let client = try FileDescriptor.connect(to: path, nonBlocking: true)
+      try client.writeAll(requests(1))
+      reader.read(client, on: loop) { done(()) }
+      return [server, client] as [AnyObject]
+    }
+    #expect(reader.isWhole == isReading && (reader.taken > text.utf8.count) == isReading, "\(reader.taken)")
+  }
+
+  /// Takes a piece after each pause, until there is no more.
+  private final class SlowReader {
+    private(set) var taken = 0
+    private(set) var isWhole = false
+    private let piece: Int
+    private let pause: Duration
+    private var timer: EventSource?
+
+    init(piece: Int, pause: Duration) {
+      self.piece = piece
+      self.pause = pause
+    }
+
+    func read(_ client: FileDescriptor, on loop: EventLoop, then done: @escaping () -> Void) {
+      timer = try? loop.at(.now + pause) { [self] in
+        guard let bytes = try? client.read(atMost: piece), !bytes.isEmpty else { return done() }
+        taken += bytes.count
+        isWhole = bytes.last == UInt8(ascii: "\n")
+        if isWhole { done() } else { read(client, on: loop, then: done) }
+      }
+    }
+  }
+
   @Test("lets a half-closed client have its answers")
   func halfClosed() throws {
     var lines = 0

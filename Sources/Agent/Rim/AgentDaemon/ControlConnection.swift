@@ -3,6 +3,7 @@ internal import ControlProtocol
 internal import Glibc
 internal import LinuxIO
 import LinuxPlatform
+internal import NetworkTypes
 internal import SystemdIO
 
 /// The messages that a client receives without a further request.
@@ -23,10 +24,14 @@ struct RequestLimit {
   let complaint: String
 }
 
-/// One connection of the local socket. It is read only in its turn, and not while an answer is unsent. A client that does not read its
-/// events in time is disconnected: the backlog is limited.
+/// One connection of the local socket. It is read only in its turn, and not while an answer is unsent. An answer may have any length, and
+/// its client any speed; but one that takes nothing of a long backlog for a while is disconnected, and so is one that lets very many events
+/// pile up.
 final class ControlConnection {
+  /// Of what is longer, the client has to take something within `patience`.
   private static let longestBacklog = 1 << 20
+  /// The most that is kept of events.
+  private static let mostEvents = 1 << 24
 
   let caller: Caller
   /// A sequence number.
@@ -41,6 +46,10 @@ final class ControlConnection {
   private var output = OutgoingBytes()
   /// The event source of both directions: the loop watches a descriptor once. `nil` after the end.
   private var source: EventSource?
+  private let loop: EventLoop
+  private let patience: Duration
+  /// Ends the connection, unless its client takes something of a long backlog before.
+  private var stall: EventSource?
   private var phase = Phase.reading
 
   /// The progress of its next request, or of its last one.
@@ -53,14 +62,16 @@ final class ControlConnection {
     case awaitsReply(check: AnyObject?)
   }
 
-  init(_ connection: FileDescriptor, caller: Caller, number: Int, limit: RequestLimit) {
+  init(_ connection: FileDescriptor, caller: Caller, number: Int, limit: RequestLimit, patience: Duration, loop: EventLoop) {
+    self.loop = loop
+    self.patience = patience
     self.connection = connection
     self.caller = caller
     self.number = number
     self.limit = limit
   }
 
-  func start(on loop: EventLoop) -> Bool {
+  func start() -> Bool {
     source = try? loop.whenReady(connection.number, events: Readiness.readable) { [weak self] in self?.happened($0) }
     source?.setPriority(.client)
     return source != nil
@@ -132,6 +143,12 @@ final class ControlConnection {
     flush()
   }
 
+  /// Sends an event, after those that the client has not taken yet.
+  func sendEvent(_ text: String) {
+    if output.count > Self.mostEvents { return hangUp() }
+    send(text)
+  }
+
   private func receive() {
     do throws(SystemError) {
       guard let bytes = try connection.read(atMost: min(65_536, limit.bytes)) else { return }
@@ -146,14 +163,24 @@ final class ControlConnection {
   }
 
   private func flush() {
-    do throws(SystemError) { try output.write(to: connection) } catch { return hangUp() }
-    if output.count > Self.longestBacklog { return hangUp() }
+    do throws(SystemError) {
+      let taken = try output.write(to: connection)
+      if output.count <= Self.longestBacklog { stall = nil } else if taken || stall == nil { awaitTaking() }
+    } catch {
+      return hangUp()
+    }
     goOn()
+  }
+
+  private func awaitTaking() {
+    stall = try? loop.at(.now + patience) { [weak self] in self?.hangUp() }
+    if stall == nil { hangUp() }
   }
 
   func hangUp() {
     guard source != nil else { return }
     source = nil
+    stall = nil
     whenGone()
   }
 }
@@ -168,18 +195,19 @@ private struct OutgoingBytes {
 
   mutating func append(_ text: String) { bytes += Array(text.utf8) }
 
-  /// Writes as much as the connection takes now.
-  mutating func write(to connection: FileDescriptor) throws(SystemError) {
+  /// Writes as much as the connection takes now. Returns whether that is anything.
+  mutating func write(to connection: FileDescriptor) throws(SystemError) -> Bool {
+    let before = count
     while sent < bytes.count {
       let count = try connection.write(bytes[sent...])
       if count == 0 { break }
       sent += count
     }
-    if sent == bytes.count {
-      (bytes, sent) = ([], 0)
-    } else if sent > 65_536 {
+    // Not often: what is left is moved.
+    if sent > bytes.count / 2 {
       bytes.removeFirst(sent)
       sent = 0
     }
+    return count < before
   }
 }

@@ -32,12 +32,14 @@ package struct PolicyListing: Equatable, Sendable {
   package private(set) var files: [File]
 
   package init(_ loaded: LoadedPolicies) {
+    let allErrors = Dictionary(grouping: loaded.diagnostics.filter { $0.severity == .error }) { $0.location.file }
+    let tunnels = Dictionary(grouping: loaded.policies.tunnels) { $0.location.file }
+    let networks = Dictionary(grouping: loaded.policies.networks) { $0.location.file }
     var files = loaded.files.map { path in
-      let errors = loaded.diagnostics.filter { $0.severity == .error && $0.location.file == path }
+      let errors = allErrors[path] ?? []
       return File(
         path: path, state: loaded.unreadPolicies.contains(path) ? .unread : errors.isEmpty ? .inForce : .broken,
-        tunnels: loaded.policies.tunnels.filter { $0.location.file == path }.map(\.name),
-        networks: loaded.policies.networks.filter { $0.location.file == path }.map(\.name),
+        tunnels: tunnels[path, default: []].map(\.name), networks: networks[path, default: []].map(\.name),
         errors: errors.map { "line \($0.location.line): \($0.message)" })
     }
     files += loaded.ignored.compactMap { file in

@@ -7,36 +7,33 @@ import RoamwardCore
 /// It runs on every load, over files that were mostly parsed before. So each step costs little for a file without a problem.
 /// `isComplete`: these are all files; else what is not found may be defined in another.
 func mergePolicies(_ files: inout [PolicyFile], isComplete: Bool = true) -> PolicySet {
-  var set = PolicySet()
-  set.networks.reserveCapacity(files.count)
-  set.tunnels.reserveCapacity(files.count)
+  var (allNetworks, allTunnels, history): ([NamedNetwork], [TunnelPolicy], HistorySettings) = ([], [], HistorySettings())
+  allNetworks.reserveCapacity(files.count)
+  allTunnels.reserveCapacity(files.count)
   var networks: [String: Int] = Dictionary(minimumCapacity: files.count)
   var tunnels: [String: Int] = Dictionary(minimumCapacity: files.count)
   for i in files.indices {
     for network in files[i].parsed.draft.networks {
       if let first = networks[network.name] {
-        files[i].refuseTwice("network", network.name, first: set.networks[first].location, at: network.location)
+        files[i].refuseTwice("network", network.name, first: allNetworks[first].location, at: network.location)
       } else {
-        networks[network.name] = set.networks.count
-        set.networks.append(network)
+        networks[network.name] = allNetworks.count
+        allNetworks.append(network)
       }
     }
     for tunnel in files[i].parsed.draft.tunnels {
       if let first = tunnels[tunnel.name] {
-        files[i].refuseTwice("tunnel", tunnel.name, first: set.tunnels[first].location, at: tunnel.location)
+        files[i].refuseTwice("tunnel", tunnel.name, first: allTunnels[first].location, at: tunnel.location)
       } else {
-        tunnels[tunnel.name] = set.tunnels.count
-        set.tunnels.append(tunnel)
+        tunnels[tunnel.name] = allTunnels.count
+        allTunnels.append(tunnel)
       }
     }
-    if let history = files[i].parsed.draft.history, let place = history.location {
-      if let first = set.history.location {
-        files[i].refuseSecondHistory(first: first, at: place)
-      } else {
-        set.history = history
-      }
+    if let own = files[i].parsed.draft.history, let place = own.location {
+      if let first = history.location { files[i].refuseSecondHistory(first: first, at: place) } else { history = own }
     }
   }
+  let set = PolicySet(networks: allNetworks, tunnels: allTunnels, history: history)
   let condition = { (name: String) in networks[name].map { set.networks[$0].condition } }
   reportEmptyCriteria(of: &files, rules: set.tunnels.lazy.flatMap(\.onDemand.rules), condition)
   guard isComplete else { return set }
