@@ -159,7 +159,8 @@ private struct RandomPolicies {
       name, rules: [Sample.rule(.always, random.pick([.connect, .connect, .connect, .disconnect]))],
       precedence: random.pick([.personal, .personal, .enterprise]), isEnabled: random.pick([true, true, true, false]))
     tunnel.provider = provider(name)
-    tunnel.routes = RoutePolicy(include: PrefixList(random.pick([["192.168.99.0/24"], ["192.168.98.0/24", "2001:db8:98::/48"]]).map(Sample.prefix)))
+    tunnel.routes = RoutePolicy(
+      include: PrefixList(random.pick([["192.168.99.0/24"], ["192.168.98.0/24", "2001:db8:98::/48"]]).map(Sample.prefix)))
     let killSwitch = random.pick([KillSwitch.off, .off, .on, .always])
     if tunnel.mayBlock { tunnel.killSwitch = killSwitch }
     return tunnel

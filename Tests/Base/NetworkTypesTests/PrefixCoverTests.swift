@@ -42,8 +42,35 @@ import Testing
     for length in 24...30 {
       let size = 1 << (30 - length)
       func isFull(_ start: Int, _ size: Int) -> Bool { size <= 64 && (start..<start + size).allSatisfy { covered[$0] } }
-      for start in stride(from: 0, to: 64, by: size) where isFull(start, size) && !isFull(start / (2 * size) * 2 * size, 2 * size) { least += 1 }
+      for start in stride(from: 0, to: 64, by: size) where isFull(start, size) && !isFull(start / (2 * size) * 2 * size, 2 * size) {
+        least += 1
+      }
     }
     #expect(fewest.count == least, "\(all)")
+  }
+
+  @Test("a list answers as its prefixes do, one by one; copies and equal lists are equal", arguments: 0..<200 as Range<UInt64>)
+  func lists(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    func prefix() throws -> IPPrefix {
+      let length = Int(random.next() % 9)
+      let text =
+        random.chance(0.3) ? "fd00:\(random.next() % 4)::/\(16 + length)" : "10.\(random.next() % 4).\(random.next() % 4).0/\(16 + length)"
+      return try #require(IPPrefix(text), "\(text)")
+    }
+    let all = try (0..<random.next() % 12).map { _ in try prefix() }
+    let list = PrefixList(all)
+    #expect(Array(list) == all && list.ascending == Set(all).sorted() && list == PrefixList(all) && list.isEmpty == all.isEmpty)
+    for family in IPAddress.Family.allCases {
+      #expect(list.has(family) == all.contains { $0.family == family })
+      #expect(list.aggregated(family) == all.filter { $0.family == family }.aggregated)
+    }
+    for _ in 0..<30 {
+      let one = try prefix()
+      #expect(list.contains(one) == all.contains(one), "\(one) in \(all)")
+      #expect(list.hold(one) == all.contains { $0.contains(one) }, "\(one) in \(all)")
+      #expect(list.hold(one.address) == all.contains { $0.contains(one.address) }, "\(one) in \(all)")
+      #expect((list + [one]).all == all + [one] && (list + []) == list)
+    }
   }
 }

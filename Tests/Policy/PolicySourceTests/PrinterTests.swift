@@ -120,7 +120,8 @@ private struct Invention {
           idle: chance(2) ? .seconds(600) : nil)),
       routes: chance(2)
         ? RoutePolicy(
-          include: PrefixList(prefixes()), exclude: PrefixList(chance(2) ? prefixes() : []), lan: one(LANPolicy.allCases), onOverlap: one(OverlapPolicy.allCases))
+          include: PrefixList(prefixes()), exclude: PrefixList(chance(2) ? prefixes() : []), lan: one(LANPolicy.allCases),
+          onOverlap: one(OverlapPolicy.allCases))
         : nil,
       dns: chance(2)
         ? DNSPolicy(servers: servers, searchDomains: one([[], [domain("corp.example")]]), matchDomains: chance(2) ? domains() : []) : nil,

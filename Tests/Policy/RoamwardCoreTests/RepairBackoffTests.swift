@@ -1,6 +1,7 @@
 import KernelModel
 import NetworkTypes
 import RoamwardCore
+import SeededRandom
 import Simulation
 import TestKit
 import Testing
@@ -123,6 +124,60 @@ import Testing
     let other = WireGuardDevice(engine: .kernel, privateKey: Sample.secretKey(9), publicKey: Sample.key(8))
     applied.take(.configureWireGuard(link: "corp", other))
     #expect(backoff.admit(steps, after: applied, at: at(40)).steps == [])
+  }
+
+  @Test(
+    "of very many routes, each is told apart as by sets, in any order of lists, steps and strangers", arguments: 0..<120 as Range<UInt64>)
+  func routes(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let isSorted = random.chance(0.7)
+    func routes() -> [Route] {
+      let some = (0..<Int(random.next() % 12)).map { _ in
+        Route(to: Sample.prefix("10.\(random.next() % 12).0.0/16"), on: "corp", table: 21_500 + UInt32(random.next() % 2))
+      }
+      let each = Array(Set(some))
+      return isSorted ? each.sorted { $0.precedes($1) } : each.shuffled(using: &random)
+    }
+    var (applied, present) = (AppliedState(ObservedState()), Set<Route>())
+    var (wanted, unmade, stale): (Set<Route>, Set<Route>, Set<Route>) = ([], [], [])
+    for _ in 0..<12 {
+      var desired = DesiredState()
+      desired.routes = routes()
+      var observed = ObservedState()
+      observed.kernel.routes = isSorted ? present.sorted { $0.precedes($1) } : present.shuffled(using: &random)
+      applied.follow(observed, towards: desired)
+      if Set(desired.routes) != wanted {
+        let wasMade = { [wanted, unmade, stale] (route: Route) in wanted.contains(route) ? !unmade.contains(route) : stale.contains(route) }
+        (wanted, unmade, stale) = (
+          Set(desired.routes), Set(desired.routes).subtracting(present).filter { !wasMade($0) },
+          present.subtracting(desired.routes).filter(wasMade)
+        )
+      }
+      let steps =
+        (desired.routes + routes()).shuffled(using: &random).map { Step.addRoute($0) }
+        + present.map { Step.removeRoute($0) }
+      for (step, subject) in zip(steps, applied.repairs(by: steps)) {
+        switch step {
+        case .addRoute(let route): #expect((subject == nil) == unmade.contains(route), "\(route)")
+        case .removeRoute(let route): #expect((subject == nil) == stale.contains(route), "\(route)")
+        default: break
+        }
+      }
+      for step in steps where random.chance(0.5) {
+        applied.take(step)
+        switch step {
+        case .addRoute(let route) where wanted.contains(route):
+          unmade.remove(route)
+          present.insert(route)
+        case .removeRoute(let route):
+          stale.remove(route)
+          present.remove(route)
+        default: break
+        }
+      }
+      // Another program takes one away.
+      if random.chance(0.3), let lost = present.first { present.remove(lost) }
+    }
   }
 
   @Test("two states that the agent makes in turn are no repairs") func turns() {

@@ -117,7 +117,8 @@ import Testing
 
   @Test("refused is any overlap with a named prefix: an attached one inside it too, but none that is excluded or of this machine alone")
   func refusesInside() {
-    var tunnel = setup(RoutePolicy(include: PrefixList(["10.77.0.0/16", "0.0.0.0/0"].map(Sample.prefix)), onOverlap: .refuse), isGuarding: true)
+    var tunnel = setup(
+      RoutePolicy(include: PrefixList(["10.77.0.0/16", "0.0.0.0/0"].map(Sample.prefix)), onOverlap: .refuse), isGuarding: true)
     let inside = UnderlayFit(attached("10.77.3.20/24"))
     let state = DesiredState(of: [tunnel], on: inside)
     #expect(state.links.isEmpty && state.rules.isEmpty)

@@ -6,7 +6,8 @@ import Testing
 @Suite("The order of tunnels that include the same destinations") struct TunnelOrderTests {
   private func tunnel(_ include: [String]?, allowed: [String] = ["10.0.0.0/8"], _ precedence: TunnelClass = .personal) -> TunnelPolicy {
     Sample.tunnel(
-      rules: [], wireGuard: Sample.wireGuard(allowed: allowed), routes: include.map { RoutePolicy(include: PrefixList($0.map(Sample.prefix))) },
+      rules: [], wireGuard: Sample.wireGuard(allowed: allowed),
+      routes: include.map { RoutePolicy(include: PrefixList($0.map(Sample.prefix))) },
       precedence: precedence)
   }
 

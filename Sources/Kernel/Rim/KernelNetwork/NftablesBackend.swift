@@ -147,7 +147,9 @@ package final class NftablesBackend {
 
   /// The table that was written last, if nothing has changed the ruleset since.
   private var unchanged: FirewallTable? {
-    guard let last = firewall.last, let numbers, last.generation == numbers.present, case .table(_, true, _) = last.observed else { return nil }
+    guard let last = firewall.last, let numbers, last.generation == numbers.present, case .table(_, true, _) = last.observed else {
+      return nil
+    }
     return written
   }
 
