@@ -142,9 +142,9 @@ struct ControlServerTests {
   @Test("an answer of any length reaches a slow reader; one that takes nothing of it is disconnected", arguments: [true, false])
   func longAnswers(isReading: Bool) throws {
     let text = String(repeating: "x", count: 3 << 20)
-    let reader = SlowReader(piece: isReading ? 65_536 : 1 << 22, pause: isReading ? .milliseconds(20) : .seconds(1))
+    let reader = SlowReader(piece: isReading ? 65_536 : 1 << 22, pause: isReading ? .milliseconds(300) : .seconds(12))
     try onLoop { (loop, done: @escaping (()) -> Void) in
-      let server = try ControlServer(path: path, loop: loop, patience: .milliseconds(200)) { _, _ in .done(["text": .string(text)]) }
+      let server = try ControlServer(path: path, loop: loop) { _, _ in .done(["text": .string(text)]) }
       let client = try FileDescriptor.connect(to: path, nonBlocking: true)
       try client.writeAll(requests(1))
       reader.read(client, on: loop) { done(()) }

@@ -28,8 +28,6 @@ struct RequestLimit {
 /// its client any speed; but one that takes nothing of a long backlog for a while is disconnected, and so is one that lets very many events
 /// pile up.
 final class ControlConnection {
-  /// Of what is longer, the client has to take something within `patience`.
-  private static let longestBacklog = 1 << 20
   /// The most that is kept of events.
   private static let mostEvents = 1 << 24
 
@@ -43,13 +41,9 @@ final class ControlConnection {
   private let connection: FileDescriptor
   private let limit: RequestLimit
   private var input = LineBuffer()
-  private var output = OutgoingBytes()
+  private var output: OutgoingBytes
   /// The event source of both directions: the loop watches a descriptor once. `nil` after the end.
   private var source: EventSource?
-  private let loop: EventLoop
-  private let patience: Duration
-  /// Ends the connection, unless its client takes something of a long backlog before.
-  private var stall: EventSource?
   private var phase = Phase.reading
 
   /// The progress of its next request, or of its last one.
@@ -62,9 +56,8 @@ final class ControlConnection {
     case awaitsReply(check: AnyObject?)
   }
 
-  init(_ connection: FileDescriptor, caller: Caller, number: Int, limit: RequestLimit, patience: Duration, loop: EventLoop) {
-    self.loop = loop
-    self.patience = patience
+  init(_ connection: FileDescriptor, caller: Caller, number: Int, limit: RequestLimit, loop: EventLoop) {
+    output = OutgoingBytes(loop)
     self.connection = connection
     self.caller = caller
     self.number = number
@@ -72,7 +65,7 @@ final class ControlConnection {
   }
 
   func start() -> Bool {
-    source = try? loop.whenReady(connection.number, events: Readiness.readable) { [weak self] in self?.happened($0) }
+    source = try? output.loop.whenReady(connection.number, events: Readiness.readable) { [weak self] in self?.happened($0) }
     source?.setPriority(.client)
     return source != nil
   }
@@ -164,39 +157,44 @@ final class ControlConnection {
 
   private func flush() {
     do throws(SystemError) {
-      let taken = try output.write(to: connection)
-      if output.count <= Self.longestBacklog { stall = nil } else if taken || stall == nil { awaitTaking() }
+      try output.write(to: connection) { [weak self] in self?.hangUp() }
     } catch {
       return hangUp()
     }
     goOn()
   }
 
-  private func awaitTaking() {
-    stall = try? loop.at(.now + patience) { [weak self] in self?.hangUp() }
-    if stall == nil { hangUp() }
-  }
-
   func hangUp() {
     guard source != nil else { return }
     source = nil
-    stall = nil
+    output.forget()
     whenGone()
   }
 }
 
 /// The bytes that are still to be sent on a connection.
 private struct OutgoingBytes {
+  /// Of what is longer, the client has to take something within `patience`.
+  private static let longest = 1 << 20
+  private static let patience = Duration.seconds(10)
+
+  let loop: EventLoop
   private var bytes: [UInt8] = []
   private var sent = 0
+  /// Fires unless the client takes something of a long backlog before.
+  private var stall: EventSource?
+
+  init(_ loop: EventLoop) { self.loop = loop }
+
+  mutating func forget() { (bytes, sent, stall) = ([], 0, nil) }
 
   var count: Int { bytes.count - sent }
   var isEmpty: Bool { bytes.isEmpty }
 
   mutating func append(_ text: String) { bytes += Array(text.utf8) }
 
-  /// Writes as much as the connection takes now. Returns whether that is anything.
-  mutating func write(to connection: FileDescriptor) throws(SystemError) -> Bool {
+  /// Writes as much as the connection takes now. `stalled` is called when it has taken nothing of a long backlog for a while.
+  mutating func write(to connection: FileDescriptor, _ stalled: @escaping () -> Void) throws(SystemError) {
     let before = count
     while sent < bytes.count {
       let count = try connection.write(bytes[sent...])
@@ -208,6 +206,10 @@ private struct OutgoingBytes {
       bytes.removeFirst(sent)
       sent = 0
     }
-    return count < before
+    if count <= Self.longest {
+      stall = nil
+    } else if count < before || stall == nil {
+      stall = try loop.at(.now + Self.patience, stalled)
+    }
   }
 }

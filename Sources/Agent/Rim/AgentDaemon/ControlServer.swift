@@ -37,24 +37,22 @@ package final class ControlServer {
   private var budget = RequestBudget()
   private var refill: EventSource?
   private let callers: Callers
-  private let patience: Duration
 
   /// Calls back, now or later, with the reason to refuse the request; `nil`: it is allowed. What it returns is kept until then, and
   /// released when the client disconnects.
   package typealias Authorization = (Request, Caller, @escaping (RequestError?) -> Void) -> AnyObject?
 
   /// `isOwner`: whether a user's requests need no right, and are not counted. `answerLater`: takes a request whose answer comes later, or
-  /// returns false; until the answer, the client's further requests wait. `patience`: how long a client may take nothing of a long answer.
+  /// returns false; until the answer, the client's further requests wait.
   package init(
     path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
-    authorize: @escaping Authorization = ControlServer.allowOwners, patience: Duration = .seconds(10),
+    authorize: @escaping Authorization = ControlServer.allowOwners,
     answerLater: @escaping (Request, Caller, @escaping (Reply) -> Void) -> Bool = { _, _, _ in false },
     answer: @escaping (Request, Caller) -> Reply
   ) throws(SystemError) {
     self.answerLater = answerLater
     self.authorize = authorize
     self.loop = loop
-    self.patience = patience
     callers = Callers(isOwner: isOwner)
     self.answer = answer
     turn = try loop.eachTurn { [weak self] in self?.serveNext() }
@@ -101,7 +99,7 @@ package final class ControlServer {
     let complaint = RequestError(code: isOwner ? .badRequest : .notAllowed, message: Self.complaint(longest, isOwner))
     let client = ControlConnection(
       connection, caller: caller, number: number,
-      limit: RequestLimit(bytes: longest, complaint: Reply.refused(complaint).json.text() + "\n"), patience: patience, loop: loop)
+      limit: RequestLimit(bytes: longest, complaint: Reply.refused(complaint).json.text() + "\n"), loop: loop)
     client.whenReady = { [weak self] in self?.enqueue(number) }
     client.whenGone = { [weak self] in self?.clients[number] = nil }
     if client.start() { clients[number] = client }

@@ -215,7 +215,7 @@ package final class NftablesBackend {
         let text = try? list(self[keyPath: table]), numbers?.present == generation
       else { continue }
       self[keyPath: table].listing = (digest, text)
-      // What libnftables has used for a long list goes back.
+      // The memory that a long list took.
       if text.utf8.count > 1 << 20 { cnft_give_back() }
     }
   }

@@ -12,7 +12,6 @@ package enum Checksum {
   }
 
   private static func crc32(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
-    // What each byte adds: a list of prefixes has a megabyte.
     var sum = UInt32.max
     remainders.withUnsafeBufferPointer { remainders in
       for byte in bytes { sum = sum >> 8 ^ remainders[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] }
@@ -20,6 +19,7 @@ package enum Checksum {
     return ~sum
   }
 
+  /// By a byte: a list of prefixes has a megabyte of them.
   private static let remainders: [UInt32] = (0..<256).map { byte in
     (0..<8).reduce(byte) { sum, _ in sum >> 1 ^ (sum & 1 == 1 ? 0xedb8_8320 : 0) }
   }

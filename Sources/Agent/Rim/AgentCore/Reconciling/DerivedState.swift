@@ -1,7 +1,7 @@
 import KernelModel
 import RoamwardCore
 
-/// What follows from the observation and the decisions, for as long as nothing that it follows from changes.
+/// The consequences of the observation and the decisions, kept for as long as neither changes.
 struct DerivedState {
   /// The tunnels and the underlay that a desired state follows from.
   struct Inputs: Equatable {

@@ -15,7 +15,7 @@ struct ObservedMachine {
   private var path = PathIdentity(NetworkSnapshot())
   /// The other VPNs of this machine.
   private(set) var others = OtherVPNs()
-  /// What follows from it.
+  /// The consequences of it.
   var derived = DerivedState()
   /// Path changes that the tunnels have not received yet.
   var pathNews = PathNews()

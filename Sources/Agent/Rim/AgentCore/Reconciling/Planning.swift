@@ -50,7 +50,7 @@ extension AgentState {
   /// Whether nothing holds the step back now.
   private func mayBegin(_ step: Step, of plan: Plan, _ observed: ObservedState, at now: Moment) -> Bool {
     !inProgress.block(step) && !isHeldBack(step, at: now) && !isAwaitingRefusal(step, in: plan, at: now)
-      && !isAwaitingHeir(step, in: plan, observed, at: now) && !isAwaitingNameServer(step, observed) && !isAwaitingDecision(step, observed)
+      && !isAwaitingHeir(step, in: plan, observed, at: now) && !step.awaitsNameServer(in: observed) && !isAwaitingDecision(step, observed)
   }
 
   private func completed(_ settings: NameServerSettings, by steps: [Step], of plan: Plan) -> [TunnelSupervisor] {
@@ -110,18 +110,6 @@ extension AgentState {
     }
     guard let heir else { return false }
     return inProgress.resolver != nil || !isHeldBack(heir, at: now)
-  }
-
-  /// Whether the step leads programs to our own name server, which does not run yet, or ends it while they are led to it.
-  private func isAwaitingNameServer(_ step: Step, _ observed: ObservedState) -> Bool {
-    switch step {
-    case .writeResolvConf(let file): file.namesOwnServer && observed.resolver.nameServer == .absent
-    case .setRecord(let record): record.content.namesOwnServer && observed.resolver.nameServer == .absent
-    case .setNameCapture(let capture): !observed.resolver.nameServer.takes(capture)
-    case .setLinkResolver(let resolver, _): resolver.namesOwnServer && observed.resolver.nameServer == .absent
-    case .stopNameServer: observed.leadsToNameServer
-    default: false
-    }
   }
 
   /// Whether the step has our name server ask another network's servers, by decisions of the last network: names that are watched here
@@ -193,5 +181,19 @@ extension ObservedState {
     if case .file(let text) = resolvConf, resolvConf.isOurs, ResolvConf(parsing: text).namesOwnServer { return true }
     if case .table = nameCapture { return true }
     return resolver.records.values.contains(where: \.namesOwnServer) || resolver.links.values.contains(where: \.namesOwnServer)
+  }
+}
+
+extension Step {
+  /// Whether the step leads programs to our own name server, which does not run yet, or ends it while they are led to it.
+  fileprivate func awaitsNameServer(in observed: ObservedState) -> Bool {
+    switch self {
+    case .writeResolvConf(let file): file.namesOwnServer && observed.resolver.nameServer == .absent
+    case .setRecord(let record): record.content.namesOwnServer && observed.resolver.nameServer == .absent
+    case .setNameCapture(let capture): !observed.resolver.nameServer.takes(capture)
+    case .setLinkResolver(let resolver, _): resolver.namesOwnServer && observed.resolver.nameServer == .absent
+    case .stopNameServer: observed.leadsToNameServer
+    default: false
+    }
   }
 }

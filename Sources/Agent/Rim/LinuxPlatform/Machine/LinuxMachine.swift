@@ -157,7 +157,7 @@ package final class LinuxMachine {
     // The firewall is read apart from the rest.
     let keepsAhead = steps.allSatisfy { if case .replaceFirewall = $0 { true } else { false } }
     if !keepsAhead { ahead.stepsFollow() }
-    if steps.allSatisfy(\.isOfRoute), !FaultPoint.isArmed { return applyToKernel(steps) }
+    if steps.allSatisfy(\.isOfRoute), !FaultPoint.isArmed { return applier.failures(of: steps) }
     for step in steps { FaultPoint.pass("before \(step)") }
     defer { for step in steps { FaultPoint.pass("after \(step)") } }
     var failures: [StepFailure] = []
@@ -170,7 +170,7 @@ package final class LinuxMachine {
         if let reason = applyOutsideKernel(step) { failures.append(StepFailure(step: step, reason: reason)) }
         rest = rest.dropFirst()
       } else {
-        failures += applyToKernel(Array(batch))
+        failures += applier.failures(of: Array(batch))
         rest = rest.dropFirst(batch.count)
       }
     }
@@ -185,10 +185,6 @@ package final class LinuxMachine {
     }
     for case .setUp(let link) in steps { userspace.serveSockets(of: link) }
     return failures
-  }
-
-  private func applyToKernel(_ steps: [Step]) -> [StepFailure] {
-    applier.apply(steps).failures.compactMap { result in result.error.map { StepFailure(step: result.step, reason: $0.reason) } }
   }
 
   /// Begins the configuration of an engine that needs no read of its device before. Returns the step if it is one; it may have failed
@@ -336,5 +332,12 @@ package final class LinuxMachine {
   func watchPackets(_ link: String, _ packets: WatchedPackets, _ came: @escaping () -> Void) -> Cancellation? {
     guard let index = kernel.lastRead?.link(named: link)?.index else { return nil }
     return (try? PacketWait(on: index, packets, loop, came)).map(Cancellation.init)
+  }
+}
+
+extension KernelApplier {
+  /// Applies the steps; returns those that failed.
+  fileprivate func failures(of steps: [Step]) -> [StepFailure] {
+    apply(steps).failures.compactMap { result in result.error.map { StepFailure(step: result.step, reason: $0.reason) } }
   }
 }

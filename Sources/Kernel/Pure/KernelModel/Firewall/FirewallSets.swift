@@ -15,7 +15,7 @@ struct FirewallSets {
   /// The most prefixes that each rule has by itself.
   private static let longest = 8
 
-  /// What follows `ip daddr`, by the list and the family.
+  /// The operands of `ip daddr`, by the list and the family.
   private var operands: [List: [IPAddress.Family: Operand]] = [:]
   /// The prefixes of each set, by its name.
   private(set) var named: [String: [IPPrefix]] = [:]

@@ -41,9 +41,7 @@ extension FirewallTable {
 
   /// A digest that identifies this content. The table carries it as its comment, or, because a comment stays with what is kept, as that of
   /// a chain if there are sets.
-  package var digest: String { Self.digests.of(self) }
-
-  private static let digests = KnownDigests()
+  package var digest: String { KnownDigests.all.of(self) }
 
   fileprivate var computedDigest: String {
     var table = self
@@ -149,7 +147,8 @@ extension FirewallTable {
   }
 
   private func input(_ sets: FirewallSets) -> [String] {
-    ["iifname \"lo\" accept"] + outOfTunnels + ofArrivals() + ["ct state established,related accept"] + questionsOfGuests + networkBack
+    ["iifname \"lo\" accept"] + outOfTunnels + ofArrivals() + ["ct state established,related accept"] + questionsOfGuests
+      + networkBack
       + between(outgoing: false, sets) + ["drop"]
   }
 
@@ -221,14 +220,6 @@ extension FirewallTable {
       "ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept",
       "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
       "icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept",
-    ]
-  }
-
-  private var networkBack: [String] {
-    [
-      "udp sport 67 udp dport 68 accept", "ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept",
-      "icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
-      "icmpv6 type mld-listener-query ip6 hoplimit 1 accept",
     ]
   }
 
@@ -311,8 +302,16 @@ extension FirewallTable {
   private func set(_ items: [String]) -> String { "{ \(items.joined(separator: ", ")) }" }
 }
 
+/// 4: packets from the network that it needs itself.
+private let networkBack = [
+  "udp sport 67 udp dport 68 accept", "ip6 saddr fe80::/10 udp sport 547 udp dport 546 accept",
+  "icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
+  "icmpv6 type mld-listener-query ip6 hoplimit 1 accept",
+]
+
 /// The digests of the last tables: a pass asks several times for that of the table that is wanted, and of the one that is there.
 private final class KnownDigests: Sendable {
+  static let all = KnownDigests()
   private static let limit = 4
   private let known = Mutex<[(table: FirewallTable, digest: String)]>([])
 
