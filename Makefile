@@ -38,7 +38,7 @@ release_build = swift build -c release $(hardening) $(small)
 strip = $(if $(filter %/release,$(release)),--strip)
 programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names roamward-provider roamward-gateway roamward-gateway-auth \
   roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web roamward-desktop
-# Those of the demo: nothing else is built for it.
+# Those of the demo: nothing else is built for it, and the tests build upon them.
 demonstrated = roamward roamwardd roamward-names roamward-probe roamward-provider roamward-wireguard roamward-gateway roamward-gateway-auth
 packaged = Makefile VERSION packaging/content $(wildcard packaging/debian/* packaging/*/*.conf packaging/polkit/* docs/man/* packaging/systemd/*.service) \
   $(addprefix scripts/,package install generate manual)
@@ -81,11 +81,10 @@ size: build ## what the installed programs take on disk, and that it is not too 
 	scripts/size
 
 demo: ## a walk from home to the café, in network namespaces
-	@echo 'demo: builds its programs first: about 5 minutes on two processors, some seconds where they are built already'
+	@echo 'demo: builds its programs first: about 4 minutes on two processors, some seconds where they are built already'
 	scripts/setup
-	@set -e; for program in $(demonstrated); do $(release_build) --product $$program; done
-	scripts/runtime .build/release
-	examples/walk/demo
+	@set -e; for program in $(demonstrated); do swift build --product $$program; done
+	ROAMWARD_BIN=.build/debug examples/walk/demo
 
 # Nothing in the environment of the caller changes what they run (scripts/bare).
 check: ## the tests that need no other program, a few minutes after an edit
