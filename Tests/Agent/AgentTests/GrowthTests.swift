@@ -1,7 +1,9 @@
+import AgentCore
 import ControlProtocol
 import JSON
 import NetworkTypes
 import RoamwardCore
+import Simulation
 import TestKit
 import Testing
 
@@ -11,7 +13,13 @@ import Testing
     PolicySet(
       tunnels: (0..<count).map { number in
         let ssid = Sample.ssid("Site\(number)\(number == 7 ? "-\(changed)" : "")")
-        return Sample.tunnel("site\(number)", rules: [Sample.rule(.ssid([ssid]), .connect), Sample.rule(.always, .disconnect)])
+        // Each network has another rule decide, so that each decision is news.
+        return Sample.tunnel(
+          "site\(number)",
+          rules: [
+            Sample.rule(.ssid([ssid]), .connect), Sample.rule(.ssid([Sample.ssid("Hotel")]), .disconnect),
+            Sample.rule(.always, .disconnect),
+          ])
       })
   }
 

@@ -34,7 +34,10 @@ final class RecordedLife {
     start(.start)
   }
 
+  private var hasLoaded = false
+
   private func start(_ cause: SegmentBegin.Cause) {
+    hasLoaded = false
     segments.append([])
     writer.begin(cause, at: machine.wallClock)
     agent.announcer.publishPass = { [unowned self] in if $0.generation > 0 { writer.add($0) } }
@@ -49,7 +52,11 @@ final class RecordedLife {
     flush()
   }
 
-  private var isLoaded: Bool { agent.status(at: 0, process: 1).policy.generation > 0 }
+  /// Asked for each decision, so the status is made until it says so alone.
+  private var isLoaded: Bool {
+    if !hasLoaded { hasLoaded = agent.status(at: 0, process: 1).policy.generation > 0 }
+    return hasLoaded
+  }
 
   func flush() { segments[segments.count - 1] += writer.take() }
 

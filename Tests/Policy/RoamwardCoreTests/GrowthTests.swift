@@ -39,7 +39,9 @@ import Testing
     #expect(exponent < linearGrowth)
   }
 
-  @Test("plan, repairs and what is made, from nothing, and where one route is gone", arguments: [true, false]) func plan(isFirst: Bool) throws {
+  @Test("plan, repairs and what is made, from nothing, and where one route is gone", arguments: [true, false]) func plan(isFirst: Bool)
+    throws
+  {
     let exponent = try growthExponent { count in
       let desired = DesiredState(of: [setup(count, isGuarding: false)], on: cafe)
       var observed = ObservedState()

@@ -8,8 +8,8 @@ extension FirewallTable {
     return "table \(Self.name)\ndelete table \(Self.name)\n" + text(sets, declaring: sets.named.keys.sorted())
   }
 
-  /// The nft(8) transaction that replaces this one, which the kernel surely has as it was written, and keeps the sets of both; `nil` if none
-  /// is in both. Its length does not depend on that of the sets.
+  /// The nft(8) transaction that replaces another table, which the kernel surely has as it was written, and keeps the sets of both. Its
+  /// length does not depend on that of the sets. `nil` if none is in both.
   package func transaction(after present: FirewallTable) -> String? {
     let (sets, old) = (FirewallSets(of: self), FirewallSets(of: present))
     let kept = Set(sets.named.keys).intersection(old.named.keys)
