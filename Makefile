@@ -38,7 +38,7 @@ release_build = swift build -c release $(hardening) $(small)
 strip = $(if $(filter %/release,$(release)),--strip)
 programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names roamward-provider roamward-gateway roamward-gateway-auth \
   roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web roamward-desktop
-# Those of the demo: nothing else is built for it, and the tests build upon them.
+# Those of the demo: nothing else is built for it.
 demonstrated = roamward roamwardd roamward-names roamward-probe roamward-provider roamward-wireguard roamward-gateway roamward-gateway-auth
 packaged = Makefile VERSION packaging/content $(wildcard packaging/debian/* packaging/*/*.conf packaging/polkit/* docs/man/* packaging/systemd/*.service) \
   $(addprefix scripts/,package install generate manual)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How the processor time of some work grows with its size, as the exponent between a size and eight times as much: 1 is linear, 2 is
+/// The growth of the processor time of some work with its size, as the exponent between a size and eight times as much: 1 is linear, 2 is
 /// quadratic. Times are those of the thread alone, the least of several, so other work on the machine counts little.
 ///
 /// - Parameter prepare: makes the work of a size; only the work is measured.
