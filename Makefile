@@ -87,11 +87,13 @@ demo: ## a walk from home to the café, in network namespaces
 	ROAMWARD_BIN=.build/debug examples/walk/demo
 
 # Nothing in the environment of the caller changes what they run (scripts/bare).
-check: ## the tests that need no other program, a few minutes after an edit
+check: ## the tests that need no other program, within minutes after an edit
 	swift build --build-tests
-	scripts/test --filter '^($(quick))Tests\.'
+	scripts/test --filter '^($(quick))Tests\.' --skip '\.($(lengthy))'
 
 quick = Agent|BugReport|ControlProtocol|GatewayCore|GatewayLogin|GatewayPage|JSON|Lint|NameServer|NetworkTypes|PolicyAuthoring|PolicyImport|PolicySource|ProviderLife|ProviderProtocol|RoamwardCore|StatusDisplay|VICI|Wire
+# A third of their time: random lives and texts without end, which `make test` has.
+lengthy = WorkQueueTests/overload|SchemaAgreementTests|DeadPeerTests|MutationTests|ExportTests/identity|FaultInjectionTests
 
 test: ## all tests but those in virtual machines
 	@scripts/bare $(MAKE) --no-print-directory tests
