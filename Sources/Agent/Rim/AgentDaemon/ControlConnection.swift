@@ -25,11 +25,11 @@ struct RequestLimit {
 }
 
 /// One connection of the local socket. It is read only in its turn, and not while an answer is unsent. An answer may have any length, and
-/// its client any speed; but one that takes nothing of a long backlog for a while is disconnected, and so is one that lets very many events
-/// pile up.
+/// its client nearly any speed: one that takes next to nothing of a long backlog is disconnected, and so is one that lets very many
+/// events pile up.
 final class ControlConnection {
   /// The most that is kept of events.
-  private static let mostEvents = 1 << 24
+  private static let mostEvents = 1 << 22
 
   let caller: Caller
   /// A sequence number.
@@ -174,15 +174,18 @@ final class ControlConnection {
 
 /// The bytes that are still to be sent on a connection.
 private struct OutgoingBytes {
-  /// Of what is longer, the client has to take something within `patience`.
+  /// Of what is longer, the client has to take `least` within `patience`.
   private static let longest = 1 << 20
+  private static let least = 1 << 16
   private static let patience = Duration.seconds(10)
 
   let loop: EventLoop
   private var bytes: [UInt8] = []
   private var sent = 0
-  /// Fires unless the client takes something of a long backlog before.
+  /// Fires unless the client takes enough of a long backlog before.
   private var stall: EventSource?
+  /// The bytes that it has taken since.
+  private var taken = 0
 
   init(_ loop: EventLoop) { self.loop = loop }
 
@@ -193,7 +196,7 @@ private struct OutgoingBytes {
 
   mutating func append(_ text: String) { bytes += Array(text.utf8) }
 
-  /// Writes as much as the connection takes now. `stalled` is called when it has taken nothing of a long backlog for a while.
+  /// Writes as much as the connection takes now. `stalled` is called when it has taken too little of a long backlog for a while.
   mutating func write(to connection: FileDescriptor, _ stalled: @escaping () -> Void) throws(SystemError) {
     let before = count
     while sent < bytes.count {
@@ -201,15 +204,19 @@ private struct OutgoingBytes {
       if count == 0 { break }
       sent += count
     }
-    // Not often: what is left is moved.
+    if sent == bytes.count { (bytes, sent) = ([], 0) }
+    // Not often: the rest is moved.
     if sent > bytes.count / 2 {
       bytes.removeFirst(sent)
       sent = 0
     }
     if count <= Self.longest {
       stall = nil
-    } else if count < before || stall == nil {
-      stall = try loop.at(.now + Self.patience, stalled)
+      return
     }
+    taken += before - count
+    guard stall == nil || taken >= Self.least else { return }
+    stall = try loop.at(.now + Self.patience, stalled)
+    taken = 0
   }
 }

@@ -1,7 +1,7 @@
 internal import NetworkTypes
 
 /// The lists of addresses that several rules of a table compare packets with. A long one is a set of the table, which the kernel has once
-/// for all of these rules; two that are equal are one. Its name says what it contains, so that a later table can keep it.
+/// for all of these rules; two that are equal are one. Its name follows from its content, so that a later table can keep it.
 struct FirewallSets {
   enum List: Hashable {
     /// The prefixes that may flow outside (`FirewallTable.excluded`).
@@ -48,7 +48,9 @@ struct FirewallSets {
         for shift in stride(from: 0, to: 64, by: 8) { digest.add(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
       }
     }
-    let name = "prefixes_" + String(digest.value, radix: 16)
+    var name = "prefixes_" + String(digest.value, radix: 16)
+    // A server that brings prefixes can choose them for a digest that others have.
+    while let other = named[name], other != prefixes { name += "_" }
     named[name] = prefixes
     return "@" + name
   }

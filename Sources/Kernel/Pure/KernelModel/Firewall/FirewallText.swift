@@ -12,7 +12,7 @@ extension FirewallTable {
   /// length does not depend on that of the sets. `nil` if none is in both.
   package func transaction(after present: FirewallTable) -> String? {
     let (sets, old) = (FirewallSets(of: self), FirewallSets(of: present))
-    let kept = Set(sets.named.keys).intersection(old.named.keys)
+    let kept = Set(sets.named.keys.filter { old.named[$0] == sets.named[$0] })
     if kept.isEmpty { return nil }
     var commands = ["flush table \(Self.name)"]
     commands += ([Self.commented] + present.chains(old).map(\.name)).map { "delete chain \(Self.name) \($0)" }
