@@ -224,6 +224,30 @@ struct ControlServerTests {
     if isOwner { #expect(answers == 3000) }
   }
 
+  @Test("keeps the events of a burst for a monitor; one that lets very many pile up is disconnected", arguments: [10_000, 100_000])
+  func bursts(count: Int) throws {
+    var (lines, isEnded, hasBegun) = (0, false, false)
+    try onLoop { (loop, done: @escaping (()) -> Void) in
+      let server = try ControlServer(path: path, loop: loop) { _, _ in .done([:]) }
+      let client = try FileDescriptor.connect(to: path, nonBlocking: true)
+      try client.writeAll(Array((Request.monitor().json.text() + "\n").utf8))
+      let reader = try loop.whenReadable(client.number) {
+        guard let bytes = try? client.read(), !bytes.isEmpty else {
+          isEnded = true
+          return done(())
+        }
+        lines += bytes.count { $0 == UInt8(ascii: "\n") }
+        if !hasBegun {
+          hasBegun = true
+          for _ in 0..<count { server.publish(Event(time: Timestamp(seconds: 1), kind: .policy(generation: 7, errors: 0, warnings: 0))) }
+        }
+        if lines > count { done(()) }
+      }
+      return [server, client, reader] as [AnyObject]
+    }
+    #expect(count == 10_000 ? lines == count + 1 && !isEnded : isEnded && lines < count)
+  }
+
   @Test("shows look-ups and providers' logs to owners alone, and everything else to everybody", arguments: [true, false])
   func others(isOwner: Bool) throws {
     var said: [UInt8] = []

@@ -25,7 +25,7 @@ import Testing
 
   private func network(_ turn: Int) -> NetworkSnapshot { Sample.network(Sample.wifi(turn % 2 == 0 ? "Cafe" : "Hotel")) }
 
-  /// A life whose rest is over, and the number of turns that it has had.
+  /// A life that has come to rest.
   private func life(_ count: Int) throws -> RecordedLife {
     let life = try RecordedLife(policies(count), on: network(0))
     life.machine.run(for: .seconds(2))
@@ -33,31 +33,29 @@ import Testing
     return life
   }
 
-  @Test("a change of network, with its record") func network() throws {
-    let exponent = try growthExponent(from: 100) { count in
+  /// Of an event, which has a number, with its record.
+  private func growth(of event: @escaping (RecordedLife, _ tunnels: Int, _ turn: Int) -> Void) throws -> Double {
+    try growthExponent(from: 100) { count in
       let life = try life(count)
       var turn = 0
       return {
         turn += 1
-        life.move(to: network(turn))
+        event(life, count, turn)
         life.machine.run(for: .seconds(2))
         life.flush()
       }
     }
+  }
+
+  @Test("a change of network") func network() throws {
+    let exponent = try growth { life, _, turn in life.move(to: network(turn)) }
     #expect(exponent < linearGrowth)
   }
 
   @Test("one policy changes") func reload() throws {
-    let exponent = try growthExponent(from: 100) { count in
-      let life = try life(count)
-      var turn = 0
-      return {
-        turn += 1
-        life.machine.policies = policies(count, changing: turn)
-        life.agent.policiesChanged()
-        life.machine.run(for: .seconds(2))
-        life.flush()
-      }
+    let exponent = try growth { life, count, turn in
+      life.machine.policies = policies(count, changing: turn)
+      life.agent.policiesChanged()
     }
     #expect(exponent < linearGrowth)
   }

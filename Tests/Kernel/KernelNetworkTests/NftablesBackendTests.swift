@@ -152,7 +152,11 @@ struct NftablesBackendTests {
         // Now another one has written, so nothing may be built upon what was there.
         try firewall.replace(after)
         #expect(firewall.lines?.sorted() == changed)
+        // The next agent knows it by its comment.
+        #expect(try NftablesBackend().observe(trusting: true).isSatisfied(by: after))
       }
+      try firewall.remove()
+      #expect(firewall.lines == nil)
     }
   }
 

@@ -1,5 +1,5 @@
-/// Prefixes in the order in which somebody has named them, and what questions about all of them need: it is computed once, and copies share
-/// it. A tunnel has up to hundreds of thousands, and each pass of the agent asks dozens of questions.
+/// Prefixes in their written order, and indexes of them for questions about all: made once, and shared by copies. A tunnel has up to
+/// hundreds of thousands, and each pass of the agent asks dozens of questions.
 public struct PrefixList: Hashable, Sendable {
   private let known: Known
 

@@ -25,7 +25,7 @@ extension AgentState {
     if inProgress.resolver == nil {
       resolver.follow(plan, desired, in: observed, resolverChoice, bringsServers: resolverLinks != nil, at: now)
     }
-    // Nothing but a link that is being made holds back routes.
+    // Only a link that is being made holds back routes.
     let areRoutesFree = inProgress.links.isEmpty
     let isPossible = { [self] (step: Step) in
       scope(step) && (step.isOfRoute && areRoutesFree || mayBegin(step, of: plan, observed, at: now))

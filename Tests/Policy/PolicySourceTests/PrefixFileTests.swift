@@ -6,7 +6,7 @@ import Testing
 @testable import PolicySource
 
 /// Lists of prefixes in files of their own.
-@Suite struct PrefixListTests {
+@Suite struct PrefixFileTests {
   private static let policy = """
     version: 1
     tunnels:
