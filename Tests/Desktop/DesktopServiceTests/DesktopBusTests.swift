@@ -99,10 +99,12 @@ struct DesktopBusTests {
         watcher.export()
         notifications.export()
         if hasTray { showTray() }
-        if shows { bus.own(name) { _ in } }
+        if shows { showNotifications() }
       }
       bus.connect()
     }
+
+    func showNotifications() { bus.own("org.freedesktop.Notifications") { _ in } }
 
     func showTray() { bus.own("org.kde.StatusNotifierWatcher") { _ in } }
 
@@ -113,14 +115,14 @@ struct DesktopBusTests {
 
   /// `body` gets both doubles, and the function that ends the test.
   private func onBuses<Result>(
-    hasTray: Bool = true, _ body: @escaping (EventLoop, AgentDouble, SessionDouble, @escaping (Result) -> Void) throws -> Void
+    hasTray: Bool = true, shows: Bool = true, _ body: @escaping (EventLoop, AgentDouble, SessionDouble, @escaping (Result) -> Void) throws -> Void
   ) throws -> Result {
     let (system, session) = (try PrivateBus(), try PrivateBus())
     try system.start()
     try session.start()
     return try onLoop { loop, done in
       let agent = AgentDouble(loop, system.address)
-      let desktop = SessionDouble(loop, session.address, hasTray: hasTray)
+      let desktop = SessionDouble(loop, session.address, hasTray: hasTray, shows: shows)
       let service = DesktopService(on: loop, system: system.address, session: session.address)
       try body(loop, agent, desktop, done)
       service.start()
@@ -169,6 +171,31 @@ struct DesktopBusTests {
       agent.show("connecting", question: "The code")
     }
     #expect(item == "org.kde.StatusNotifierItem-\(getpid())-1")
+  }
+
+  @Test("a notification daemon that starts later gets the notices that are right then") func lateDaemon() throws {
+    let notices: [String] = try onBuses(shows: false) { loop, agent, desktop, done in
+      agent.show("connecting", question: "The first code")
+      var isLater = false
+      func look() {
+        property(desktop, "ToolTip") { text in
+          // The service has seen the question, so that it has sent the notice too.
+          guard !isLater, "\(text as Any)".contains("connecting") else { return }
+          isLater = true
+          agent.show("connecting", question: "The second code")
+          desktop.showNotifications()
+        }
+      }
+      desktop.changed = {
+        if desktop.item != nil, desktop.notices.isEmpty {
+          desktop.bus.match("type='signal',interface='org.kde.StatusNotifierItem'") { _ in look() }
+          look()
+        } else if desktop.notices.last?.contains("second") == true {
+          done(desktop.notices)
+        }
+      }
+    }
+    #expect(notices.last == "corp asks: The second code | Run `roamward answer corp` in a terminal. | ")
   }
 
   @Test("an entry of the menu calls the agent, and a refusal is shown") func menu() throws {

@@ -66,7 +66,7 @@ package final class DesktopService {
   private func carryOut(_ action: AgentAction) {
     agent.carryOut(action) { [weak self] refusal in
       guard let refusal else { return }
-      self?.notifier.show(Notice(kind: .refused, summary: "VPN: not done", text: refusal))
+      self?.notifier.showOnce(Notice(kind: .refused, summary: "VPN: not done", text: refusal))
     }
   }
 }

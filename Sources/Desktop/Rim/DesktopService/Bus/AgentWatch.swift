@@ -11,6 +11,9 @@ package final class AgentWatch {
   /// Signals come in bursts: the queries wait for the rest of one.
   private static let lull = Duration.milliseconds(50)
 
+  /// Before an agent that did not answer is asked again.
+  private static let pause = Duration.seconds(5)
+
   private let bus: SystemBus
   private let loop: EventLoop
   private var timer: EventSource?
@@ -75,6 +78,8 @@ package final class AgentWatch {
         take(AgentView(agent: agent, objects: objects))
       } else {
         take(nil)
+        // One that is there and slow sends no signal when it is quick again.
+        if case .failure(let error) = result, !error.isAbsence { timer = try? loop.at(.now + Self.pause) { [weak self] in self?.ask() } }
       }
       if isStale { refreshSoon() }
     }
