@@ -9,7 +9,7 @@ package final class Notifier {
   /// At most one notification of a kind within this time.
   package static let pause = Duration.seconds(60)
 
-  /// How far the daemon has a notice.
+  /// A notice and the daemon.
   private enum Display {
     /// No daemon took it: it is sent when one appears.
     case waiting
