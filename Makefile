@@ -186,19 +186,12 @@ sanitize: ## tests under the sanitizers for addresses and for threads, in .build
 coverage: ## how much of each target the tests run, in .build-coverage
 	scripts/coverage
 
-bench: ## figures beside those of wg-quick, ip -batch and wireguard-go, as ratios
-	scripts/setup --bench
+bench: ## measure beside wg-quick, ip -batch, wireguard-go and others, and write the table of docs/performance.md
+	scripts/setup --bench --vm
 	$(MAKE) --no-print-directory build
 	swift build --build-tests
 	Benchmarks/run
 	Benchmarks/promises
-	Benchmarks/names
-	Benchmarks/tunnel --all
-	Benchmarks/providers
-	Benchmarks/gateway
-	Benchmarks/gateway-crowd
-	.build/release/wireguard-bench processors
-	Benchmarks/processors
 
 soak: ## make long, and the random and repeated tests at full counts: datagrams, lives, roams, kills, upgrades
 	scripts/setup --vm

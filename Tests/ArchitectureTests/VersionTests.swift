@@ -72,7 +72,7 @@ import Testing
     #expect(output.hasPrefix("roamward-wireguard \(version)\n"), "\(output)")
   }
 
-  private static func text(_ path: String) throws -> String {
+  static func text(_ path: String) throws -> String {
     String(decoding: try TextFile.read("\(PureRingsTests.root)/\(path)"), as: UTF8.self)
   }
 }

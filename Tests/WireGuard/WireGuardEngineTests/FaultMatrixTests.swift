@@ -50,7 +50,7 @@ import Testing
     func accepted(_ range: Range<UInt64>, from source: (UInt64) -> UInt32) -> Int {
       range.count { step in
         let source = IPAddress(v4: source(step))
-        return admission.judge(source, hasProof: false, at: 10 * second + step * 100_000, entropy: .system) == .accept
+        return admission.judge(source, hasProof: false, at: 10 * second + step * 100_000, entropy: .system) == .acceptFromShared
       }
     }
     // 10,000 a second, each from another address, for ten seconds.
@@ -58,6 +58,38 @@ import Testing
     // One alone, as loud, does not keep it up.
     _ = accepted(100_000..<125_000) { _ in 0xcb00_7142 }
     #expect(!admission.isUnderLoad(at: 10 * second + 125_000 * 100_000))
+  }
+
+  @Test("a gateway's peers that all connect in one moment are answered at once, also behind one address", arguments: [false, true])
+  func crowd(isBehindOneAddress: Bool) {
+    let gateway = SimulatedNode("gateway", "192.0.2.1:1")
+    let network = SimulatedNetwork([gateway])
+    gateway.start(at: network.now)
+    // Three times as many as senders of unknown keys would have.
+    for i in 0..<3 * Int(HandshakeAdmission.capacity) {
+      let (high, low) = (i / 200, i % 200 + 1)
+      let address = isBehindOneAddress ? "203.0.113.3:\(1024 + i)" : "198.18.\(high).\(low):1"
+      let device = SimulatedNode("device \(i)", address)
+      network.nodes.append(device)
+      device.start(at: network.now)
+      device.addPeer(gateway, "10.0.0.0/24", at: network.now)
+      gateway.addPeer(device, "10.1.\(high).\(low)/32", endpoint: false, at: network.now)
+      device.send([innerPacket(from: "10.1.\(high).\(low)", to: "10.0.0.1")], at: network.now)
+    }
+    network.run(for: 0.2)
+    #expect(gateway.delivered.count == 3 * Int(HandshakeAdmission.capacity))
+    #expect(gateway.engine.drops.overLoad == 0 && !gateway.engine.admission.isUnderLoad(at: network.now.nanoseconds))
+  }
+
+  @Test("recorded initiations of peers that are sent again from other addresses count as a flood") func replayedFlood() {
+    let pair = Pair()
+    pair.connect()
+    let initiation = pair.a.sent[0]
+    for i in 0..<2 * UInt32(HandshakeAdmission.capacity) {
+      pair.b.receive(initiation, from: DatagramAddress(IPAddress(v4: 0xc612_0000 | i), port: 1), at: pair.network.now)
+    }
+    #expect(pair.b.engine.admission.isUnderLoad(at: pair.network.now.nanoseconds))
+    #expect(pair.b.engine.drops.refusedHandshakes <= HandshakeAdmission.capacity)
   }
 
   @Test("F26: a recorded initiation that is sent again gets no answer, and costs the session nothing") func replayedInitiation() {

@@ -128,8 +128,9 @@ extension Engine {
       return false
     }
     let hasProof = cookies.isSecondRight(message, from: source, at: now, entropy: entropy)
-    switch admission.judge(source.address, hasProof: hasProof, at: now, entropy: entropy) {
-    case .accept: break
+    let verdict = admission.judge(source.address, hasProof: hasProof, at: now, entropy: entropy)
+    switch verdict {
+    case .accept, .acceptFromShared: break
     case .prove:
       counted.overLoad &+= 1
       let reply = cookies.reply(to: message, from: source, macs: macs, at: now, entropy: entropy)
@@ -143,7 +144,11 @@ extension Engine {
       kind == .initiation
       ? takeInitiation(message, identity, from: source, at: time, effects: &effects)
       : takeResponse(message, identity, from: source, at: time, effects: &effects)
-    if !isTaken { counted.refusedHandshakes &+= 1 }
+    if !isTaken {
+      counted.refusedHandshakes &+= 1
+    } else if verdict == .acceptFromShared {
+      admission.giveBack()
+    }
     return isTaken
   }
 

@@ -7,9 +7,14 @@ internal import NetworkTypes
 /// capacity is used up, every sender has to prove its address by a cookie. That ends after a second in which no more messages came than the
 /// capacity. Messages beyond their source's share use idle time only and never count towards the load: a single address can force cookies
 /// only on itself. Messages with a proof have a separate share, which senders of forged addresses cannot use up.
+///
+/// What turns out to be a peer's is given back: no one else can make such a message, and a peer that had to prove its address would come
+/// again only after five seconds. So all peers of a gateway can connect at once, also behind one address.
 struct HandshakeAdmission {
-  enum Verdict {
+  enum Verdict: Equatable {
     case accept
+    /// From the capacity that all senders share; `giveBack` if the message is a peer's.
+    case acceptFromShared
     /// Send a cookie.
     case prove
     case drop
@@ -30,7 +35,7 @@ struct HandshakeAdmission {
   mutating func judge(_ source: IPAddress, hasProof: Bool, at now: UInt64, entropy: Entropy) -> Verdict {
     if hasProof {
       if sources.take(source, proven: true, at: now, entropy: entropy) { return .accept }
-      return !isUnderLoad(at: now) && device.take(at: now, leaving: Self.capacity / 2) ? .accept : .drop
+      return !isUnderLoad(at: now) && device.take(at: now, leaving: Self.capacity / 2) ? .acceptFromShared : .drop
     }
     if isUnderLoad(at: now) {
       // While more messages arrive than the capacity, the load continues. Otherwise a sender of forged addresses would get the capacity of
@@ -41,12 +46,15 @@ struct HandshakeAdmission {
       return .prove
     }
     guard sources.take(source, proven: false, at: now, entropy: entropy) else {
-      return device.take(at: now, leaving: Self.capacity / 2) ? .accept : .prove
+      return device.take(at: now, leaving: Self.capacity / 2) ? .acceptFromShared : .prove
     }
-    if device.take(at: now, leaving: 0) { return .accept }
+    if device.take(at: now, leaving: 0) { return .acceptFromShared }
     loadedUntil = now + ProtocolConstants.second
     return .prove
   }
+
+  /// A message that was accepted from the shared capacity is a peer's.
+  mutating func giveBack() { device.giveBack() }
 }
 
 /// A token bucket: a burst, and a rate per second.
@@ -71,6 +79,9 @@ struct TokenBucket {
     level -= cost
     return true
   }
+
+  /// Returns a token that was taken.
+  mutating func giveBack() { level = min(full, level + cost) }
 }
 
 /// Token buckets of the most recent sources: 256 sets of four, found by a keyed hash, with replacement of the least recently used. A source

@@ -14,6 +14,8 @@ package final class ControlTurns: @unchecked Sendable {
   // Sound: `outbox` is used only in a turn, and `staged` only inside the engine's sending section. All else is constant, atomic or a lock.
   /// The number of control among the engine's senders. Those of the sending threads follow.
   static let sender = 0
+  /// So many answers to handshakes are sent together.
+  private static let answersAtOnce = 64
 
   let handshakes = HandshakeQueue()
   var staged = StagedPackets()
@@ -85,10 +87,17 @@ package final class ControlTurns: @unchecked Sendable {
 
   private func workInTurn() {
     var effects: [EngineEffect] = []
-    let time = EngineTime.now
+    var time = EngineTime.now
     var isToAdvance = engine.hasPending
-    handshakes.takeAll { if engine.receiveHandshake($0, from: $1, at: time, effects: &effects) { isToAdvance = true } }
+    handshakes.takeAll { message, source in
+      if engine.receiveHandshake(message, from: source, at: time, effects: &effects) { isToAdvance = true }
+      // The first of thousands are not answered after the last.
+      guard effects.count >= Self.answersAtOnce else { return }
+      perform(&effects)
+      time = .now
+    }
     perform(&effects)
+    handshakes.allow(engine.roomForHandshakes(at: time.moment))
     guard isToAdvance else { return }
     engine.advance(to: .now, effects: &effects)
     perform(&effects)

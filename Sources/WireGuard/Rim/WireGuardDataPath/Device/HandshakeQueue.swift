@@ -1,10 +1,13 @@
 internal import Synchronization
 internal import WireGuardEngine
 
-/// Handshake messages on their way from receiving threads to the engine's control. The size is fixed, so a flood costs no memory. Messages
-/// that do not fit are dropped.
+/// Handshake messages on their way from receiving threads to the engine's control. Messages that do not fit are dropped: the size is bounded
+/// by the number of peers, and small under a flood. Memory for more than the first messages is there only while they wait.
 final class HandshakeQueue: Sendable {
-  static let capacity = 256
+  /// The messages of a piece of memory, and the least that fit.
+  static let piece = 256
+  /// The most that ever fit: 5 MB.
+  static let most = 1 << 14
   static let largest = 148
 
   private struct Message {
@@ -12,11 +15,10 @@ final class HandshakeQueue: Sendable {
     var count: Int
   }
 
-  private struct Side: @unchecked Sendable {
+  private struct Piece: @unchecked Sendable {
     // Sound: as for `Sides`.
-    let bytes = UnsafeMutableRawPointer.allocate(byteCount: HandshakeQueue.capacity * HandshakeQueue.largest, alignment: 16)
-    let messages = UnsafeMutablePointer<Message>.allocate(capacity: HandshakeQueue.capacity)
-    var count = 0
+    let bytes = UnsafeMutableRawPointer.allocate(byteCount: HandshakeQueue.piece * HandshakeQueue.largest, alignment: 16)
+    let messages = UnsafeMutablePointer<Message>.allocate(capacity: HandshakeQueue.piece)
 
     func deallocate() {
       bytes.deallocate()
@@ -24,20 +26,41 @@ final class HandshakeQueue: Sendable {
     }
   }
 
-  /// Two buffers: one is filled while the other is read. The lock is held to copy a message, never while one is answered.
-  private struct Sides: @unchecked Sendable {
-    // Sound: `filling` is used only under the lock, and `reading` only in a turn of control, except when the two are exchanged.
+  private struct Side: Sendable {
+    var pieces = [Piece()]
+    var count = 0
+
+    mutating func append(_ message: UnsafeRawBufferPointer, from source: DatagramAddress) {
+      guard let base = message.baseAddress else { return }
+      let (index, place) = count.quotientAndRemainder(dividingBy: HandshakeQueue.piece)
+      if index == pieces.count { pieces.append(Piece()) }
+      (pieces[index].bytes + place * HandshakeQueue.largest).copyMemory(from: base, byteCount: message.count)
+      (pieces[index].messages + place).initialize(to: Message(source: source, count: message.count))
+      count += 1
+    }
+
+    /// Empties it, and frees all memory but that of the first piece.
+    mutating func reset() {
+      count = 0
+      for piece in pieces.dropFirst() { piece.deallocate() }
+      pieces.removeSubrange(1...)
+    }
+  }
+
+  /// Two sides: one is filled while the other is read. The lock is held to copy a message, never while one is answered.
+  private struct Sides: Sendable {
     var filling = Side()
+    // Used only in a turn of control, except when the two are exchanged.
     var reading = Side()
+    var room = HandshakeQueue.piece
   }
 
   private let sides = Guarded(Sides())
   private let pending = Atomic<Bool>(false)
 
   deinit {
-    sides.withLock {
-      $0.filling.deallocate()
-      $0.reading.deallocate()
+    sides.withLock { sides in
+      for piece in sides.filling.pieces + sides.reading.pieces { piece.deallocate() }
     }
   }
 
@@ -47,14 +70,13 @@ final class HandshakeQueue: Sendable {
   /// True if messages arrived since the last `takeAll`.
   var hasNews: Bool { pending.load(ordering: .relaxed) }
 
+  /// From now on so many fit, within bounds.
+  func allow(_ count: Int) { sides.withLock { $0.room = min(max(count, Self.piece), Self.most) } }
+
   func append(_ message: UnsafeRawBufferPointer, from source: DatagramAddress) {
-    guard message.count <= Self.largest, let base = message.baseAddress else { return }
+    guard message.count <= Self.largest else { return }
     sides.withLock { sides in
-      let place = sides.filling.count
-      guard place < Self.capacity else { return }
-      (sides.filling.bytes + place * Self.largest).copyMemory(from: base, byteCount: message.count)
-      sides.filling.messages[place] = Message(source: source, count: message.count)
-      sides.filling.count += 1
+      if sides.filling.count < sides.room { sides.filling.append(message, from: source) }
     }
     pending.store(true, ordering: .releasing)
   }
@@ -64,12 +86,14 @@ final class HandshakeQueue: Sendable {
     pending.store(false, ordering: .releasing)
     let taken = sides.withLock { sides in
       swap(&sides.filling, &sides.reading)
-      sides.filling.count = 0
       return sides.reading
     }
-    for place in 0..<taken.count {
-      let message = taken.messages[place]
-      body(UnsafeRawBufferPointer(start: taken.bytes + place * Self.largest, count: message.count), message.source)
+    for number in 0..<taken.count {
+      let (index, place) = number.quotientAndRemainder(dividingBy: Self.piece)
+      let piece = taken.pieces[index]
+      let message = piece.messages[place]
+      body(UnsafeRawBufferPointer(start: piece.bytes + place * Self.largest, count: message.count), message.source)
     }
+    sides.withLock { $0.reading.reset() }
   }
 }
