@@ -108,6 +108,12 @@ for name in crash away rename; do login "$name" right >"$name.out" & done
 for name in crash away rename; do until_so "$name is a failure" grep -q "^84 1=b'.x06'" "$name.out"; done
 
 # What is wrong looks the same, at the same time, for names of both kinds; the audit log has the reason.
+#
+# Only the name that has a password here needs a hash, which may take longer than these 3 s on a busy machine; then its answer comes at a
+# later multiple. ConversationTests compare times without a clock.
+at_its_time() { # NAME MILLISECONDS
+  (($2 >= 2900)) && [[ $1 == own* || $2 -lt 5900 ]]
+}
 cases=('alice wrong' 'unknown right' 'locked right' 'expired right' 'renew right' 'nobody right' 'own wrong')
 until_so 'all clients have ended' bash -c '! pgrep -x python3'
 for number in "${!cases[@]}"; do
@@ -117,7 +123,7 @@ done
 for number in "${!cases[@]}"; do
   until_so "the login of ${cases[number]} ends" grep -qF "$wrong" "wrong$number.out"
   time=$(sed -n "s/^84 .*255=b'\([0-9]*\)'/\1/p" "wrong$number.out")
-  ((time >= 2900 && time < 5900)) || fail "${cases[number]}: after $time ms"
+  at_its_time "${cases[number]}" "$time" || fail "${cases[number]}: after $time ms"
 done
 for reason in 'alice.*wrongPassword' 'unknown.*unknownName' 'locked.*lockedUser' 'expired.*expiredAccount' 'renew.*expiredPassword' \
   'nobody.*unknownName' 'own.*wrongPassword'; do
@@ -141,7 +147,7 @@ alike() { # WHAT TRIES
   done
   for name in own unknown; do
     sed -n "s/^84 1=b'.x0[16]'.* 255=b'\([0-9]*\)'/\1/p" "$what-$name.out" >times.out
-    awk '$1 < 2900 || $1 >= 5900 { exit 1 }' times.out || fail "$what: $name: $(xargs <times.out)"
+    while read -r time; do at_its_time $name "$time" || fail "$what: $name: $(xargs <times.out)"; done <times.out
   done
 }
 touch /etc/service-asks
