@@ -148,6 +148,8 @@ import Testing
     for row in rows {
       try #require(row.count == 6)
       #expect(ours[row[1]]?[row[2]]?.contains(row[3]) == true, "\(row)")
+      // Other distributions may have no such package.
+      if row[4] == "-" { continue }
       let part = String(row[1].dropFirst("roamward-".count))
       let start = row[1] == "roamward" ? "Name: roamward\n" : "%package \(part)\n"
       let section = specification.firstRange(of: start).map { specification[$0.upperBound...] } ?? ""

@@ -5,17 +5,20 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-bool ccl_has_avx512(void) {
+// Whether the system uses these parts of the registers, and the processor has these instructions.
+static bool has(unsigned parts, unsigned needed) {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return false;
   unsigned low, high;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  // XMM, YMM, and the three parts of AVX-512.
-  if ((low & 0xe6) != 0xe6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
-  const unsigned needed = bit_AVX512F | bit_AVX512VL | bit_AVX512IFMA;
-  return (b & needed) == needed;
+  return (low & parts) == parts && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & needed) == needed;
 }
+
+// XMM, YMM, and the three parts of AVX-512.
+bool ccl_has_avx512(void) { return has(0xe6, bit_AVX512F | bit_AVX512VL | bit_AVX512IFMA); }
+bool ccl_has_avx2(void) { return has(6, bit_AVX2); }
 #else
+bool ccl_has_avx2(void) { return false; }
 bool ccl_has_avx512(void) { return false; }
 #endif
 

@@ -13,8 +13,9 @@ private let usage = """
   Needs CAP_NET_ADMIN; the process that handles packets has no privileges.
 
     --no-offload               Disable the kernel's offloads: one system call per packet.
-    --cipher LIBRARY           Encrypt packets with this library: libipsec-mb, libcrypto or libsodium. Without it, the
-                               fastest that is installed is chosen soon after the start, by a measurement.
+    --cipher LIBRARY           Encrypt packets with this library: libipsec-mb, boringssl, libcrypto or libsodium.
+                               Without it, the fastest that is installed is chosen soon after the start, by a
+                               measurement.
     --pairs NUMBER             Use at most this many pairs of threads, 1 to 16. Without it, one for each processor. The
                                second and further ones start to work when the first are busy.
     --version                  Show the version, and the library that would be chosen now, or with --cipher, used.

@@ -115,7 +115,8 @@ struct DesktopBusTests {
 
   /// `body` gets both doubles, and the function that ends the test.
   private func onBuses<Result>(
-    hasTray: Bool = true, shows: Bool = true, _ body: @escaping (EventLoop, AgentDouble, SessionDouble, @escaping (Result) -> Void) throws -> Void
+    hasTray: Bool = true, shows: Bool = true,
+    _ body: @escaping (EventLoop, AgentDouble, SessionDouble, @escaping (Result) -> Void) throws -> Void
   ) throws -> Result {
     let (system, session) = (try PrivateBus(), try PrivateBus())
     try system.start()

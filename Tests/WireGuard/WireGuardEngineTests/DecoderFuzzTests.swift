@@ -16,6 +16,7 @@ private let datagrams = getenv("DATAGRAM_FUZZ").flatMap { Int(String(cString: $0
     var reason: UnsafePointer<CChar>?
     return switch name {
     case "libipsec-mb": ccl_has_avx512() ? ccl_load_ipsec_mb(&reason) : nil
+    case "boringssl": ccl_load_boringssl(&reason)
     case "libcrypto": ccl_load_libcrypto(&reason)
     default: nil
     }
@@ -92,7 +93,7 @@ private let datagrams = getenv("DATAGRAM_FUZZ").flatMap { Int(String(cString: $0
 
   @Test(
     "random and mutated datagrams: none is taken for a packet, whatever library opens it",
-    arguments: ["libsodium", "libcrypto", "libipsec-mb"])
+    arguments: ["libsodium", "libcrypto", "boringssl", "libipsec-mb"])
   func random(cipher: String) {
     let library = Self.library(cipher)
     guard library != nil || cipher == "libsodium" else { return print("not run: \(cipher) does not work on this machine") }

@@ -5,7 +5,9 @@ internal import CTransportCipher
 package enum CipherLibrary: String, CaseIterable, Hashable, Sendable {
   /// Intel's Multi-Buffer Crypto for IPsec Library. Loaded where it is installed and the processor has AVX-512 F, VL and IFMA.
   case ipsecMB = "libipsec-mb"
-  /// OpenSSL 3. Loaded where it is installed and likely faster than libsodium: with AVX-512, and on processors other than x86.
+  /// BoringSSL as Debian has it. Loaded where it is installed: with AVX2, and on arm64.
+  case boringSSL = "boringssl"
+  /// OpenSSL 3. Loaded where it is installed and there is no better one: with AVX2, and on processors other than x86.
   case libcrypto = "libcrypto"
   /// Always there, and used until another one is chosen.
   case libsodium = "libsodium"
@@ -15,9 +17,9 @@ package enum CipherLibrary: String, CaseIterable, Hashable, Sendable {
     switch self {
     case .ipsecMB: ccl_has_avx512()
     #if arch(x86_64)
-      case .libcrypto: ccl_has_avx512()
+      case .boringSSL, .libcrypto: ccl_has_avx2()
     #else
-      case .libcrypto: true
+      case .boringSSL, .libcrypto: true
     #endif
     case .libsodium: true
     }
@@ -50,7 +52,8 @@ package struct LoadedCiphers: Sendable {
       if !library.isPromising, wanted == nil || library == .ipsecMB {
         rejections.append(
           Rejection(
-            library: library, reason: "this processor lacks the instructions that make it fast (AVX-512)", isUnexpected: wanted != nil))
+            library: library, reason: "this processor lacks the instructions that make it fast (\(library == .ipsecMB ? "AVX-512" : "AVX2"))",
+            isUnexpected: wanted != nil))
       } else if let better = handles.first {
         // It would only take memory.
         rejections.append(Rejection(library: library, reason: "not loaded beside \(better.library.rawValue)"))
@@ -62,7 +65,13 @@ package struct LoadedCiphers: Sendable {
 
   private mutating func load(_ library: CipherLibrary, isWanted: Bool) {
     var reason: UnsafePointer<CChar>?
-    let loaded = library == .ipsecMB ? ccl_load_ipsec_mb(&reason) : ccl_load_libcrypto(&reason)
+    let loaded =
+      switch library {
+      case .ipsecMB: ccl_load_ipsec_mb(&reason)
+      case .boringSSL: ccl_load_boringssl(&reason)
+      case .libcrypto: ccl_load_libcrypto(&reason)
+      case .libsodium: UnsafePointer<ctc_library>?.none
+      }
     if let loaded {
       handles.append(CipherHandle(library: library, pointer: loaded))
     } else {

@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import WireGuardEngine
 
-/// Handshake messages on their way from receiving threads to the engine's control. Messages that do not fit are dropped: the size is bounded
-/// by the number of peers, and small under a flood. Memory for more than the first messages is there only while they wait.
+/// Handshake messages on their way from receiving threads to the engine's control. Messages that do not fit are dropped: the size is
+/// bounded by the number of peers, and small under a flood. Memory for more than the first messages is there only while they wait.
 final class HandshakeQueue: Sendable {
   /// The messages of a piece of memory, and the least that fit.
   static let piece = 256
