@@ -149,15 +149,8 @@ package final class Engine: @unchecked Sendable {
   /// True if a batch has left work for `advance`.
   package var hasPending: Bool { pending.load(ordering: .sequentiallyConsistent) }
 
-  /// True if handshake messages are so many that their senders have to prove their address.
-  package func isUnderLoad(at now: Moment) -> Bool { control { admission.isUnderLoad(at: now.nanoseconds) } }
-
-  /// How many handshake messages may wait for their turn: one of each peer, or those of a moment where their senders have to prove their
-  /// address.
-  package func roomForHandshakes(at now: Moment) -> Int {
-    let few = Int(HandshakeAdmission.capacity)
-    return control { admission.isUnderLoad(at: now.nanoseconds) ? few : few + peers.count }
-  }
+  /// The load by handshake messages.
+  package func handshakeLoad(at now: Moment) -> HandshakeLoad { control { admission.load(at: now.nanoseconds, peers: peers.count) } }
 
   /// The public key of the peer at that index; `nil` if the peer was removed.
   func publicKey(of index: PeerIndex) -> PublicKey? { control { peer(at: index)?.identity.publicKey } }

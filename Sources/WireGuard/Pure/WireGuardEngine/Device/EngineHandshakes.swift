@@ -129,26 +129,19 @@ extension Engine {
     }
     let hasProof = cookies.isSecondRight(message, from: source, at: now, entropy: entropy)
     let verdict = admission.judge(source.address, hasProof: hasProof, at: now, entropy: entropy)
-    switch verdict {
-    case .accept, .acceptFromShared: break
-    case .prove:
+    guard verdict.isAcceptance else {
       counted.overLoad &+= 1
-      let reply = cookies.reply(to: message, from: source, macs: macs, at: now, entropy: entropy)
-      effects.append(.transmit(reply, to: source, peer: nil))
-      return false
-    case .drop:
-      counted.overLoad &+= 1
+      if verdict == .prove {
+        let reply = cookies.reply(to: message, from: source, macs: macs, at: now, entropy: entropy)
+        effects.append(.transmit(reply, to: source, peer: nil))
+      }
       return false
     }
     let isTaken =
       kind == .initiation
       ? takeInitiation(message, identity, from: source, at: time, effects: &effects)
       : takeResponse(message, identity, from: source, at: time, effects: &effects)
-    if !isTaken {
-      counted.refusedHandshakes &+= 1
-    } else if verdict == .acceptFromShared {
-      admission.giveBack()
-    }
+    if isTaken { admission.giveBack(verdict) } else { counted.refusedHandshakes &+= 1 }
     return isTaken
   }
 

@@ -1,6 +1,14 @@
 internal import KeyMemory
 internal import NetworkTypes
 
+/// Handshake messages and what there is for them.
+package struct HandshakeLoad: Equatable, Sendable {
+  /// They are so many that their senders have to prove their address.
+  package var isHigh: Bool
+  /// So many may wait for their turn: one of each peer, or, while the load is high, those of a moment.
+  package var room: Int
+}
+
 /// Decides which handshake messages are worth their four X25519 operations, at rates of up to ten thousand a second.
 ///
 /// Each source has a share: 20 a second, 5 at once, as in the kernel. Messages within their source's share count towards the load. When the
@@ -11,13 +19,15 @@ internal import NetworkTypes
 /// What turns out to be a peer's is given back: no one else can make such a message, and a peer that had to prove its address would come
 /// again only after five seconds. So all peers of a gateway can connect at once, also behind one address.
 struct HandshakeAdmission {
-  enum Verdict: Equatable {
+  enum Verdict {
     case accept
-    /// From the capacity that all senders share; `giveBack` if the message is a peer's.
+    /// From the capacity that all senders share; `giveBack` it if the message is a peer's.
     case acceptFromShared
     /// Send a cookie.
     case prove
     case drop
+
+    var isAcceptance: Bool { self == .accept || self == .acceptFromShared }
   }
 
   /// The number of messages per second that are answered without a cookie: 256 take about 4 % of a processor.
@@ -31,6 +41,11 @@ struct HandshakeAdmission {
 
   /// True while all senders have to prove their address.
   func isUnderLoad(at now: UInt64) -> Bool { now < loadedUntil }
+
+  func load(at now: UInt64, peers: Int) -> HandshakeLoad {
+    let isHigh = isUnderLoad(at: now)
+    return HandshakeLoad(isHigh: isHigh, room: Int(Self.capacity) + (isHigh ? 0 : peers))
+  }
 
   mutating func judge(_ source: IPAddress, hasProof: Bool, at now: UInt64, entropy: Entropy) -> Verdict {
     if hasProof {
@@ -53,8 +68,10 @@ struct HandshakeAdmission {
     return .prove
   }
 
-  /// A message that was accepted from the shared capacity is a peer's.
-  mutating func giveBack() { device.giveBack() }
+  /// The message of this verdict is a peer's.
+  mutating func giveBack(_ verdict: Verdict) {
+    if verdict == .acceptFromShared { device.giveBack() }
+  }
 }
 
 /// A token bucket: a burst, and a rate per second.

@@ -52,7 +52,8 @@ package struct LoadedCiphers: Sendable {
       if !library.isPromising, wanted == nil || library == .ipsecMB {
         rejections.append(
           Rejection(
-            library: library, reason: "this processor lacks the instructions that make it fast (\(library == .ipsecMB ? "AVX-512" : "AVX2"))",
+            library: library,
+            reason: "this processor lacks the instructions that make it fast (\(library == .ipsecMB ? "AVX-512" : "AVX2"))",
             isUnexpected: wanted != nil))
       } else if let better = handles.first {
         // It would only take memory.

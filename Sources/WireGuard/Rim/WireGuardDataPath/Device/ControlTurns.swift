@@ -97,7 +97,7 @@ package final class ControlTurns: @unchecked Sendable {
       time = .now
     }
     perform(&effects)
-    handshakes.allow(engine.roomForHandshakes(at: time.moment))
+    handshakes.allow(engine.handshakeLoad(at: time.moment).room)
     guard isToAdvance else { return }
     engine.advance(to: .now, effects: &effects)
     perform(&effects)

@@ -69,7 +69,7 @@ final class WireGuardInterface {
     if path.isDeviceGone { return loop.stop() }
     path.turns.work()
     if path.turns.takeDeadlineChange() { followEngine() }
-    if engine.isUnderLoad(at: .now) { rest() }
+    if engine.handshakeLoad(at: .now).isHigh { rest() }
   }
 
   /// Waits for more messages before the next turn: a wake-up costs more than an answer.
