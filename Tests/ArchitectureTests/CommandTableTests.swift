@@ -66,6 +66,34 @@ import Testing
     #expect(declared.filter { $0 != program }.sorted() == (try Self.names(of: program)).sorted())
   }
 
+  /// The gateway's commands of two words that have other names now.
+  private static func retired() throws -> [(String, String)] {
+    let source = try texts(below: sources(of: "roamward-gateway")).first { $0.contains("let renamed = [") }
+    let table = try #require(source).split(separator: "let renamed = [")[1].split(separator: "]")[0]
+    return table.split(separator: "\"").map { $0.split(separator: " ") }.filter { $0.count == 2 }.map { (String($0[0]), String($0[1])) }
+  }
+
+  /// Whether a script calls a command of the gateway: in words, or in a list of strings.
+  static func calls(_ command: (String, String), in text: String) -> Bool {
+    let words = ["roamward-gateway", "gateway", "company"].map { "\($0) \(command.0) \(command.1)" }
+    return text.contains("\"\(command.0)\", \"\(command.1)\"")
+      || words.contains { words in text.ranges(of: words).contains { !(text[$0.upperBound...].first ?? " ").isLetter } }
+  }
+
+  @Test(
+    "no script calls a command by the name of an earlier version",
+    arguments: ["Benchmarks", "scripts", "examples", "packaging", "Tests/ScenarioTests/Scenes", "Tests/VM", "Tests/Packages", "Tests/Container"])
+  func noRetiredCommand(folder: String) throws {
+    let present = try Set(Self.leaves(of: "roamward-gateway").map { $0.joined(separator: " ") })
+    let retired = try Self.retired().filter { !present.contains("\($0.0) \($0.1)") }
+    #expect(retired.count > 30)
+    let texts = Self.texts(below: "\(PureRingsTests.root)/\(folder)")
+    #expect(!texts.isEmpty)
+    for command in retired { #expect(!texts.contains { Self.calls(command, in: $0) }, "`\(command.0) \(command.1)` is called") }
+    #expect(Self.calls(("access", "allow"), in: "run(gateway, \"access\", \"allow\", \"all\")"))
+    #expect(Self.calls(("access", "allow"), in: "gateway access allow all") && !Self.calls(("peer", "add"), in: "gateway peer address"))
+  }
+
   @Test("each command of roamward is in a document, and in a scene") func told() throws {
     let names = try Self.names(of: "roamward")
     #expect(names.count > 30)

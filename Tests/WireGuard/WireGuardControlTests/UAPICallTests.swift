@@ -47,13 +47,16 @@ struct UAPICallTests {
     #expect(peer.persistentKeepalive == 25 && peer.replacesAllowedIPs)
     #expect(peer.allowedIPs == [IPPrefix("10.0.0.0/8")] && peer.removedAllowedIPs == [IPPrefix("2001:db8::/32")])
     #expect(change.peers.count == 2 && change.peers[1].removes)
-    #expect(try call("get=1\n\n") == .get)
+    #expect(try call("get=1\n\n") == .get(peers: []))
+    let keys = [[UInt8](repeating: 0x0a, count: 32), [UInt8](repeating: 0xb0, count: 32)]
+    #expect(try call("get=1\npublic_key=\(Self.key)\npublic_key=\(Self.other)\n\n") == .get(peers: keys))
   }
 
   @Test(
     "is refused as malformed, or as unknown, where it is",
     arguments: [
       ("", UAPICall.Failure.malformed), ("get", .malformed), ("get=2", .malformed), ("dump=1", .unknown),
+      ("get=1\npublic_key=0a", .malformed), ("get=1\nlisten_port=1", .unknown),
       ("set=1\nlisten_port", .malformed),
       ("set=1\nlisten_port=65536", .malformed), ("set=1\nlisten_port=+1", .malformed), ("set=1\nlisten_port=-1", .malformed),
       ("set=1\nlisten_port=", .malformed), ("set=1\nfwmark=0x", .malformed), ("set=1\nfwmark=0x100000000", .malformed),

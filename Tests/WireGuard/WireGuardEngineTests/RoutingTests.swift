@@ -92,4 +92,17 @@ import Testing
     strange[0] = 0x55
     #expect(length(strange, 100) == nil)
   }
+
+  @Test("the state of some peers is theirs in the state of all, in the order in which they are asked for") func stateOfSome() {
+    let node = SimulatedNode("node", "192.0.2.1:1")
+    let others = (0..<5).map { SimulatedNode("other \($0)", "203.0.113.\($0 + 1):1") }
+    node.start(at: Moment(nanoseconds: 1))
+    for (i, other) in others.enumerated() { node.addPeer(other, "10.0.0.\(i)/32", keepalive: UInt16(i)) }
+    let all = node.engine.state
+    #expect(all.peers.count == 5 && node.engine.state(of: nil).peers.count == 5 && node.engine.state(of: []).peers.isEmpty)
+    let unknown = SimulatedNode("unknown", "203.0.113.9:1").publicKey
+    let some = node.engine.state(of: [others[3].publicKey, unknown, others[1].publicKey])
+    #expect(some.peers.map(\.publicKey) == [others[3].publicKey, others[1].publicKey] && some.publicKey == all.publicKey)
+    #expect(some.peers.map(\.persistentKeepalive) == [3, 1] && some.peers.map(\.allowedIPs.description) == ["[10.0.0.3/32]", "[10.0.0.1/32]"])
+  }
 }

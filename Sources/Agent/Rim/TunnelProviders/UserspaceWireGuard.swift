@@ -172,9 +172,12 @@ package final class UserspaceWireGuard {
 
   /// The engine's state of its device; `nil` if none runs, or one is only being started. Blocks until the answer, a second at most, as do
   /// the following functions; an engine that has not answered is asked again five seconds later.
-  package func read(_ link: String) throws(ProviderError) -> WireGuardState? {
+  ///
+  /// `peers`: of our own engine, these alone, as far as there are such; otherwise all.
+  package func read(_ link: String, peers: [WireGuardKey] = []) throws(ProviderError) -> WireGuardState? {
     if starts[link] != nil { return nil }
-    guard let socket = UAPISocket(link: link, in: socketDirectory), let reply = try askForState(link, socket) else {
+    let request = peers.isEmpty ? UAPIRequest.get : UAPIRequest.get(peers)
+    guard let socket = UAPISocket(link: link, in: socketDirectory), let reply = try ask(request, of: link, socket) else {
       return nil
     }
     do throws(UAPIReply.Failure) {
@@ -185,17 +188,17 @@ package final class UserspaceWireGuard {
   }
 
   /// Asks for the state by the connection of the last time, or by a new one where that engine has ended.
-  private func askForState(_ link: String, _ socket: UAPISocket) throws(ProviderError) -> UAPIReply? {
+  private func ask(_ request: String, of link: String, _ socket: UAPISocket) throws(ProviderError) -> UAPIReply? {
     if let end = hung[link], .now < end { throw ProviderError("the engine at \(socket.path) has not answered") }
     let last = reads.removeValue(forKey: link).flatMap { $0.isReadable ? nil : $0 }
-    guard let connection = try socket.send(UAPIRequest.get, on: last) else { return nil }
+    guard let connection = try socket.send(request, on: last) else { return nil }
     do throws(ProviderError) {
       let reply = try socket.answer(on: connection, serving: interface(of: link))
       (reads[link], hung[link]) = (connection, nil)
       return reply
     } catch {
       // It may have ended just now.
-      if last != nil, connection.isReadable { return try socket.ask(UAPIRequest.get, serving: interface(of: link)) }
+      if last != nil, connection.isReadable { return try socket.ask(request, serving: interface(of: link)) }
       hung[link] = .now + Self.pauseOfHung
       throw error
     }

@@ -28,6 +28,7 @@ extension PolicyFileSystem {
         throw error
       }
     }
+    files.statusOfName = nil
     if let way = base.way {
       files.way = { path throws(FileFailure) in
         if changed[path] != nil { return [.init(path: path, status: .init(kind: .regular, mode: 0o600))] }

@@ -38,8 +38,9 @@ package final class GatewayKernel {
     return wireGuard.isSupported() ? .kernel : .userspace
   }
 
-  package func device(_ link: String, _ engine: WireGuardEngine) -> WireGuardState? {
-    engine == .kernel ? (try? wireGuard.read(link)) ?? nil : (try? userspace.read(link)) ?? nil
+  /// `peers`: where the engine is ours, these alone; otherwise all.
+  package func device(_ link: String, _ engine: WireGuardEngine, peers: [WireGuardKey] = []) -> WireGuardState? {
+    engine == .kernel ? (try? wireGuard.read(link)) ?? nil : (try? userspace.read(link, peers: peers)) ?? nil
   }
 
   /// The steps that are left to do.

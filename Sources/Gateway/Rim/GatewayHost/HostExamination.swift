@@ -41,7 +41,8 @@ package struct HostExamination {
   /// The number of these devices that are connected now; `nil`: the link is not there, or access is denied.
   package static func countConnected(_ devices: [Device], of directory: Directory, _ folder: StateFolder) -> Int? {
     guard let link = directory.site?.link.description, let loop = try? EventLoop(),
-      let kernel = try? GatewayKernel(folder, on: loop, log: { _ in }), let device = kernel.device(link, kernel.engine(of: link))
+      let kernel = try? GatewayKernel(folder, on: loop, log: { _ in }),
+      let device = kernel.device(link, kernel.engine(of: link), peers: devices.map(\.publicKey))
     else { return nil }
     let status = GatewayStatus(directory: directory, isServing: folder.isServed, device: device, now: Timestamp.now.wholeSecond)
     return status.countConnected(devices)

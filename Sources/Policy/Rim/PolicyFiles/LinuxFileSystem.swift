@@ -26,6 +26,7 @@ extension PolicyFileSystem {
         defer { free(path) }
         return String(cString: path)
       })
+    system.statusOfName = { path throws(FileFailure) in try statusOfLink(path, at: now()).status }
     system.way = { path throws(FileFailure) in try wayTo(path, at: now()) }
     return system
   }

@@ -36,6 +36,8 @@ package struct PolicyFileSystem: Sendable {
   /// All that the kernel passes on the way to an absolute path, from `/` on: folders, symbolic links, and last the file; `nil`: only the
   /// file itself is known.
   package var way: (@Sendable (_ path: String) throws(FileFailure) -> [Waypoint])?
+  /// The status of a name itself: of a symbolic link, not of where it leads; `nil`: not known.
+  package var statusOfName: (@Sendable (_ path: String) throws(FileFailure) -> Status)?
   /// Whether a file that this user may not read stays unread, instead of being an error: for a person's questions, never for an agent.
   package var leavesUnread = false
   /// The base of relative paths.

@@ -44,6 +44,12 @@ extension PolicyFileSystem {
     return points.last.flatMap { $0.status.refusal(of: $0.path, called: "it") }
   }
 
+  /// The same for what the kernel passes on the way to any file of a folder: the folder and all above it. An absolute path.
+  package func refusal(ofFilesIn folder: String) throws(FileFailure) -> FileFailure? {
+    for point in try way?(folder) ?? [] { if let refusal = point.refusal { return refusal } }
+    return nil
+  }
+
   /// The path of a program, as the kernel and a search on PATH find it: a name with a slash is a path. `nil`: there is none.
   package func program(named name: String, on folders: [String] = standardPath) -> String? {
     if name.contains("/") { return name }

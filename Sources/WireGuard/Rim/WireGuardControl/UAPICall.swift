@@ -5,7 +5,8 @@ package import NetworkTypes
 /// Parsing is total: any bytes give a value or an error. Secrets are not copied: a call contains the position of their digits, so that the
 /// owner of the bytes can wipe them.
 package enum UAPICall: Hashable, Sendable {
-  case get
+  /// `peers`: an extension of ours: `public_key` lines ask for these peers alone. Empty: for all.
+  case get(peers: [[UInt8]])
   case set(UAPIDeviceChange)
 
   package enum Failure: Error, Hashable, Sendable {
@@ -20,7 +21,14 @@ package enum UAPICall: Hashable, Sendable {
     var reader = LineReader(bytes)
     guard let (key, value) = try reader.next(), reader.text(value) == "1" else { throw .malformed }
     switch key {
-    case "get": self = .get
+    case "get":
+      var peers: [[UInt8]] = []
+      while let (key, value) = try reader.next() {
+        guard key == "public_key" else { throw .unknown }
+        guard let bytes = reader.hexadecimal(value) else { throw .malformed }
+        peers.append(bytes)
+      }
+      self = .get(peers: peers)
     case "set":
       var change = UAPIDeviceChange()
       while let (key, value) = try reader.next() { try change.take(key, value, reader) }

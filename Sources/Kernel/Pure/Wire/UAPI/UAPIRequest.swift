@@ -9,6 +9,9 @@ package enum UAPIRequest {
   /// Requests the engine's complete state of its device.
   package static let get = "get=1\n\n"
 
+  /// Requests the same of our own engine with these peers alone.
+  package static func get(_ peers: [WireGuardKey]) -> String { "get=1\n" + peers.map { publicKey($0) + "\n" }.joined() + "\n" }
+
   /// The request that changes a device reported as `observed` into `device`; `nil` if there is no difference.
   ///
   /// Like `wg syncconf`, it contains only differences, so that the sessions of unchanged peers continue: setting a key again would end

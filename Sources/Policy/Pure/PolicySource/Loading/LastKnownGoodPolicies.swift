@@ -131,6 +131,7 @@ extension PolicyFileSystem {
       if versions[path] != nil { found.version = nil }
       return found
     }
+    changed.statusOfName = nil
     if let way {
       changed.way = { path throws(FileFailure) in
         if versions[path] != nil { return [.init(path: path, status: Status(kind: .regular, mode: 0o600))] }

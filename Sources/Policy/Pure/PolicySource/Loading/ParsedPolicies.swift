@@ -56,15 +56,19 @@ package struct ParsedPolicies: Sendable {
     return good.loaded
   }
 
-  /// The parsed file, if reading and parsing it now would return the same.
-  func unchangedFile(at path: String, files: PolicyFileSystem) -> PolicyFile? {
-    guard let setting, let entry = entries[path], files.version(of: path) == entry.version,
+  /// The parsed file, if reading and parsing it now would return the same. `isPlain`: its name is no link, so that it can be trusted if its
+  /// folder can be: it was when it was read.
+  func unchangedFile(at path: String, files: PolicyFileSystem) -> (file: PolicyFile, isPlain: Bool)? {
+    guard let setting, let entry = entries[path] else { return nil }
+    // A link is another file than the one that it leads to.
+    let isPlain = files.versionOfName(path) == entry.version
+    guard isPlain || files.version(of: path) == entry.version,
       entry.file.parsed.inputs.allSatisfy({ input in
         files.version(of: input.path) == input.version
           && (!setting.requireRootOwnership || files.isTrusted(input.path) == input.isTrusted)
       })
     else { return nil }
-    return entry.file
+    return (entry.file, isPlain)
   }
 
   /// Keeps a file for the next load, unless a change of it, or of a file that it names, might not show.
@@ -84,6 +88,10 @@ package struct ParsedPolicies: Sendable {
 extension PolicyFileSystem {
   fileprivate func isTrusted(_ path: String) -> Bool {
     do throws(FileFailure) { return try refusal(ofPath: path) == nil } catch { return true }
+  }
+
+  fileprivate func versionOfName(_ path: String) -> FileVersion? {
+    do throws(FileFailure) { return try statusOfName?(path).version } catch { return nil }
   }
 
   fileprivate func version(of path: String) -> FileVersion? {

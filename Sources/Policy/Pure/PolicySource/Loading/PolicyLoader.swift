@@ -51,9 +51,10 @@ package func loadPolicies(
   parsed.begin(requireRootOwnership: requireRootOwnership, workingDirectory: files.workingDirectory())
   var parts: [PolicyFile] = []
   parts.reserveCapacity(layers.candidates.count)
+  var folders = TrustedFolders(files: files)
   for candidate in layers.candidates {
     do throws(FileFailure) {
-      let file = try load(candidate, files: files, requireRootOwnership: requireRootOwnership, reusing: &parsed)
+      let file = try load(candidate, files: files, requireRootOwnership: requireRootOwnership, reusing: &parsed, &folders)
       loaded.read.append(file.parsed.contents)
       if file.parsed.isEmpty {
         loaded.ignored.append(IgnoredFile(path: candidate.path, reason: "empty: it only masks files of its name", isMask: true))
@@ -71,15 +72,18 @@ package func loadPolicies(
 }
 
 private func load(
-  _ candidate: Layers.Candidate, files: PolicyFileSystem, requireRootOwnership: Bool, reusing parsed: inout ParsedPolicies
+  _ candidate: Layers.Candidate, files: PolicyFileSystem, requireRootOwnership: Bool, reusing parsed: inout ParsedPolicies,
+  _ folders: inout TrustedFolders
 ) throws(FileFailure) -> PolicyFile {
   if requireRootOwnership, let status = candidate.folderStatus, !status.isTrusted,
     let refusal = status.refusal(of: candidate.folder, called: "its folder \(candidate.folder)")
   {
     throw refusal
   }
-  if let file = parsed.unchangedFile(at: candidate.path, files: files) {
-    if requireRootOwnership, let refusal = try files.refusal(ofPath: files.absolute(candidate.path)) { throw refusal }
+  if let (file, isPlain) = parsed.unchangedFile(at: candidate.path, files: files) {
+    guard requireRootOwnership else { return file }
+    let refusal = isPlain ? try folders.refusal(of: candidate.folder) : try files.refusal(ofPath: files.absolute(candidate.path))
+    if let refusal { throw refusal }
     return file
   }
   let (bytes, status) = try files.readTrusted(candidate.path, requireRootOwnership: requireRootOwnership)
@@ -87,6 +91,21 @@ private func load(
   let file = readPolicyFile(candidate.path, bytes: bytes, surroundings: surroundings)
   parsed.keep(file, version: status.version)
   return file
+}
+
+/// Whether the files of a folder can be trusted, as far as the folder and all above it decide: looked at once in a load.
+private struct TrustedFolders {
+  let files: PolicyFileSystem
+  private var refusals: [String: FileFailure?] = [:]
+
+  init(files: PolicyFileSystem) { self.files = files }
+
+  mutating func refusal(of folder: String) throws(FileFailure) -> FileFailure? {
+    if let known = refusals[folder] { return known }
+    let refusal = try files.refusal(ofFilesIn: files.absolute(folder))
+    refusals[folder] = .some(refusal)
+    return refusal
+  }
 }
 
 private func wholeFile(_ path: String, _ failure: FileFailure) -> Diagnostic {

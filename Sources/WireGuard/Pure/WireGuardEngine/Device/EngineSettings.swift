@@ -201,9 +201,9 @@ extension Engine {
     }
   }
 
-  func describe() -> EngineState {
+  func describe(_ chosen: [Peer?]) -> EngineState {
     var state = EngineState(privateKey: identity?.secret, publicKey: identity?.publicKey)
-    for case let peer? in slots {
+    for case let peer? in chosen {
       let endpoint = endpoint(of: peer)
       let sent = peer.send.pointee.sentBytes.load(ordering: .relaxed)
       var received: UInt64 = 0

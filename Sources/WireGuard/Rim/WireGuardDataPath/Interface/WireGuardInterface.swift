@@ -166,8 +166,12 @@ final class WireGuardInterface {
   // MARK: Configuration
 
   private func answer(_ call: UAPICall, _ bytes: [UInt8], by reply: (consuming UAPIReplyText) -> Void) {
-    guard case .set(let change) = call else {
-      return reply(UAPIReplyText(path.turns.alone { $0.state }, port: port, mark: mark, cipher: ciphers.current.description))
+    let change: UAPIDeviceChange
+    switch call {
+    case .get(let peers):
+      let keys = peers.isEmpty ? nil : peers.compactMap { PublicKey(bytes: $0) }
+      return reply(UAPIReplyText(path.turns.alone { $0.state(of: keys) }, port: port, mark: mark, cipher: ciphers.current.description))
+    case .set(let wanted): change = wanted
     }
     isConfigured = true
     do throws(SystemError) {
