@@ -68,9 +68,12 @@ import Testing
 
   /// The gateway's commands of two words that have other names now.
   private static func retired() throws -> [(String, String)] {
-    let source = try texts(below: sources(of: "roamward-gateway")).first { $0.contains("let renamed = [") }
-    let table = try #require(source).split(separator: "let renamed = [")[1].split(separator: "]")[0]
-    return table.split(separator: "\"").map { $0.split(separator: " ") }.filter { $0.count == 2 }.map { (String($0[0]), String($0[1])) }
+    let source = texts(below: sources(of: "roamward-gateway")).first { $0.contains("let renamed = [") }
+    let text = try #require(source)
+    let table = try #require(text.split(separator: "let renamed = [").last).prefix { $0 != "]" }
+    let parts = table.split(separator: "\"")
+    let names: [[Substring]] = zip(parts, parts.dropFirst()).filter { $0.1 == ": " }.map { $0.0.split(separator: " ") }
+    return names.filter { $0.count == 2 }.map { (String($0[0]), String($0[1])) }
   }
 
   /// Whether a script calls a command of the gateway: in words, or in a list of strings.
@@ -82,7 +85,9 @@ import Testing
 
   @Test(
     "no script calls a command by the name of an earlier version",
-    arguments: ["Benchmarks", "scripts", "examples", "packaging", "Tests/ScenarioTests/Scenes", "Tests/VM", "Tests/Packages", "Tests/Container"])
+    arguments: [
+      "Benchmarks", "scripts", "examples", "packaging", "Tests/ScenarioTests/Scenes", "Tests/VM", "Tests/Packages", "Tests/Container",
+    ])
   func noRetiredCommand(folder: String) throws {
     let present = try Set(Self.leaves(of: "roamward-gateway").map { $0.joined(separator: " ") })
     let retired = try Self.retired().filter { !present.contains("\($0.0) \($0.1)") }

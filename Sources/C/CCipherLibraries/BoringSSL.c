@@ -66,7 +66,8 @@ static ctc_result open_message(void *context, const uint8_t *ciphertext, size_t 
                                uint8_t *plaintext) {
   if (!start(context, key)) return CTC_UNAVAILABLE;
   size_t length;
-  const bool done = boring.open(context, plaintext, &length, count + TAG, nonce, NONCE, ciphertext, count + TAG, NULL, 0);
+  // A failure wipes all of the room that it is given.
+  const bool done = boring.open(context, plaintext, &length, count, nonce, NONCE, ciphertext, count + TAG, NULL, 0);
   boring.cleanup(context);
   if (done && length == count) return CTC_DONE;
   boring.clear_errors();

@@ -21,6 +21,8 @@ struct UAPIInverseTests {
     #expect(
       change.peers.map(\.publicKey) == device.peers.map(\.publicKey.bytes) && change.peers[0].allowedIPs == device.peers[0].allowedIPs)
     #expect(change.peers[0].endpoint?.address == IPAddress("2001:db8::1") && change.peers[0].persistentKeepalive == 25)
-    #expect(try UAPICall(Array(UAPIRequest.get.utf8)) == .get)
+    #expect(try UAPICall(Array(UAPIRequest.get.utf8)) == .get(peers: []))
+    let keys = [uapiKey(1), uapiKey(8)]
+    #expect(try UAPICall(Array(UAPIRequest.get(keys).utf8)) == .get(peers: keys.map(\.bytes)))
   }
 }

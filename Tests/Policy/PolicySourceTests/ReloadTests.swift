@@ -27,6 +27,36 @@ import Testing
     }
   }
 
+  @Test(
+    "files that have not changed are refused when others may write a folder above them", .enabled(if: geteuid() == 0, "only root refuses"))
+  func wayOfUnchanged() throws {
+    let root = try temporaryFolder()
+    defer { removeFolder(root) }
+    for folder in ["up", "up/p", "other"] { mkdir("\(root)/\(folder)", 0o755) }
+    let (path, elsewhere) = ("\(root)/up/p/1.yaml", "\(root)/other/1.yaml")
+    write("version: 1\nnetworks: { n: { ssid: x } }\n", to: path)
+    awaitTick(in: root)
+    let files = PolicyFileSystem.linux { .max }
+    var parsed = ParsedPolicies()
+    func report() -> String { loadPolicies(layers: ["\(root)/up/p"], files: files, requireRootOwnership: true, reusing: &parsed).report }
+    func spoiled(_ folder: String) -> Bool {
+      chmod(folder, 0o777)
+      defer { chmod(folder, 0o755) }
+      return report().contains("its folder \(folder) can be written by everyone")
+    }
+    #expect(report() == "")
+    for folder in ["\(root)/up", "\(root)/up/p"] {
+      #expect(spoiled(folder))
+      #expect(report() == "")
+    }
+    // The same file by a link counts by its own way too.
+    rename(path, elsewhere)
+    symlink(elsewhere, path)
+    #expect(report() == "")
+    #expect(spoiled("\(root)/other") && spoiled("\(root)/up"))
+    #expect(report() == "")
+  }
+
   @Test("an unchanged file is not read again, nor is one whose neighbour changed") func readsOnce() throws {
     let root = try temporaryFolder()
     defer { removeFolder(root) }

@@ -103,6 +103,7 @@ import Testing
     let unknown = SimulatedNode("unknown", "203.0.113.9:1").publicKey
     let some = node.engine.state(of: [others[3].publicKey, unknown, others[1].publicKey])
     #expect(some.peers.map(\.publicKey) == [others[3].publicKey, others[1].publicKey] && some.publicKey == all.publicKey)
-    #expect(some.peers.map(\.persistentKeepalive) == [3, 1] && some.peers.map(\.allowedIPs.description) == ["[10.0.0.3/32]", "[10.0.0.1/32]"])
+    #expect(
+      some.peers.map(\.persistentKeepalive) == [3, 1] && some.peers.map(\.allowedIPs.description) == ["[10.0.0.3/32]", "[10.0.0.1/32]"])
   }
 }

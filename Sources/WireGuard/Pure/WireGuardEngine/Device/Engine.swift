@@ -208,7 +208,6 @@ package final class Engine: @unchecked Sendable {
   }
 
   package var state: EngineState { state(of: nil) }
-
   /// The same with these peers alone, as far as there are such; `nil`: with all.
   package func state(of keys: [PublicKey]?) -> EngineState { control { describe(keys.map { $0.map { peers[$0] } } ?? slots) } }
 
