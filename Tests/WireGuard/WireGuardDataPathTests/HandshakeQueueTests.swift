@@ -16,11 +16,15 @@ import WireGuardEngine
   /// The numbers of the messages, each of which is as it was appended.
   private func taken(from queue: HandshakeQueue) -> [Int] {
     var numbers: [Int] = []
-    queue.takeAll { message, source in
-      let number = Int(source.address.low)
-      #expect(source.port == UInt16(truncatingIfNeeded: number) && message.count == 1 + number % HandshakeQueue.largest)
-      #expect(message.allSatisfy { $0 == UInt8(truncatingIfNeeded: number) })
-      numbers.append(number)
+    while queue.count > 0 {
+      let before = numbers.count
+      let hasMore = queue.take { message, source in
+        let number = Int(source.address.low)
+        #expect(source.port == UInt16(truncatingIfNeeded: number) && message.count == 1 + number % HandshakeQueue.largest)
+        #expect(message.allSatisfy { $0 == UInt8(truncatingIfNeeded: number) })
+        numbers.append(number)
+      }
+      #expect((1...HandshakeQueue.piece).contains(numbers.count - before) && (!hasMore || queue.count > 0))
     }
     return numbers
   }
@@ -36,6 +40,17 @@ import WireGuardEngine
       #expect(taken(from: queue) == Array(0..<fit))
       #expect(taken(from: queue).isEmpty && queue.count == 0)
     }
+  }
+
+  @Test("what arrives while others are taken comes after them") func meanwhile() {
+    let queue = HandshakeQueue()
+    queue.allow(3000)
+    append(0..<1000, to: queue)
+    var numbers: [Int] = []
+    #expect(queue.take { numbers.append(Int($1.address.low)) })
+    append(1000..<1100, to: queue)
+    #expect(numbers.count == HandshakeQueue.piece && queue.count == 1100 - HandshakeQueue.piece)
+    #expect(numbers + taken(from: queue) == Array(0..<1100))
   }
 
   @Test("less room than what waits already loses nothing of it") func lessRoom() {

@@ -16,7 +16,7 @@ package struct HandshakeLoad: Equatable, Sendable {
 /// capacity. Messages beyond their source's share use idle time only and never count towards the load: a single address can force cookies
 /// only on itself. Messages with a proof have a separate share, which senders of forged addresses cannot use up.
 ///
-/// What turns out to be a peer's is given back: no one else can make such a message, and a peer that had to prove its address would come
+/// A message that turns out to be a peer's is given back: no one else can make it, and a peer that had to prove its address would come
 /// again only after five seconds. So all peers of a gateway can connect at once, also behind one address.
 struct HandshakeAdmission {
   enum Verdict {

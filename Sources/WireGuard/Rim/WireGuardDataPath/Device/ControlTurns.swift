@@ -89,7 +89,8 @@ package final class ControlTurns: @unchecked Sendable {
     var effects: [EngineEffect] = []
     var time = EngineTime.now
     var isToAdvance = engine.hasPending
-    handshakes.takeAll { message, source in
+    // Not all of thousands in one turn: others wait for the engine too, such as one who asks for its state.
+    let hasMore = handshakes.take { message, source in
       if engine.receiveHandshake(message, from: source, at: time, effects: &effects) { isToAdvance = true }
       // The first of thousands are not answered after the last.
       guard effects.count >= Self.answersAtOnce else { return }
@@ -97,6 +98,7 @@ package final class ControlTurns: @unchecked Sendable {
       time = .now
     }
     perform(&effects)
+    if hasMore { wakeThread() }
     handshakes.allow(engine.handshakeLoad(at: time.moment).room)
     guard isToAdvance else { return }
     engine.advance(to: .now, effects: &effects)

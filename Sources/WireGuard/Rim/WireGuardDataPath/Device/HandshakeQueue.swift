@@ -6,7 +6,7 @@ internal import WireGuardEngine
 final class HandshakeQueue: Sendable {
   /// The messages of a piece of memory, and the least that fit.
   static let piece = 256
-  /// The most that ever fit: 5 MB.
+  /// The most that ever wait on a side: about 4 MB.
   static let most = 1 << 14
   static let largest = 148
 
@@ -16,7 +16,8 @@ final class HandshakeQueue: Sendable {
   }
 
   private struct Piece: @unchecked Sendable {
-    // Sound: as for `Sides`.
+    // Sound: the pointers are constant. What they point at is used under the lock while its side is filled, and only in a turn of control
+    // while it is read.
     let bytes = UnsafeMutableRawPointer.allocate(byteCount: HandshakeQueue.piece * HandshakeQueue.largest, alignment: 16)
     let messages = UnsafeMutablePointer<Message>.allocate(capacity: HandshakeQueue.piece)
 
@@ -29,6 +30,8 @@ final class HandshakeQueue: Sendable {
   private struct Side: Sendable {
     var pieces = [Piece()]
     var count = 0
+    /// Those of them that have been passed on.
+    var passed = 0
 
     mutating func append(_ message: UnsafeRawBufferPointer, from source: DatagramAddress) {
       guard let base = message.baseAddress else { return }
@@ -41,7 +44,7 @@ final class HandshakeQueue: Sendable {
 
     /// Empties it, and frees all memory but that of the first piece.
     mutating func reset() {
-      count = 0
+      (count, passed) = (0, 0)
       for piece in pieces.dropFirst() { piece.deallocate() }
       pieces.removeSubrange(1...)
     }
@@ -64,10 +67,10 @@ final class HandshakeQueue: Sendable {
     }
   }
 
-  /// Those that arrived since the last `takeAll`.
-  var count: Int { sides.withLock { $0.filling.count } }
+  /// Those that wait.
+  var count: Int { sides.withLock { $0.filling.count + $0.reading.count - $0.reading.passed } }
 
-  /// True if messages arrived since the last `takeAll`.
+  /// True if messages arrived since the last `take`.
   var hasNews: Bool { pending.load(ordering: .relaxed) }
 
   /// From now on so many fit, within bounds.
@@ -81,19 +84,24 @@ final class HandshakeQueue: Sendable {
     pending.store(true, ordering: .releasing)
   }
 
-  /// Passes all queued messages to `body`, oldest first. Call it in a turn of control only.
-  func takeAll(_ body: (UnsafeRawBufferPointer, DatagramAddress) -> Void) {
+  /// Passes the oldest messages to `body`, a piece of memory's at most. Returns whether some are left that had arrived before. Call it
+  /// in a turn of control only.
+  func take(_ body: (UnsafeRawBufferPointer, DatagramAddress) -> Void) -> Bool {
     pending.store(false, ordering: .releasing)
-    let taken = sides.withLock { sides in
-      swap(&sides.filling, &sides.reading)
+    let side = sides.withLock { sides in
+      if sides.reading.passed == sides.reading.count { swap(&sides.filling, &sides.reading) }
       return sides.reading
     }
-    for number in 0..<taken.count {
+    let end = min(side.passed + Self.piece, side.count)
+    for number in side.passed..<end {
       let (index, place) = number.quotientAndRemainder(dividingBy: Self.piece)
-      let piece = taken.pieces[index]
+      let piece = side.pieces[index]
       let message = piece.messages[place]
       body(UnsafeRawBufferPointer(start: piece.bytes + place * Self.largest, count: message.count), message.source)
     }
-    sides.withLock { $0.reading.reset() }
+    return sides.withLock { sides in
+      if end == side.count { sides.reading.reset() } else { sides.reading.passed = end }
+      return end < side.count
+    }
   }
 }
