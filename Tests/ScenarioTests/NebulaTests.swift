@@ -21,12 +21,14 @@ struct NebulaProviderScenes {
       ])
   }
 
-  @Test("certificates that are expired or of another authority need a person") func refusals() throws {
+  @Test("certificates that are expired, end meanwhile, or are of another authority need a person") func refusals() throws {
     let seen = try scene().play("Nebula/refusals")
-    #expect(seen.lines.count == 3 && seen.lines.last == "0", "\(seen)")
+    #expect(seen.lines.count == 5 && seen.lines.suffix(2) == ["action-needed", "0"], "\(seen)")
     #expect(
-      seen.lines.first?.contains("expired") == true && seen.lines.dropLast().allSatisfy { $0.hasSuffix("(invalid-certificate)") }, "\(seen)"
+      seen.lines.first?.contains("expired") == true && seen.lines.prefix(2).allSatisfy { $0.hasSuffix("(invalid-certificate)") }, "\(seen)"
     )
+    #expect(
+      seen.lines[2].hasPrefix("the certificate laptop has ended on") && seen.lines[2].hasSuffix("(certificate-expired)"), "\(seen)")
   }
 
   @Test("the end of a certificate is told before it comes, in the log, in status and by doctor, and when it has come")

@@ -275,6 +275,21 @@ import Testing
     #expect(try notes().isEmpty)
   }
 
+  @Test("what waiting would mend needs a person once a certificate has ended, and the failure names it", arguments: [false, true])
+  func expired(isOver: Bool) throws {
+    let life = life(Self.policy())
+    life.start()
+    let now = life.machine.wallClock.seconds
+    life.machine.say("plain") { _ in .validity(Validity("the certificate laptop", from: nil, until: now + (isOver ? 5 : 500))) }
+    life.machine.run(for: .seconds(6))
+    life.machine.say("plain") { _ in .failed(TunnelFailure(code: "no-host", text: "no host answers", help: .time)) }
+    life.machine.run(for: .seconds(1))
+    #expect(life.failures.count == 1 && life.failures[0].contains(isOver ? "laptop has ended on" : "no host answers"), "\(life.failures)")
+    life.machine.run(for: .seconds(300))
+    let tunnel = try life.tunnel("plain")
+    #expect((tunnel.state == "connected") == !isOver && (tunnel.code == .actionNeeded) == isOver, "\(tunnel.state)")
+  }
+
   @Test("the status shows how the provider says that packets go, until the run ends") func transport() throws {
     let life = life(Self.policy())
     life.machine.providers.transports = ["plain": "by TCP\u{1b}, because UDP is blocked"]

@@ -94,10 +94,12 @@ final class ProviderChannel {
   }
 
   private func runEnded(_ end: ProviderSession.RunEnd) {
+    let validities = life.run.validities
     let (isOfTunnel, effects) = life.runEnded(hasMessages: messages.isOpen)
     carryOut(effects)
     guard isOfTunnel, case .failed(let failure) = end else { return }
-    outlets.report(.failed(TunnelFailure(failure, of: tunnel)))
+    let cause = validities.cause(of: failure, at: platform.clock.wallClock())
+    outlets.report(.failed(TunnelFailure(cause, of: tunnel)))
     outlets.changed()
   }
 

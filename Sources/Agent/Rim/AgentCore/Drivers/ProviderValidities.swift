@@ -40,6 +40,13 @@ struct ProviderValidities {
 
   /// A sentence for each that ends soon, or has ended.
   func texts(at now: Timestamp) -> [String] { all.values.filter { $0.stage(at: now) != .valid }.map { $0.text(at: now) }.sorted() }
+
+  /// The cause of a failure that waiting would mend, as far as this machine knows it: with a certificate that has ended, no peer answers.
+  func cause(of failure: ProviderProtocol.TunnelFailure, at now: Timestamp) -> ProviderProtocol.TunnelFailure {
+    let ended = all.values.filter { $0.stage(at: now) == .ended }.map { $0.text(at: now) }.sorted()
+    guard failure.help == .time, !ended.isEmpty else { return failure }
+    return ProviderProtocol.TunnelFailure(code: "certificate-expired", text: ended.joined(separator: "; "), help: .person)
+  }
 }
 
 extension Validity {
