@@ -3,14 +3,15 @@
 
 # within_seconds N COMMAND …: waits until the command succeeds. N is meant for a quiet machine, and is no limit: the processor is emulated,
 # and another machine runs beside this one. So the wait ends after four times as long, a minute at least, and one that took longer than N
-# is reported.
+# is reported. It pauses for a tenth of the time that has passed, 0.1 to 0.9 s: a look takes long there, from what it waits for.
 within_seconds() {
-  local meant=$1 began=$SECONDS limit
+  local meant=$1 began=$SECONDS limit tenths
   shift
   limit=$((4 * meant > 60 ? 4 * meant : 60))
   until "$@"; do
     ((SECONDS < began + limit)) || return 1
-    sleep 0.1
+    tenths=$((SECONDS - began))
+    sleep "0.$((tenths < 1 ? 1 : tenths > 9 ? 9 : tenths))"
   done
   ((SECONDS <= began + meant)) || printf '%4ds  late: meant within %d s, took %d s: %.100s\n' "$SECONDS" "$meant" "$((SECONDS - began))" "$*" >&3
 }

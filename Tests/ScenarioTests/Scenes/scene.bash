@@ -19,8 +19,10 @@ on() { "$lab" on "$@"; }
 # Repeats a command until it succeeds. The seconds are the promise for a quiet machine. The wait is generous: ten times as long and half a
 # minute more, so that a busy machine fails no test. How long it took is kept in $promises, where that names a file; with $strict a broken
 # promise fails. After a failure it prints what the command printed last.
+#
+# It pauses for an eighth of the time that has passed, 20 to 400 ms: a look costs more than what it looks at, and others compute meanwhile.
 within() {
-  local promised=$1 began=${EPOCHREALTIME/./} now output
+  local promised=$1 began=${EPOCHREALTIME/./} now output pause
   shift
   until output=$("$@" 2>&1); do
     now=${EPOCHREALTIME/./}
@@ -29,7 +31,9 @@ within() {
       echo "$output"
       return 1
     fi
-    sleep 0.02 # no event: between two looks
+    pause=$(((now - began) / 8000))
+    printf -v pause '0.%03d' "$((pause < 20 ? 20 : pause > 400 ? 400 : pause))"
+    sleep "$pause" # no event: between two looks
   done
   now=${EPOCHREALTIME/./}
   [[ -z ${promises:-} ]] || printf '%d\t%d\t%s\t%s\n' "$promised" "$(((now - began) / 1000))" "${test_name:-}" "${*//$'\n'/ }" >>"$promises"
