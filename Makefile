@@ -52,7 +52,7 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
 strongswan = --package charon-systemd --package strongswan-swanctl --package libcharon-extauth-plugins --package libcharon-extra-plugins \
   --package libstrongswan-standard-plugins
 # The longest first.
-virtual = vm-unit vm-resolvers vm-managers vm-wifi vm-boot vm-bare
+virtual = vm-resolvers vm-managers vm-ipsec vm-wifi vm-unit vm-boot vm-bare
 
 .PHONY: help build engine size demo check test tests machines all-machines long longer lint sanitize coverage bench soak recipes interop install installed uninstall deb tarball rpm \
   packages-quick docs clean $(around) $(virtual) vm-unit-long
@@ -169,13 +169,18 @@ vm-bare: packages-quick
 vm-boot: packages-quick
 	scripts/part vm-boot scripts/vm --if-possible --systemd --module veth --module wireguard --module nf_tables --time-limit 1200 -- Tests/VM/boot
 
-unit = scripts/vm --if-possible --systemd --package resolvconf $(strongswan) --module veth --module tun --module wireguard --module nf_tables --module esp4 \
-  --module xfrm_interface --module dummy --time-limit 2400 -- Tests/VM/unit
+unit = scripts/vm --if-possible --systemd --package resolvconf --module veth --module tun --module nf_tables --time-limit 2400
+ipsec = $(unit) $(strongswan) --module wireguard --module esp4 --module xfrm_interface --module dummy -- Tests/VM/unit
+
+# They need no other kernel.
 vm-unit: packages-quick
-	scripts/part vm-unit $(unit)
+	scripts/part vm-unit $(unit) --namespaces -- Tests/VM/unit live providers services with_resolvconf packages first_steps
+
+vm-ipsec: packages-quick
+	scripts/part vm-ipsec $(ipsec) ipsec ipsec_logins
 
 vm-unit-long: packages-quick
-	$(unit) services_long ipsec_long ipsec_logins_long gateway_unit gateway_kernel
+	$(ipsec) services_long ipsec_long ipsec_logins_long gateway_unit gateway_kernel
 
 lint: ## form of Swift, C and shell, declared imports, what does not belong into any file
 	scripts/part lint scripts/lint

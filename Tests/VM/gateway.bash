@@ -80,6 +80,8 @@ remove_office() {
   kill "$(<"$run/names.pid")"
   rm -r /run/systemd/system/roamward-gateway.service.d
   ip link delete office0
+  # An engine of ours there, which dpkg has not seen from here.
+  ip netns pids office | xargs --no-run-if-empty kill
   ip netns delete office
 }
 office_takes_logins() { [[ -n $(ip netns exec office ss -Hltn 'sport = :51820') ]]; }
