@@ -53,6 +53,8 @@ first_steps() {
   check 'and the agent as its own' systemctl --quiet is-active roamwardd.service
   check 'nothing is wrong at the gateway' ip netns exec office roamward-gateway doctor
   check 'the gateway stops' systemctl disable --now roamward-gateway.service
+  # As `restore --replace` keeps a gateway.
+  cp -a /var/lib/roamward-gateway /var/lib/roamward-gateway.2026-11-30T120000
   check 'the packages are purged' dpkg_for_us --purge "${ours[@]}"
   remove_office
   rm -rf /etc/roamward

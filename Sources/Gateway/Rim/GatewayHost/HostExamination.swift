@@ -161,6 +161,7 @@ package struct HostExamination {
     if let trouble = folder.trouble(of: .files) {
       condition.settingsFindings.append(HostFinding("files", GatewayError(trouble, help: "roamward-gateway check")))
     }
+    condition.settingsFindings += GatewayRestore.findings(folder)
     condition.isRelayWithoutLogins = folder.relayPort() != nil && (try? folder.loginIdentity()) == .some(nil)
     condition.hasRightKey = (try? folder.privateKey())??.publicKey == view.directory.site?.publicKey
     condition.serviceFindings = isOffline ? [] : OpenIDExamination.findings(folder, view.directory) + PAMExamination.findings(folder)

@@ -187,6 +187,10 @@ while die_at $((places + 1)) restore plain --replace; do
   places=$((places + 1))
   present=$(state)
   [[ $present == "$old" || $present == "$wanted" ]] || fail "killed at $places: $present"
+  if compgen -G '/var/lib/roamward-gateway*/.roamward-new' >/dev/null; then
+    gateway doctor >out.log 2>&1 || true
+    found 'a restore was interrupted' <out.log || fail "killed at $places, doctor: $(<out.log)"
+  fi
   is_done || gateway restore plain --replace >out.log 2>&1 || fail "killed at $places, and not again: $(<out.log)"
   [[ $(state) == "$wanted" && $(declared) == "$wanted_files" ]] || fail "killed at $places: $(state) $(declared)"
   kept=$(echo /var/lib/roamward-gateway.2*)

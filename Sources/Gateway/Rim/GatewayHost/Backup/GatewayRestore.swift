@@ -4,6 +4,7 @@ internal import GatewayCredentials
 internal import GatewaySource
 internal import GatewayStore
 internal import Glibc
+internal import HostFindings
 internal import KernelModel
 internal import KeyMemory
 internal import LinuxIO
@@ -112,6 +113,24 @@ package final class GatewayRestore {
         "a gateway runs with \(place.folder.path)", help: "`systemctl stop roamward-gateway`, then again; everybody stays connected")
     }
     return lock
+  }
+
+  /// The rests of a restore that was interrupted, as `doctor` judges them.
+  static func findings(_ folder: StateFolder) -> [HostFinding] {
+    let state = SwappedFolder(folder.path)
+    if state.unfinished != nil {
+      return [
+        HostFinding(
+          "restore", .problem, "a restore was interrupted at its end: declared files may be those of the gateway before",
+          cure: "stop the gateway, and run the same `roamward-gateway restore` again")
+      ]
+    }
+    guard state.isPrepared else { return [] }
+    return [
+      HostFinding(
+        "restore", .risk, "a restore was interrupted, and changed nothing; \(state.beside) has what it prepared, with the private key",
+        cure: "stop the gateway and run the restore again, or remove that folder")
+    ]
   }
 
   private static let interrupted = GatewayError(
