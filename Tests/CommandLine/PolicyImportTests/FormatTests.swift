@@ -197,7 +197,7 @@ import Testing
   @Test("routes, DNS, proxies and flags of a VPN payload") func settings() throws {
     let result = try importing(
       profile(
-        ["IncludeAllNetworks": 1, "ExcludeLocalNetworks": 0, "EnforceRoutes": true],
+        ["IncludeAllNetworks": 1, "ExcludeLocalNetworks": 0, "EnforceRoutes": true, "DisconnectOnSleep": true],
         payload: [
           "IPv4": ["OverridePrimary": 1],
           "DNS": ["ServerAddresses": ["10.0.0.53"], "SearchDomains": ["corp.example"], "SupplementalMatchDomains": ["", "corp.example"]],
@@ -209,6 +209,7 @@ import Testing
     #expect(!tunnel.includesAllNetworks && result.says(.warning, "IncludeAllNetworks has become routes"))
     #expect(tunnel.dns?.matchDomains.map(\.description) == ["*", "corp.example"] && tunnel.dns?.servers.count == 1)
     #expect(tunnel.proxy?.pac == "http://10.0.0.80/proxy.pac")
+    #expect(tunnel.disconnectsOnSleep)
   }
 
   @Test(

@@ -167,6 +167,7 @@ let languageCases: [(policy: String, said: String)] = [
           overhead: 80
           kill-switch: always
           include-all-networks: true
+          disconnect-on-sleep: true
       """)
     #expect(!loaded.hasErrors, "\(loaded.report)")
     let tunnel = try #require(loaded.policies.tunnels.first)
@@ -183,7 +184,7 @@ let languageCases: [(policy: String, said: String)] = [
     #expect(
       tunnel.proxy
         == ProxyPolicy(http: "10.0.0.80:3128", https: "http://p.corp.example:3128/", exclude: ["corp.example", "10.0.0.0/8"]))
-    #expect(tunnel.mtu == .overhead(80) && tunnel.killSwitch == .always && tunnel.includesAllNetworks)
+    #expect(tunnel.mtu == .overhead(80) && tunnel.killSwitch == .always && tunnel.includesAllNetworks && tunnel.disconnectsOnSleep)
     #expect(
       loaded.diagnostics.map { "\($0.location.line) \($0.message)" } == [
         "13 `proxy` is read; this version does not set proxies"

@@ -21,6 +21,7 @@ package final class Agent {
     reconciler.whenPassed = { [weak self] in
       guard let self else { return }
       platform.lookups.learn(lastSnapshot.primaryLink, isLast: state.stop.isStopping)
+      FallingAsleep(reconciler: reconciler).report()
       self.schedule()
     }
     platform.machine.watchLookups { [weak self] in self?.lookedUp($0) }
@@ -197,6 +198,12 @@ package final class Agent {
           "answers of the network's name servers with addresses inside it are withheld (DNS rebinding); `roamward status` shows the name"))
     }
   }
+
+  /// Handles the approach of a sleep. `done`: the tunnels with `disconnect-on-sleep` are down.
+  package func fallsAsleep(then done: @escaping () -> Void) { FallingAsleep(reconciler: reconciler).begin(then: done) }
+
+  /// Whether a tunnel goes down before a sleep, which has to wait for it.
+  package var delaysSleep: Bool { !state.set.tunnelsDownInSleep.isEmpty }
 
   /// Handles wake-up from sleep: the network may be another one, and sessions may be dead even on the same network.
   package func woke() {

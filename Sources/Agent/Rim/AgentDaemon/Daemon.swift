@@ -34,6 +34,7 @@ package final class Daemon {
   private static let startTime = Duration.seconds(5)
   private var files: WatchedFiles?
   private var hostWatch: HostWatch?
+  let sleepDelay: SleepDelay
   private var recorder: FlightRecorder { local.recorder }
 
   /// Takes the locks of the state folder and of the network namespace, and opens the kernel's sockets. Changes nothing yet.
@@ -42,6 +43,10 @@ package final class Daemon {
     // As its clients' requests, after all work of higher priority.
     bus = SystemBus(on: local.loop, priority: .client)
     gatekeeper = Gatekeeper(PolkitAuthority(bus))
+    sleepDelay = SleepDelay(bus) { [logger] reason in
+      logger.warning(
+        "logind does not delay sleep: tunnels with `disconnect-on-sleep` may be up when the machine sleeps", metadata: ["reason": "\(reason)"])
+    }
   }
 
   /// Runs until SIGTERM or SIGINT, takes everything down, and returns the exit status. A second signal ends it at once.
@@ -119,7 +124,7 @@ package final class Daemon {
     machine.hearsSleep = true
     machine.slept = { [weak self] isAsleep in
       self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake", "reason": "\(ReasonCode.slept.rawValue)"])
-      if !isAsleep { self?.agent.woke() }
+      if let self { sleepDelay.follow(isAsleep, agent) }
     }
     let heldTurn = try loop.eachTurn { [weak self] in
       self?.turns.held?.isEnabled = false
@@ -195,15 +200,13 @@ package final class Daemon {
     watchPolicies()
   }
 
-  private var isTerminating = false
   private var unitJob: UnitJob?
 
   private func terminate() {
-    if isTerminating {
+    if unitJob != nil {
       logger.warning("stopped by a second signal; `roamwardd --cleanup` removes leftover state")
       return loop.stop(code: 1)
     }
-    isTerminating = true
     ServiceManager.stopping()
     // A restart, and so an upgrade, keeps the kill switch and tunnels; a stop, a shutdown and a manual signal remove them.
     let job = UnitJob(on: loop)
@@ -244,6 +247,7 @@ package final class Daemon {
     server?.publish(timed)
     recorder.add(timed)
     agentBus?.happened(event)
+    if case .policy = event { sleepDelay.need(agent.delaysSleep) }
     // At the end of the turn: it is a report on all tunnels, and the one that connects does not wait for it.
     if case .state = event { turns.status?.isEnabled = true }
     // Another network may have other files of facts.

@@ -42,10 +42,14 @@ extension Daemon {
       })
     objects.refused = { [logger] in logger.warning("no name on the system bus", metadata: ["reason": "\($0)"]) }
     agentBus = objects
-    bus.opened = { [weak objects] in objects?.busOpened() }
+    bus.opened = { [weak objects, sleepDelay] in
+      objects?.busOpened()
+      sleepDelay.busOpened()
+    }
     bus.closed = { [weak self] reason in
       self?.logger.debug("no system bus", metadata: ["reason": "\(reason)"])
       self?.gatekeeper.busClosed()
+      self?.sleepDelay.busClosed()
       self?.agentBus?.busClosed()
     }
     bus.connect()

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// An open descriptor, closed when the last reference is released.
-package final class FileDescriptor {
+package final class FileDescriptor: Sendable {
   package let number: Int32
 
   /// Takes ownership.

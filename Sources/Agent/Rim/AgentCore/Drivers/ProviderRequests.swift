@@ -115,6 +115,7 @@ extension StopReason {
       case .policyRemoved: .policyRemoved
       case .policyLoaded: .policyChanged
       case .stopping: .shutdown
+      case .sleep: .sleep
       case .startTimeout, .peerTimeout: .timeout
       case .stepFailed, .applyTimeout, .linkTaken: .settingsFailed
       case .providerFailed, .actionNeeded, .linkGone, .overlapRefused, .markUnavailable: .failed

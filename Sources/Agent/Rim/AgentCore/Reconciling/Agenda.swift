@@ -65,7 +65,7 @@ extension AgentState {
         (.suspensionOver, killSwitch.machine.suspension?.lifetime.end.map { now + max(.zero, $0 - wallClock) }),
         (.rules, decisions.nextDeadline(of: set, seen.snapshot, seen: seen.at, at: now, time: wallClock)), (.probe, probe),
         (.nameServers, lookups.nextDeadline), (.stop, stop.cutAt), (.underlay, seen.pathNews.event.map { _ in now }),
-        (.poll, agenda.polling.next),
+        (.poll, agenda.polling.next), (.sleep, agenda.sleep.deadline(at: now)),
       ]
     let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
     return tunnels.timed.reduce(into: common) { deadlines, tunnel in

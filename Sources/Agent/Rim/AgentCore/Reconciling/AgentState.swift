@@ -184,7 +184,8 @@ extension AgentState {
     if tunnel.isOuterLost, let outer = tunnel.policy.through?.name { return (.outerPending, "waits for \(outer), which it goes through") }
     let reason = StateReason(
       set.tunnel(named: name), decisions.decisions[name], override: decisions.overrides[name], isWanted: tunnel.isWanted,
-      timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping)
+      timers: timers(of: tunnel, at: now, wallClock: wallClock), at: now, isStopping: stop.isStopping,
+      isFallingAsleep: agenda.sleep.keepsDown(name, at: now))
     guard tunnel.lookup.latest != nil else { return (tunnel.machine.trouble ?? reason.code, reason.description) }
     // Every user may read a reason; the name and its user are a field of their own (docs/security-processes.md, "Rights").
     return (tunnel.machine.trouble ?? .lookup, "a look-up started it; \(reason)")

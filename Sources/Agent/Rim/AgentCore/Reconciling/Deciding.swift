@@ -45,7 +45,8 @@ extension AgentState {
     return verdicts.compactMap { verdict in
       let outcome = verdict.decision.outcome
       let isHandedOver = stop.handOver.tunnels[verdict.policy.name] != nil
-      let intent = isHandedOver ? .unchanged : stop.isStopping ? .down : verdict.intent
+      let isDown = stop.isStopping || agenda.sleep.keepsDown(verdict.policy.name, at: now)
+      let intent = isHandedOver ? .unchanged : isDown ? .down : verdict.intent
       let isActedOn = [.connect, .disconnect].contains(outcome) || outcome == .evaluateConnection && verdict.decision.inert == nil
       let isSettling = intent == .unchanged && isActedOn
       // A watched tunnel is wanted as long as a look-up, or what came before, keeps it up.
@@ -53,7 +54,7 @@ extension AgentState {
       killSwitch.machine.record(
         stop.isStopping ? .down : guarding, isPending: !stop.isStopping && (outcome == .pending || isSettling),
         isOnline: stop.isStopping || !seen.network.isNone, of: verdict.policy.name)
-      let isReady = ready.contains(verdict.policy.name)
+      let isReady = !isDown && ready.contains(verdict.policy.name)
       if !verdict.isNews, let tunnel = tunnels[verdict.policy.name], tunnel.isAtRest(under: intent, isReady: isReady) { return nil }
       return TunnelIntent(
         tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews,

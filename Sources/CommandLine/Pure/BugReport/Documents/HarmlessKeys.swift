@@ -7,7 +7,7 @@ enum HarmlessKeys {
     // Policies, networks and timelines.
     "action", "age", "answer-by-arrival", "any", "bssid", "captive-portal-api", "class", "config", "days",
     "decide-within", "dns-domain",
-    "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude",
+    "disconnect-on-sleep", "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude",
     "exclude-file", "exit-node", "from", "gateway", "gateway-mac",
     "gateways",
     "hosts", "idle", "include", "include-file", "include-all-networks", "insecure", "installed", "interface-name", "kill-switch",

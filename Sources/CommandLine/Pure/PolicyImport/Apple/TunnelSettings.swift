@@ -59,7 +59,10 @@ func readTunnelSettings(
   fields.drop(
     ["ExcludeCellularServices", "ExcludeAPNs", "ExcludeDeviceCommunication"], reason: "services of Apple's devices, which Linux has not",
     &report)
-  fields.drop(["DisconnectOnSleep"], reason: "a tunnel is judged anew at wake; there is no such switch", weight: .warning, &report)
+  if let sleep = fields.flag("DisconnectOnSleep", &report) {
+    tunnel.disconnectsOnSleep = sleep.value
+    report.taken(sleep.place, "disconnect-on-sleep: \(sleep.value)")
+  }
   fields.drop(["OnDemandMatchAppEnabled"], reason: "there are no rules per application", weight: .warning, &report)
   fields.drop(
     ["ProviderBundleIdentifier", "ProviderDesignatedRequirement", "ProviderType"], reason: "names an application of Apple's systems",

@@ -70,7 +70,8 @@ struct ImportedTunnel {
   var dns: DNSPolicy?
   var proxy: ProxyPolicy?
   var mtu: UInt32?
-  var includesAllNetworks = false
+  /// `include-all-networks` and `disconnect-on-sleep`.
+  private var switches = (all: false, sleep: false)
   var killSwitch = KillSwitch.off
   /// Remarks about the file, printed as comments at the top. They never contain secrets.
   var remarks: [String] = []
@@ -134,5 +135,17 @@ extension ImportedTunnel {
       ]
       report.record("\(kind) has no on-demand rules: the tunnel is down on the network `\(network)`, and up on any other")
     }
+  }
+}
+
+extension ImportedTunnel {
+  var includesAllNetworks: Bool {
+    get { switches.all }
+    set { switches.all = newValue }
+  }
+
+  var disconnectsOnSleep: Bool {
+    get { switches.sleep }
+    set { switches.sleep = newValue }
   }
 }

@@ -1,8 +1,8 @@
 internal import CSystemd
+internal import Glibc
 internal import LinuxIO
 
-/// Reads the values of a message, from the present position to its end. sd-bus has validated it. Unsupported types (descriptors) are
-/// skipped.
+/// Reads the values of a message, from the present position to its end. sd-bus has validated it. Unsupported types are skipped.
 struct BusMessageReader {
   private let message: OpaquePointer
 
@@ -37,6 +37,7 @@ struct BusMessageReader {
     case UInt8(ascii: "d"): return basic(type, Double(0)).map { .number($0) }
     case UInt8(ascii: "s"), UInt8(ascii: "o"), UInt8(ascii: "g"):
       return basic(type, UnsafePointer<CChar>?.none).map { .text($0.map { String(cString: $0) } ?? "") }
+    case UInt8(ascii: "h"): return basic(type, Int32(-1)).map(descriptor)
     case UInt8(ascii: "v"): return inside(type, contents) { values().first }
     case UInt8(ascii: "r"): return inside(type, contents) { .list(values()) }
     case UInt8(ascii: "a") where contents == "y": return bytes()
@@ -54,6 +55,12 @@ struct BusMessageReader {
       sd_bus_message_read_basic(message, CChar(bitPattern: type), $0.baseAddress)
     }
     return result > 0 ? value : nil
+  }
+
+  /// The message closes its own descriptor. Without a free one for the copy, the value is left out.
+  private func descriptor(_ number: Int32) -> BusValue {
+    let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+    return copy < 0 ? .list([]) : .descriptor(FileDescriptor(owning: copy))
   }
 
   private func bytes() -> BusValue? {

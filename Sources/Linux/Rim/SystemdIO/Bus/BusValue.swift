@@ -1,7 +1,7 @@
-internal import LinuxIO
+package import LinuxIO
 
 /// A value of a D-Bus message. Variants are replaced by their content; structures are lists; a dictionary with text keys keeps them.
-package enum BusValue: Equatable, Sendable {
+package enum BusValue: Sendable {
   case bool(Bool)
   case integer(Int64)
   case unsigned(UInt64)
@@ -12,11 +12,14 @@ package enum BusValue: Equatable, Sendable {
   case bytes([UInt8])
   case list([BusValue])
   case dictionary([String: BusValue])
+  /// `h`, a descriptor of its own.
+  case descriptor(FileDescriptor)
 
   package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
   package var text: String? { if case .text(let value) = self { value } else { nil } }
   package var bytes: [UInt8]? { if case .bytes(let value) = self { value } else { nil } }
   package var list: [BusValue]? { if case .list(let value) = self { value } else { nil } }
+  package var descriptor: FileDescriptor? { if case .descriptor(let value) = self { value } else { nil } }
   package var dictionary: [String: BusValue]? { if case .dictionary(let value) = self { value } else { nil } }
 
   /// A whole number that is not negative.
@@ -32,4 +35,22 @@ package enum BusValue: Equatable, Sendable {
 
   /// A member of a structure or an array; `nil` if there is none.
   package subscript(index: Int) -> BusValue? { list.flatMap { $0.indices.contains(index) ? $0[index] : nil } }
+}
+
+extension BusValue: Equatable {
+  /// Compares the content. A descriptor equals itself alone.
+  package static func == (a: BusValue, b: BusValue) -> Bool {
+    switch (a, b) {
+    case (.bool(let a), .bool(let b)): a == b
+    case (.integer(let a), .integer(let b)): a == b
+    case (.unsigned(let a), .unsigned(let b)): a == b
+    case (.number(let a), .number(let b)): a == b
+    case (.text(let a), .text(let b)): a == b
+    case (.bytes(let a), .bytes(let b)): a == b
+    case (.list(let a), .list(let b)): a == b
+    case (.dictionary(let a), .dictionary(let b)): a == b
+    case (.descriptor(let a), .descriptor(let b)): a === b
+    default: false
+    }
+  }
 }

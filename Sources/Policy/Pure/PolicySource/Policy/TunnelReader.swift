@@ -31,7 +31,7 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
     TunnelPolicy(
       name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0, through: draft.through,
       onDemand: draft.onDemand, routes: draft.routes, dns: dns, mtu: mtu, proxy: draft.proxy, killSwitch: draft.killSwitch,
-      includesAllNetworks: draft.includesAllNetworks, location: entry.keyLocation)
+      includesAllNetworks: draft.includesAllNetworks, disconnectsOnSleep: draft.disconnectsOnSleep, location: entry.keyLocation)
   }
 }
 
@@ -50,6 +50,7 @@ struct TunnelDraft {
   var overhead: (bytes: UInt32, location: SourceLocation)?
   var killSwitch = KillSwitch.off
   var includesAllNetworks = false
+  var disconnectsOnSleep = false
   /// The place of the key that enables the kill switch.
   var guarding: SourceLocation?
 }
@@ -113,6 +114,10 @@ let tunnelKeys = Mapping(
       draft.includesAllNetworks = ValueReader.boolean.read(entry.value, &reading) ?? false
       if draft.includesAllNetworks { draft.guarding = entry.keyLocation }
     },
+    Key(
+      "disconnect-on-sleep", .boolean, "Disconnect the tunnel before the machine sleeps; after waking, the rules decide.",
+      standard: "false", example: "true"
+    ) { $0.disconnectsOnSleep = $1 },
   ])
 
 private func chooseMTU(_ draft: TunnelDraft, _ reading: inout Reading) -> MTUPolicy? {

@@ -24,12 +24,13 @@ package struct PrintableTunnel: Equatable, Sendable {
   package var proxy: ProxyPolicy?
   package var killSwitch: KillSwitch
   package var includesAllNetworks: Bool
+  package var disconnectsOnSleep: Bool
 
   package init(
     name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: Provider,
     through: String? = nil, onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil,
     proxy: ProxyPolicy? = nil,
-    killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false
+    killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false, disconnectsOnSleep: Bool = false
   ) {
     self.name = name
     self.about = about
@@ -44,6 +45,7 @@ package struct PrintableTunnel: Equatable, Sendable {
     self.proxy = proxy
     self.killSwitch = killSwitch
     self.includesAllNetworks = includesAllNetworks
+    self.disconnectsOnSleep = disconnectsOnSleep
   }
 
   /// A tunnel that was read, with the absolute path of its wg-quick file.
@@ -59,6 +61,7 @@ package struct PrintableTunnel: Equatable, Sendable {
       name: policy.name, about: policy.about, isEnabled: policy.isEnabled, precedence: policy.precedence, provider: provider,
       through: policy.through?.name, onDemand: policy.onDemand, routes: policy.routes, dns: policy.dns, mtu: policy.mtu,
       proxy: policy.proxy,
-      killSwitch: policy.killSwitch, includesAllNetworks: policy.includesAllNetworks)
+      killSwitch: policy.killSwitch, includesAllNetworks: policy.includesAllNetworks,
+      disconnectsOnSleep: policy.disconnectsOnSleep)
   }
 }

@@ -22,6 +22,7 @@ extension PolicyPrinter {
     }
     if tunnel.killSwitch != .off { mapping.add("kill-switch", .word(tunnel.killSwitch.rawValue)) }
     if tunnel.includesAllNetworks { mapping.add("include-all-networks", .word("true")) }
+    if tunnel.disconnectsOnSleep { mapping.add("disconnect-on-sleep", .word("true")) }
     return mapping
   }
 

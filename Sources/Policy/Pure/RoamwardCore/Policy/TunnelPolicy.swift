@@ -63,6 +63,11 @@ package struct TunnelPolicy: Sendable {
     _read { yield contents.value.includesAllNetworks }
     _modify { yield &own.value.includesAllNetworks }
   }
+  /// Whether the tunnel goes down before the machine sleeps.
+  package var disconnectsOnSleep: Bool {
+    _read { yield contents.value.disconnectsOnSleep }
+    _modify { yield &own.value.disconnectsOnSleep }
+  }
   package var location: SourceLocation {
     _read { yield contents.value.location }
     _modify { yield &own.value.location }
@@ -80,13 +85,13 @@ package struct TunnelPolicy: Sendable {
     name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: ProviderConfiguration,
     through: OuterTunnel? = nil, onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil,
     proxy: ProxyPolicy? = nil,
-    killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false, location: SourceLocation
+    killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false, disconnectsOnSleep: Bool = false, location: SourceLocation
   ) {
     contents = Contents(
       TunnelContents(
         name: name, about: about, isEnabled: isEnabled, precedence: precedence, provider: provider, through: through, onDemand: onDemand,
         routes: routes, dns: dns, mtu: mtu, proxy: proxy, killSwitch: killSwitch, includesAllNetworks: includesAllNetworks,
-        location: location))
+        disconnectsOnSleep: disconnectsOnSleep, location: location))
   }
 }
 
@@ -119,6 +124,7 @@ private struct TunnelContents: Hashable {
   var proxy: ProxyPolicy?
   var killSwitch: KillSwitch
   var includesAllNetworks: Bool
+  var disconnectsOnSleep: Bool
   var location: SourceLocation
 }
 

@@ -37,6 +37,8 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case policyRemoved = "policy-removed"
   /// The agent stops.
   case stopping
+  /// The machine goes to sleep, and the tunnel has `disconnect-on-sleep`.
+  case sleep
   /// A timer of the tunnel is pending (`timer`).
   case scheduled
   /// The tunnel is armed: it comes up at the first packet.

@@ -6,15 +6,18 @@ package struct StateReason: Equatable, Sendable, CustomStringConvertible {
   package let description: String
 
   /// `policy` is `nil` if it is gone. `isWanted`: the tunnel is up, or coming up. `timers`: its pending timers, the next first.
+  /// `isFallingAsleep`: the tunnel is down until the machine wakes.
   package init(
     _ policy: TunnelPolicy?, _ decision: Decision?, override: ManualOverride?, isWanted: Bool, timers: [TunnelTimer] = [], at now: Moment,
-    isStopping: Bool = false
+    isStopping: Bool = false, isFallingAsleep: Bool = false
   ) {
     code =
-      if isStopping { .stopping } else if let policy { Self.code(policy, decision, override) } else { .policyRemoved }
+      if isStopping { .stopping } else if policy != nil, isFallingAsleep { .sleep } else if let policy { Self.code(policy, decision, override) } else { .policyRemoved }
     description =
       if isStopping {
         "the agent is stopping"
+      } else if policy != nil, isFallingAsleep {
+        "the machine goes to sleep (disconnect-on-sleep)"
       } else if let policy {
         Self.text(policy, decision, override, isWanted, timers, now)
       } else {
