@@ -10,12 +10,19 @@ struct Up: ParsableCommand {
     discussion: """
       The manual override lasts until the network changes, or as --for or --until say. `roamward resume` ends it.
 
+      --option and --username give the tunnel's provider options, which come before those of the policy and end with the manual \
+      override. A password is for the next start alone, and is in the agent's memory only. Users other than root may give what \
+      `start-options` of the policy names.
+
       Example: `roamward up corp --for 2h --reason "the printer"`
+
+      Example: `roamward up office --username alice --ask-password`
       """)
 
   @OptionGroup var options: OverrideOptions
+  @OptionGroup var start: StartArguments
 
-  func run() throws { try options.run(wantsUp: true) }
+  func run() throws { try options.run(wantsUp: true, start: try start.options()) }
 }
 
 struct Down: ParsableCommand {
@@ -85,11 +92,12 @@ struct OverrideOptions: ParsableArguments {
     if let duration, (seconds(duration) ?? 0) < 1 { throw ValidationError("--for takes a duration of at least a second: 30m, 2h") }
   }
 
-  func run(wantsUp: Bool) throws {
+  func run(wantsUp: Bool, start: StartOptions? = nil) throws {
     let length = duration.flatMap(seconds)
     let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
     let request = OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)
-    _ = try agent.ask(.override(tunnel: tunnel, request), progress: "\(tunnel): \(wantsUp ? "starting" : "stopping")")
+    _ = try agent.ask(
+      .override(tunnel: tunnel, request, start: start), progress: "\(tunnel): \(wantsUp ? "starting" : "stopping")")
     write("\(tunnel): manual override (\(wantsUp ? "up" : "down")) \(text(end)); `roamward resume \(tunnel)` ends it\n")
     if let wait { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: wait.seconds, agent) }
   }

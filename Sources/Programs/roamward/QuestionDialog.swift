@@ -53,9 +53,7 @@ struct QuestionDialog {
 
   /// Asks until there is a verdict. From here on, Ctrl-C ends waits alone, so that the terminal is left as it was.
   func run(_ client: ControlClient, from opening: (ControlClient) throws -> Verdict) throws -> Outcome {
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    for number in Interruption.signals { sigaddset(&signals, number) }
+    var signals = Interruption.set
     sigprocmask(SIG_BLOCK, &signals, nil)
     do {
       return try converse(client, opening)
@@ -176,25 +174,50 @@ struct QuestionDialog {
     if isTerminal { _ = try isReadable(STDIN_FILENO) }
     return readLine()
   }
+}
 
-  /// Runs the body while the terminal does not show what is typed.
-  private func hidingInput<Value>(_ isTerminal: Bool, _ body: () throws -> Value) throws -> Value {
-    var before = termios()
-    guard isTerminal, tcgetattr(STDIN_FILENO, &before) == 0 else { return try body() }
-    var hidden = before
-    hidden.c_lflag &= ~tcflag_t(ECHO)
-    tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
-    defer {
-      tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-      writeError("\n")
+/// Runs the body while the terminal does not show what is typed.
+private func hidingInput<Value>(_ isTerminal: Bool, _ body: () throws -> Value) throws -> Value {
+  var before = termios()
+  guard isTerminal, tcgetattr(STDIN_FILENO, &before) == 0 else { return try body() }
+  var hidden = before
+  hidden.c_lflag &= ~tcflag_t(ECHO)
+  tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
+  defer {
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+    writeError("\n")
+  }
+  return try body()
+}
+
+/// Asks at the terminal for a line that it does not show, or reads one of standard input; `nil`: the input has ended.
+func readHiddenLine(_ question: String) throws -> String? {
+  guard isatty(STDIN_FILENO) == 1 else { return readLine() }
+  var signals = Interruption.set
+  sigprocmask(SIG_BLOCK, &signals, nil)
+  defer { sigprocmask(SIG_UNBLOCK, &signals, nil) }
+  do {
+    return try hidingInput(true) {
+      // Asked for once nothing is shown any more: what is typed at once is no exception.
+      writeError(question)
+      _ = try isReadable(STDIN_FILENO)
+      return readLine()
     }
-    return try body()
+  } catch is Interruption {
+    throw ExitStatus.interrupted
   }
 }
 
 /// Ctrl-C, or the end of the session, while a command waits.
 private struct Interruption: Error {
   static let signals = [SIGINT, SIGTERM, SIGHUP]
+
+  static var set: sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for number in signals { sigaddset(&set, number) }
+    return set
+  }
 }
 
 /// Waits until the descriptor is readable; `false`: not before the deadline.

@@ -10,6 +10,8 @@ package struct SimulatedCredentials {
   package var unreadable: Set<String> = []
   /// Those that reached programs: tunnel and name.
   package private(set) var sent: [String] = []
+  /// Those of starts by hand, with their content.
+  package private(set) var secrets: [String] = []
   private var opened: [String: Set<Word>] = [:]
 
   mutating func open(_ tunnel: String, _ provider: InstalledProviderConfiguration) throws(PlatformError) -> Bool {
@@ -19,6 +21,13 @@ package struct SimulatedCredentials {
     let kept = keeping.contains(tunnel)
     opened[tunnel] = Set(provider.credentials.compactMap { Word($0.name) } + (kept ? [ProtocolLimits.keptCredential] : []))
     return kept
+  }
+
+  /// A secret that the agent has in memory.
+  mutating func keep(_ name: ProviderSession.Attachment, _ bytes: [UInt8], of tunnel: String) {
+    guard case .credential(let name) = name else { return }
+    opened[tunnel, default: []].insert(name)
+    secrets.append("\(tunnel) \(name) \(String(decoding: bytes, as: UTF8.self))")
   }
 
   /// Whether a message takes a descriptor with it.

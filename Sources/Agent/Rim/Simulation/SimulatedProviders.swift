@@ -1,5 +1,5 @@
 internal import AgentCore
-internal import JSON
+package import JSON
 internal import KernelModel
 package import NetworkTypes
 package import ProviderProtocol
@@ -33,6 +33,8 @@ package struct SimulatedProviders {
   package var wantDevice: Set<String> = []
   /// The devices that providers were given.
   package internal(set) var devices: [String] = []
+  /// The options of each start, by tunnel.
+  package internal(set) var options: [String: [JSON]] = [:]
   /// The outcomes of questions: tunnel and outcome.
   package internal(set) var answers: [String] = []
   /// The reasons of stops: tunnel and reason.
@@ -84,7 +86,7 @@ extension SimulatedMachine {
       openCredentials: { [unowned self] name, provider throws(PlatformError) in try providers.credentials.open(name, provider) },
       send: { [unowned self] in receive($1, providers.credentials.take($2, of: $0), $0, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
-      openSocket: { [unowned self] tunnel, _, _, _, done in done(.success(providers.ownAddresses[tunnel])) }, keepSecret: { _, _, _ in },
+      openSocket: { [unowned self] tunnel, _, _, _, done in done(.success(providers.ownAddresses[tunnel])) }, keepSecret: { [unowned self] in providers.credentials.keep($1, $2, of: $0) },
       // An agent may be released after its machine.
       end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
       cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
@@ -155,7 +157,8 @@ extension SimulatedMachine {
       let next = providers.running[tunnel]?.endpoint.nextRequest
     else { return }
     switch event {
-    case .start:
+    case .start(let request):
+      providers.options[tunnel, default: []].append(request.options)
       if let failure = providers.failures[tunnel] { return say(tunnel, .failed(failure), life) }
       if let question = providers.questions[tunnel] { return say(tunnel, .ask(id: next, question), life) }
       if let server = providers.servers[tunnel] { return say(tunnel, .openSocket(id: next, .udp, server), life) }

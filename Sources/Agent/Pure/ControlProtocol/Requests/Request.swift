@@ -11,8 +11,8 @@ package enum Request: Equatable, Sendable, Codable {
   /// A reply, and then events, a line each, as long as the client stays connected. With `snapshots`, also every observed network, whole:
   /// `simulate` can replay them.
   case monitor(snapshots: Bool = false)
-  /// Sets a manual override for the tunnel.
-  case override(tunnel: String, OverrideRequest)
+  /// Sets a manual override for the tunnel; with `start`, its provider gets these options.
+  case override(tunnel: String, OverrideRequest, start: StartOptions? = nil)
   /// Ends the override of one tunnel, or of all.
   case resume(tunnel: String?)
   /// Suspends the kill switch, or opens a portal window.
@@ -33,7 +33,7 @@ package enum Request: Equatable, Sendable, Codable {
   case revert
 
   private enum OverrideCodingKeys: String, CodingKey {
-    case tunnel
+    case tunnel, start
     case _1 = "override"
   }
 
@@ -67,6 +67,7 @@ package enum Request: Equatable, Sendable, Codable {
     }
     if case .apply(let request) = self { try request.check() }
     if case .guard(let request) = self { try request.check() }
+    if case .override(_, _, let start?) = self { try start.check() }
   }
 
   private struct Envelope: Codable {

@@ -15,6 +15,8 @@ struct DriverOutlets {
   let outerWay: () -> OuterWay?
   /// The addresses that this machine and its networks use.
   var places: () -> PlacesInUse = { PlacesInUse() }
+  /// The password that a person has given for a tunnel's next run, once.
+  var takePassword: (String) -> [UInt8]? = { _ in nil }
   /// The addresses of this machine.
   let ownAddresses: () -> Set<IPAddress>
 }

@@ -26,6 +26,9 @@ final class ProviderChannel {
   /// Its policy is gone: a program that a message has started ends too.
   deinit { if life.session != nil { platform.installed.end(tunnel) } }
 
+  /// The credential that a person may give for a start.
+  private static let password: Word = "password"
+
   private var now: Moment { platform.clock.now() }
 
   var nextDeadline: Moment? { [life.session?.nextDeadline, messages.nextDeadline].compactMap(\.self).min() }
@@ -158,8 +161,10 @@ final class ProviderChannel {
 
   private func startRun() {
     let hasKept: Bool
+    let password = outlets.takePassword(tunnel)
     do throws(PlatformError) {
       hasKept = try platform.installed.openCredentials(tunnel, configuration)
+      if let password { try platform.installed.keepSecret(tunnel, .credential(Self.password), password) }
     } catch {
       carryOut(life.cannotBeginRun(error.description, hasMessages: messages.isOpen))
       return outlets.changed()
@@ -167,7 +172,8 @@ final class ProviderChannel {
     let path = path()
     life.beginRun(on: path)
     let request = StartRequest(options: configuration.options, network: path, mayAsk: configuration.program.needs.contains(.ask))
-    let names = configuration.credentials.compactMap { Word($0.name) } + (hasKept ? [ProtocolLimits.keptCredential] : [])
+    var names = configuration.credentials.compactMap { Word($0.name) } + (hasKept ? [ProtocolLimits.keptCredential] : [])
+    if password != nil, !names.contains(Self.password) { names.append(Self.password) }
     attempt { [now] (session) throws(ProviderSession.Unsendable) in try session.start(request, credentials: names, at: now) }
   }
 

@@ -82,7 +82,7 @@ extension Agent {
             + " cure: exclude the address of its gateway or of the relay's server (`routes: exclude:`)"))
     }
     report.through = policy.through?.name
-    report.provider = supervisor.machine.isRunning ? .init(policy.asRunning) : nil
+    report.provider = supervisor.machine.isRunning ? .init(state.policies.providerForOthers(policy)) : nil
     report.cipher = device?.cipher
     report.usage = policy.provider.isWireGuard ? nil : platform.commands.usage(policy.name).map { .init($0) }
     report.brought = (supervisor.installed?.brought).flatMap { $0.isEmpty ? nil : .init($0) }

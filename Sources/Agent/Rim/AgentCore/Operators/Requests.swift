@@ -8,12 +8,19 @@ package import RoamwardCore
 
 /// Requests of operators.
 extension Agent {
-  /// Sets a manual override: brings a tunnel up or down, whatever the rules decide.
-  package func override(_ tunnel: String, _ request: OverrideRequest) throws(RequestError) {
-    guard let policy = state.set.tunnel(named: tunnel) else { throw noSuchTunnel(tunnel) }
+  /// Sets a manual override: brings a tunnel up or down, whatever the rules decide. `start`: options for its provider; `isOwner`: the
+  /// caller may set each of them.
+  package func override(
+    _ tunnel: String, _ request: OverrideRequest, start: StartOptions? = nil, isOwner: Bool = true
+  ) throws(RequestError) {
+    guard let policy = state.set.tunnel(named: tunnel) else { throw state.policies.noSuchTunnel(tunnel) }
     guard policy.isEnabled || !request.wantsUp else {
       throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
     }
+    let options = try ManualStart(
+      policy: policy, request: start, isOwner: isOwner, before: state.decisions.overrides[tunnel]?.options,
+      isRunning: state.tunnels[tunnel]?.installed?.session?.isRunning ?? false
+    ).options(wantsUp: request.wantsUp)
     reconciler.observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
     let cure = "`--even-ssh` does it all the same, and with `--for 5m` it ends by itself"
     try refuseToCut(request.sessions, under: preview(of: state.set, holding: tunnel, up: request.wantsUp), cure: cure)
@@ -24,8 +31,11 @@ extension Agent {
       case .resume: .resume
       case .time(let duration): .time(now + duration)
       }
-    let override = ManualOverride(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason)
-    let superseded = reconciler.change { $0.decisions.override(tunnel, override, of: $0.set) }
+    let override = ManualOverride(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason, options: options)
+    let superseded = reconciler.change { state in
+      state.policies.keepPassword(start?.password, of: tunnel)
+      return state.decisions.override(tunnel, override, of: state.set)
+    }
     platform.recoveryLog.saveOverrides(state.decisions.overrides)
     for other in superseded { announcer.publish(.override(tunnel: other, nil, isSaid: false)) }
     announcer.publish(.override(tunnel: tunnel, request, isSaid: true))
@@ -47,7 +57,7 @@ extension Agent {
 
   /// Ends the manual override of one tunnel, or of all.
   package func resume(_ tunnel: String?) throws(RequestError) {
-    if let tunnel, state.set.tunnel(named: tunnel) == nil { throw noSuchTunnel(tunnel) }
+    if let tunnel, state.set.tunnel(named: tunnel) == nil { throw state.policies.noSuchTunnel(tunnel) }
     let ended = reconciler.change { state in
       if tunnel == nil { _ = state.killSwitch.machine.close() }
       return state.decisions.resume(tunnel)
@@ -60,7 +70,7 @@ extension Agent {
   /// Sends a message to a tunnel's provider. `content`: as in docs/provider-protocol.md, "message". A provider that does not run is started
   /// for it, and ended after the reply.
   package func message(_ tunnel: String, _ content: JSON, then done: @escaping (Reply) -> Void) {
-    guard state.set.tunnel(named: tunnel) != nil else { return done(.refused(noSuchTunnel(tunnel))) }
+    guard state.set.tunnel(named: tunnel) != nil else { return done(.refused(state.policies.noSuchTunnel(tunnel))) }
     guard let provider = state.tunnels[tunnel]?.installed else {
       return done(.refused(RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could read messages")))
     }
@@ -82,7 +92,7 @@ extension Agent {
 
   /// A person answers a question of a tunnel's provider, or declines (`nil`).
   package func answer(_ tunnel: String, _ question: Int?, with answer: String?) throws(RequestError) {
-    guard state.set.tunnel(named: tunnel) != nil else { throw noSuchTunnel(tunnel) }
+    guard state.set.tunnel(named: tunnel) != nil else { throw state.policies.noSuchTunnel(tunnel) }
     guard let provider = state.tunnels[tunnel]?.installed else {
       throw RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could ask")
     }
@@ -145,15 +155,6 @@ extension Agent {
     reconciler.change { $0.killSwitch.machine.open(suspension) }
     reconciler.pass()
     return ReleaseReply(endedGuards: ended)
-  }
-
-  func noSuchTunnel(_ name: String) -> RequestError {
-    guard state.policies.isLoaded else {
-      let words = "the agent is starting and removes leftover state (a tunnel's `down`); try again in a moment"
-      return RequestError(code: .starting, message: words)
-    }
-    let known = state.set.tunnels.map(\.name).joined(separator: ", ")
-    return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
   }
 }
 

@@ -11,7 +11,7 @@ extension Agent {
   /// that the request names, and to those of the policy. Of these last ones, names without an address are left out.
   package func openSignIn(of tunnel: String, _ request: ReleaseRequest, then done: @escaping (Reply) -> Void) {
     func refuse(_ message: String) { done(.refused(RequestError(code: .failed, message: message))) }
-    guard let policy = state.set.tunnel(named: tunnel) else { return done(.refused(noSuchTunnel(tunnel))) }
+    guard let policy = state.set.tunnel(named: tunnel) else { return done(.refused(state.policies.noSuchTunnel(tunnel))) }
     guard request.programs != nil, request.isPortal else { return refuse("a window for a sign-in is for one program; name it with --only") }
     guard let page = state.tunnels[tunnel]?.installed?.questions.first(where: { $0.question.kind == .url })?.question.url,
       let parts = URLParts(page)

@@ -19,6 +19,7 @@ extension AgentState {
   /// Ends expired overrides and an expired suspension of the kill switch. Returns the tunnels whose override has ended.
   func endWhatIsOver(wallClock: Timestamp) -> [String] {
     let ended = decisions.endOverrides(at: wallClock, on: seen.network)
+    policies.follow(decisions.overrides, decisions.decisions, running: tunnels.wanted)
     _ = killSwitch.machine.endSuspension(at: wallClock, on: seen.network)
     // No network means that the last one was just left.
     if !stop.isStopping, seen.network.isNone { killSwitch.machine.leaveNetwork(set, overrides: decisions.overrides) }
@@ -38,7 +39,7 @@ extension AgentState {
     if let record {
       record(
         DecisionPass(
-          at: now, time: wallClock, generation: policies.generation, policies: set, snapshot: seen.snapshot, changedAt: seen.changedAt,
+          at: now, time: wallClock, generation: policies.generation, policies: policies.files, snapshot: seen.snapshot, changedAt: seen.changedAt,
           running: running, overrides: decisions.overrides, waits: (waits, decisions.waits), decisions: decisions.all))
     }
     let ready = desiredTunnels.ready

@@ -1,3 +1,5 @@
+import ControlProtocol
+import JSON
 import NetworkTypes
 import PolicySource
 import RoamwardCore
@@ -17,7 +19,11 @@ struct PoliciesInForce {
   }
 
   private(set) var loaded = LoadedPolicies()
+  /// The set as the files have it.
+  private(set) var files = PolicySet()
+  /// The set with the options of manual overrides.
   private(set) var set = PolicySet()
+  private var starts = ManualStarts()
   /// The number of sets that came into force.
   private(set) var generation = 0
   /// False until the programs of an earlier agent have ended.
@@ -32,8 +38,9 @@ struct PoliciesInForce {
     let before = generation
     let errors = new.diagnostics.count { $0.severity == .error }
     // A set that leaves the policies in force unchanged is no new set: a command writes files, and the folder tells of them later.
-    if !new.hasErrors || new.lastKnownGoodUse != nil, generation == 0 || set != new.policies {
-      set = new.policies
+    if !new.hasErrors || new.lastKnownGoodUse != nil, generation == 0 || files != new.policies {
+      files = new.policies
+      set = files.with(startOptions: starts.options)
       generation += 1
     }
     let words = new.lastKnownGoodUse?.text(localTime) ?? []
@@ -42,5 +49,60 @@ struct PoliciesInForce {
       errors: errors, warnings: new.diagnostics.count - errors, isFirst: !isLoaded,
       isNews: generation != before || !isSameText || announcedDiagnostics != new.diagnostics,
       replacements: words.filter { !announcedReplacements.contains($0) })
+  }
+}
+
+extension PoliciesInForce {
+  /// Takes the options of these overrides; those of other ones have ended. A tunnel that is on its way down keeps them until it is, because
+  /// nothing is to be started again.
+  mutating func follow(_ overrides: [String: ManualOverride], _ decisions: [String: Decision], running: @autoclosure () -> Set<String>) {
+    let mayLeave = { (name: String) in overrides[name].map { !$0.wantsUp } ?? (decisions[name]?.outcome == .disconnect) }
+    guard starts.follow(overrides, leaving: { running().filter(mayLeave) }) else { return }
+    set = files.with(startOptions: starts.options)
+  }
+
+  /// Keeps a password for the next run of the tunnel's provider, or forgets it.
+  mutating func keepPassword(_ password: String?, of tunnel: String) { starts.passwords[tunnel] = password.map { Array($0.utf8) } }
+
+  /// The password for a run that begins, once.
+  mutating func takePassword(of tunnel: String) -> [UInt8]? { starts.passwords.removeValue(forKey: tunnel) }
+
+  /// The provider of a tunnel as other processes know it: they read the files. `running`: the policy that it runs with.
+  func providerForOthers(_ running: TunnelPolicy) -> RunningProvider {
+    guard let file = files.tunnel(named: running.name), let own = set.tunnel(named: running.name), own.definition == running.definition else {
+      return running.asRunning
+    }
+    return file.asRunning
+  }
+
+  /// The refusal of a request for a tunnel that no policy defines.
+  func noSuchTunnel(_ name: String) -> RequestError {
+    guard isLoaded else {
+      let words = "the agent is starting and removes leftover state (a tunnel's `down`); try again in a moment"
+      return RequestError(code: .starting, message: words)
+    }
+    let known = set.tunnels.map(\.name).joined(separator: ", ")
+    return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
+  }
+}
+
+/// The options and passwords of starts by hand.
+private struct ManualStarts {
+  /// By tunnel; they end with the override.
+  var options: [String: JSON] = [:]
+  /// By tunnel. Each is in memory alone, until a run of the provider begins.
+  var passwords: [String: [UInt8]] = [:]
+
+  /// Returns whether the options are others than before.
+  mutating func follow(_ overrides: [String: ManualOverride], leaving: () -> Set<String>) -> Bool {
+    if overrides.isEmpty, options.isEmpty, passwords.isEmpty { return false }
+    var new = overrides.filter { $1.wantsUp && $1.options != [:] }.mapValues(\.options)
+    if !options.isEmpty {
+      let leaving = leaving()
+      new.merge(options.filter { leaving.contains($0.key) }) { first, _ in first }
+    }
+    passwords = passwords.filter { overrides[$0.key]?.wantsUp ?? false }
+    defer { options = new }
+    return new != options
   }
 }

@@ -29,6 +29,7 @@ final class Reconciler {
       places: { [weak self] in self.map { PlacesInUse($0.state.seen.snapshot) } ?? PlacesInUse() },
       obstacle: { [weak self] tunnel, isOver in self?.state.obstacle(of: tunnel, isOver: isOver) },
       ownAddresses: { [weak self] in Set(self?.state.seen.state?.kernel.addresses.map(\.address.address) ?? []) },
+      takePassword: { [weak self] in self?.state.policies.takePassword(of: $0) },
       cause: { [weak self] tunnel in
         guard let self else { return .stopping }
         return state.reason(for: tunnel, at: now, wallClock: wallClock).code

@@ -367,7 +367,7 @@ final class TunnelSupervisor {
       },
       cause: { [weak self] in self.map { $0.cause } ?? .stopping },
       outerWay: { [weak self] in self.flatMap { $0.surroundings.outerWay($0.policy) } }, places: surroundings.places,
-      ownAddresses: surroundings.ownAddresses)
+      takePassword: surroundings.takePassword, ownAddresses: surroundings.ownAddresses)
     abilities = DriverAbilities(
       policy.provider.driver(
         of: { [weak self, policy] in self?.policy ?? policy }, named: policy.name, platform: platform, outlets: outlets))

@@ -19,6 +19,8 @@ struct TunnelSurroundings {
   var obstacle: (TunnelSupervisor, Bool) -> TunnelFailure? = { _, _ in nil }
   /// The addresses of this machine.
   var ownAddresses: () -> Set<IPAddress> = { [] }
+  /// The password that a person has given for the tunnel's next run, once.
+  var takePassword: (String) -> [UInt8]? = { _ in nil }
   /// The reason of rules and people for a tunnel's state.
   var cause: (TunnelSupervisor) -> ReasonCode = { _ in .undecided }
 }

@@ -42,12 +42,14 @@ private struct StoredOverride: Codable {
   var since: NotedTime
   var end: NotedEnd
   var reason: String?
+  /// `nil`: none.
+  var options: JSON?
 
   enum CodingKeys: String, CodingKey {
     case wantsUp = "up"
     case since
     case end = "until"
-    case reason
+    case reason, options
   }
 
   init(_ override: ManualOverride) {
@@ -55,9 +57,12 @@ private struct StoredOverride: Codable {
     since = NotedTime(override.since)
     end = NotedEnd(lifetime: override.lifetime)
     reason = override.reason
+    options = override.options == [:] ? nil : override.options
   }
 
-  var override: ManualOverride { ManualOverride(wantsUp: wantsUp, since: since.time, lifetime: end.lifetime, reason: reason) }
+  var override: ManualOverride {
+    ManualOverride(wantsUp: wantsUp, since: since.time, lifetime: end.lifetime, reason: reason, options: options ?? [:])
+  }
 }
 
 /// `"resume"`, `{"time": …}` or `{"network": …}`.

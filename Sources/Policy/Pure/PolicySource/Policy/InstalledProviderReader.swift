@@ -7,6 +7,7 @@ import RoamwardCore
 struct InstalledDraft {
   var name: (text: String, place: SourceLocation)?
   var options: Node?
+  var startOptions: (names: [String], place: SourceLocation)?
   var credentials: [ProviderCredential] = []
   var allowance = SettingsAllowance.everything
   var signIn: (hosts: [Endpoint], place: SourceLocation)?
@@ -27,6 +28,13 @@ let installedKeys = Mapping(
       "options", expects: "the options that the provider's manifest declares", schema: Schema(["type": "object"]),
       "The tunnel's options, by the schema in the provider's manifest.", example: "{ server: \"vpn.example:9999\" }"
     ) { entry, draft, _ in draft.options = entry.value },
+    Key(
+      "start-options", expects: "names of options", schema: ValueReader.oneOrMore(.line).schema,
+      "The options that every user who may connect the tunnel may set for one start; `password` is the credential of that name.",
+      example: "[username, password]"
+    ) { entry, draft, reading in
+      draft.startOptions = ValueReader.oneOrMore(.line).read(entry.value, &reading).map { ($0, entry.value.location) }
+    },
     Key(
       "credentials", expects: "names of credentials and their files",
       schema: .named(SchemaPattern.credential, ValueReader.line.schema),
@@ -91,13 +99,28 @@ func readInstalled(_ node: Node, _ reading: inout Reading) -> InstalledProviderC
   }
   let options = manifest.options.read(
     draft.options ?? Node(content: .null, location: node.location), as: "the options of `\(manifest.name)`", &reading)
+  if let (names, place) = draft.startOptions { checkStartOptions(names, of: manifest, at: place, &reading) }
   guard let options, reading.problems.errorCount == before else { return nil }
   let program = ProviderProgram(
     name: name, path: manifest.program, user: manifest.user, needs: manifest.needs, capability: manifest.capability,
     isInsecure: manifest.isInsecure)
-  return InstalledProviderConfiguration(
+  var configuration = InstalledProviderConfiguration(
     program: program, options: options, credentials: draft.credentials, allowance: draft.allowance,
     signInHosts: draft.signIn?.hosts ?? [])
+  configuration.startable = StartableOptions(schema: manifest.options, ofUsers: draft.startOptions?.names ?? [])
+  return configuration
+}
+
+private func checkStartOptions(
+  _ names: [String], of manifest: ProviderManifest, at place: SourceLocation, _ reading: inout Reading
+) {
+  let (declared, allowsOthers) = manifest.options.properties
+  let known = declared.map(\.name) + [StartableOptions.password]
+  for name in names where !known.contains(name) && (!allowsOthers || isSecretName(name)) {
+    reading.error(
+      "the provider \(quoted(manifest.name)) has no option \(quoted(name)), which a start could set",
+      help: nearest(to: name, among: known).map { "did you mean `\($0)`?" } ?? "its options: \(known.joined(separator: ", "))", at: place)
+  }
 }
 
 private func readManifest(named name: String, at place: SourceLocation, _ reading: inout Reading) -> ProviderManifest? {

@@ -57,6 +57,7 @@ extension PolicyPrinter {
   private static func yaml(of provider: InstalledProviderConfiguration) -> YAMLMapping {
     var mapping = YAMLMapping([("name", .text(provider.program.name))])
     if case .mapping(let options) = YAMLValue(provider.options), !options.isEmpty { mapping.add("options", .mapping(options)) }
+    if !provider.startable.ofUsers.isEmpty { mapping.add("start-options", texts(provider.startable.ofUsers)) }
     if !provider.credentials.isEmpty {
       mapping.add("credentials", .mapping(YAMLMapping(provider.credentials.map { ($0.name, .text($0.path)) })))
     }

@@ -1,51 +1,6 @@
-package import JSON
+internal import JSON
 import NetworkTypes
 import RoamwardCore
-
-/// A JSON Schema of the keywords that a manifest may use. Each keyword that is accepted is checked.
-package struct OptionSchema: Hashable, Sendable {
-  package indirect enum Kind: Hashable, Sendable {
-    /// Its properties in the order of the manifest, and whether others are allowed.
-    case object([Property], allowsOthers: Bool)
-    /// The items, and how many there may be.
-    case array(OptionSchema, atMost: Int)
-    /// The form of a text, and its length in characters.
-    case string(Format?, ClosedRange<Int>)
-    case integer(ClosedRange<Int64>)
-    case number(ClosedRange<Double>)
-    case boolean
-  }
-
-  package struct Property: Hashable, Sendable {
-    package let name: String
-    package let isRequired: Bool
-    package let schema: OptionSchema
-  }
-
-  /// The form of a text.
-  package enum Format: String, Equatable, Sendable, CaseIterable {
-    /// An IP address.
-    case address
-    /// ADDRESS/LENGTH, without the bits of the host.
-    case prefix
-    /// ADDRESS/LENGTH, with the bits of the host.
-    case interfaceAddress = "interface-address"
-    /// A domain name.
-    case domain
-    /// HOST:PORT.
-    case endpoint
-    /// An http or https URL.
-    case url
-  }
-
-  package let kind: Kind
-  /// One line: what the option is.
-  package let about: String?
-  /// The texts that are allowed; `nil`: any.
-  package let choices: [String]?
-  /// The value of an option that is absent.
-  package let standard: JSON?
-}
 
 extension OptionSchema {
   /// The most items and characters that an option can have.
@@ -61,14 +16,14 @@ extension OptionSchema {
       if !reading.problems.hasErrors { reading.error("`type` is missing in an option's schema", at: node.location) }
       return nil
     }
-    about = fields.optional("description", .line, &reading)
-    choices = type == "string" ? fields.optional("enum", .oneOrMore(.line), &reading) : nil
+    let about = fields.optional("description", .line, &reading)
+    let choices = type == "string" ? fields.optional("enum", .oneOrMore(.line), &reading) : nil
     let standardEntry = fields.take("default")
     guard let kind = Self.kind(type, &fields, at: node.location, &reading) else { return nil }
-    self.kind = kind
     let bare = OptionSchema(kind: kind, about: nil, choices: choices, standard: nil)
-    standard = standardEntry.flatMap { bare.read($0.value, as: "a default", &reading) }
+    let standard = standardEntry.flatMap { bare.read($0.value, as: "a default", &reading) }
     fields.finish(&reading)
+    self.init(kind: kind, about: about, choices: choices, standard: standard)
   }
 
   private static func kind(_ type: String, _ fields: inout Fields, at place: SourceLocation, _ reading: inout Reading) -> Kind? {

@@ -1,3 +1,4 @@
+package import JSON
 package import NetworkTypes
 
 /// A manual override by a person, which takes precedence over the rules: this tunnel up, or down, for a lifetime.
@@ -15,12 +16,15 @@ package struct ManualOverride: Hashable, Sendable {
   package var since: Timestamp
   package var lifetime: Lifetime
   package var reason: String?
+  /// The options that the tunnel's provider gets while it lasts, before those of the policy: a JSON object.
+  package var options: JSON
 
-  package init(wantsUp: Bool, since: Timestamp, lifetime: Lifetime, reason: String? = nil) {
+  package init(wantsUp: Bool, since: Timestamp, lifetime: Lifetime, reason: String? = nil, options: JSON = [:]) {
     self.wantsUp = wantsUp
     self.since = since
     self.lifetime = lifetime
     self.reason = reason
+    self.options = options
   }
 
   /// Whether it is over at this time on this network. Without a network, an override that lasts until the network changes goes on: the next

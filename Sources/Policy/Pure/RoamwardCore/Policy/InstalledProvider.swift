@@ -12,6 +12,8 @@ package struct InstalledProviderConfiguration: Hashable, Sendable {
   package var allowance: SettingsAllowance
   /// The web servers, beside the one of its page, that a window for a sign-in opens; in the order of the policy.
   package var signInHosts: [Endpoint]
+  /// The options that one start may set.
+  package var startable = StartableOptions()
   /// The settings that the provider has brought and that are allowed; a policy file never has them.
   package var settings = BroughtSettings()
 
@@ -26,10 +28,11 @@ package struct InstalledProviderConfiguration: Hashable, Sendable {
     self.signInHosts = signInHosts
   }
 
-  /// The configuration that a run of its program depends on: without the settings that it has brought and the hosts of a sign-in.
+  /// The configuration that a run of its program depends on: without the settings that it has brought, the hosts of a
+  /// sign-in, and the options that a start may set.
   package var asStarted: InstalledProviderConfiguration {
     var same = self
-    (same.settings, same.signInHosts) = (BroughtSettings(), [])
+    (same.settings, same.signInHosts, same.startable) = (BroughtSettings(), [], StartableOptions())
     return same
   }
 

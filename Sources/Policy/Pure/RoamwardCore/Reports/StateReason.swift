@@ -1,3 +1,4 @@
+internal import JSON
 package import NetworkTypes
 
 /// The reason for a tunnel's state, in one line: the decision, and when the state will follow it if it does not yet.
@@ -42,7 +43,9 @@ package struct StateReason: Equatable, Sendable, CustomStringConvertible {
       return inert.text + (override?.wantsUp ?? false ? ", despite the manual override (up)" : "; " + (decision?.ownText ?? ""))
     }
     if let override {
-      return "manual override (\(override.wantsUp ? "up" : "down")) \(override.lifetime.text); `roamward resume` ends it"
+      let names = (override.options.members ?? []).map(\.key).joined(separator: ", ")
+      let options = names.isEmpty ? "" : ", with options of its own (\(names))"
+      return "manual override (\(override.wantsUp ? "up" : "down")) \(override.lifetime.text)\(options); `roamward resume` ends it"
     }
     if let inner = decision?.carries {
       return "\(inner) goes through it; " + (policy.onDemand.isEnabled ? decision?.ownText ?? "" : "on-demand is off")
