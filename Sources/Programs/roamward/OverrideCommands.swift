@@ -97,7 +97,8 @@ struct OverrideOptions: ParsableArguments {
     let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
     let request = OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)
     _ = try agent.ask(
-      .override(tunnel: tunnel, request, start: start), progress: "\(tunnel): \(wantsUp ? "starting" : "stopping")")
+      start.map { .start(tunnel: tunnel, request, $0) } ?? .override(tunnel: tunnel, request),
+      progress: "\(tunnel): \(wantsUp ? "starting" : "stopping")")
     write("\(tunnel): manual override (\(wantsUp ? "up" : "down")) \(text(end)); `roamward resume \(tunnel)` ends it\n")
     if let wait { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: wait.seconds, agent) }
   }

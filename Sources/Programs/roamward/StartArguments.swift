@@ -23,7 +23,9 @@ struct StartArguments: ParsableArguments {
       throw ValidationError("--option takes KEY=VALUE, such as --option server=vpn.example:443")
     }
     if passwordDescriptor != nil, askPassword { throw ValidationError("--password-fd and --ask-password exclude each other; use one") }
-    if let passwordDescriptor, passwordDescriptor < 0 { throw ValidationError("--password-fd takes the number of an open descriptor: 0, 3") }
+    if let passwordDescriptor, passwordDescriptor < 0 {
+      throw ValidationError("--password-fd takes the number of an open descriptor: 0, 3")
+    }
   }
 
   /// `nil`: none.

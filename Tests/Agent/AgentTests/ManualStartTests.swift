@@ -134,7 +134,8 @@ import Testing
       refusal { try up(life, ["colour": "red"]) }?.message
         == "the provider of plain has no option \"colour\"; its options are server, username, port, fast, routes")
     #expect(
-      refusal { try up(life, ["password": "s3cr3t"]) }?.message.hasSuffix("; a password is given by --password-fd or --ask-password") == true)
+      refusal { try up(life, ["password": "s3cr3t"]) }?.message.hasSuffix("; a password is given by --password-fd or --ask-password")
+        == true)
     #expect(
       refusal { try up(life, ["port": "high"]) }?.message == "option `port` of plain: expected an integer, found \"high\"")
     #expect(refusal { try up(life, ["server": "a", "server": "b"]) }?.message == "option `server` of plain is given 2 times")

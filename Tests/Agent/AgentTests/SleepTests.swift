@@ -83,7 +83,9 @@ import Testing
     #expect(try life.tunnel().state == "connected" && life.tunnel().code == .manualOverride)
   }
 
-  @Test("its kill switch blocks until the tunnel is up again", arguments: [KillSwitch.on, .always]) func killSwitch(_ mode: KillSwitch) throws {
+  @Test("its kill switch blocks until the tunnel is up again", arguments: [KillSwitch.on, .always]) func killSwitch(_ mode: KillSwitch)
+    throws
+  {
     var policy = Self.corp()
     policy.killSwitch = mode
     let life = WatchedAgent(policy, on: Self.cafe)
@@ -145,7 +147,9 @@ import Testing
     #expect(isReady, "it is down already")
   }
 
-  @Test("the clocks show the end of a sleep that logind does not report; a sleep that does not come ends after two minutes") func ends() throws {
+  @Test("the clocks show the end of a sleep that logind does not report; a sleep that does not come ends after two minutes") func ends()
+    throws
+  {
     let life = WatchedAgent(Self.corp(), on: Self.cafe)
     life.start()
     #expect(announce(life))

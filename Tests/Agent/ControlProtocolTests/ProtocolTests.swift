@@ -22,8 +22,27 @@ import Testing
           program: "openvpn", endpoints: ["203.0.113.10:1194"], link: "tun0", namespace: 4_026_531_840,
           sessions: [Sample.address("192.0.2.7")])),
       .apply(ApplyRequest(files: [.init(name: "10-corp.yaml", text: "version: 1\n")], confirmWithin: .seconds(60))),
+      .start(
+        tunnel: "corp", OverrideRequest(wantsUp: true),
+        StartOptions(options: [.init(name: "routes", value: "10.0.0.0/8")], password: "s3cr3t")),
     ])
   func requests(request: Request) throws { #expect(try Request(JSON(parsing: request.json.text().utf8)) == request) }
+
+  @Test("nothing that prints a request shows the password of a start; its limits are checked") func password() throws {
+    let request = Request.start(
+      tunnel: "corp", OverrideRequest(wantsUp: true), StartOptions(options: [.init(name: "user", value: "v4lue")], password: "s3cr3t"))
+    var dumped = ""
+    dump(request, to: &dumped)
+    for text in ["\(request)", String(reflecting: request), dumped] {
+      #expect(!text.contains("s3cr3t") && !text.contains("v4lue"), "\(text)")
+    }
+    let long = StartOptions(password: String(repeating: "x", count: 4097))
+    let many = StartOptions(options: Array(repeating: .init(name: "a", value: "b"), count: 65))
+    for start in [long, many, StartOptions(password: "")] {
+      let json = Request.start(tunnel: "corp", OverrideRequest(wantsUp: true), start).json
+      #expect(throws: RequestError.self) { try Request(json) }
+    }
+  }
 
   @Test("the form of a request") func form() {
     let request = Request.override(tunnel: "corp", OverrideRequest(wantsUp: false, until: .seconds(60), reason: "printer"))

@@ -20,6 +20,7 @@ import Testing
     let down = Request.override(tunnel: "corp", OverrideRequest(wantsUp: false))
     let expected: [(Request, Right)] = [
       (.status, .read), (.network, .read), (.monitor(), .read), (.monitor(snapshots: true), .read), (down, .override),
+      (.start(tunnel: "corp", OverrideRequest(wantsUp: true), StartOptions()), .override),
       (.override(tunnel: "corp", OverrideRequest(wantsUp: true)), .override), (.resume(tunnel: "corp"), .override),
       (.resume(tunnel: nil), .override), (.answer(tunnel: "corp", answer: "x"), .override),
       (.release(ReleaseRequest(isPortal: true)), .portal), (.release(ReleaseRequest()), .suspend),

@@ -62,6 +62,20 @@ import Testing
     #expect(loaded.dependencies.contains("/usr/lib/roamward/providers/sample.yaml"))
   }
 
+  @Test("`start-options` names options that a start may set, and is no part of the tunnel's definition") func startOptions() throws {
+    let text = "        name: sample\n        options: { server: \"a:1\" }\n        insecure: accept\n"
+    let (plain, named) = (load(text), load(text + "        start-options: [server, password]\n"))
+    #expect(named.diagnostics.isEmpty, "\(named.diagnostics)")
+    let (one, two) = (try #require(plain.policies.tunnels.first), try #require(named.policies.tunnels.first))
+    guard case .installed(let provider) = two.provider else { throw CancellationError() }
+    #expect(
+      provider.startable.ofUsers == ["server", "password"] && provider.startable.schema?.properties.declared.map(\.name) == ["server"])
+    #expect(one.definition == two.definition && one.provider.isSameTunnel(as: two.provider) && one != two)
+    #expect(PolicyPrinter.yaml(named.policies).contains("start-options: [server, password]"), "\(PolicyPrinter.yaml(named.policies))")
+    let given = try provider.startable.read([("server", "b:2")], of: "t", isOwner: false)
+    #expect(given == ["server": "b:2"] && two.with(given) == ["server": "b:2"])
+  }
+
   @Test(
     "each mistake has its place and its reason",
     arguments: [
@@ -71,6 +85,14 @@ import Testing
       ("        name: sample\n        options: { server: \"a:1\" }", "6:15: the provider \"sample\" protects nothing"),
       ("        name: sample\n        credentials: { Password: secret }", "7:24: \"Password\" is no name of a credential"),
       ("        name: sample\n        credentials: { password: none }", "the credential /etc/p/none cannot be used"),
+      (
+        "        name: sample\n        options: { server: \"a:1\" }\n        start-options: [servr]\n        insecure: accept",
+        "8:24: the provider \"sample\" has no option \"servr\", which a start could set"
+      ),
+      (
+        "        name: sample\n        options: { server: \"a:1\" }\n        start-options: { server: b }\n        insecure: accept",
+        "8:24: expected"
+      ),
       ("        name: sample\n        colour: red", "7:9: unknown key \"colour\" in the `installed` provider"),
       (
         "        name: sample\n        sign-in: { hosts: [a.example, \"*.cdn.example\"] }",
@@ -113,5 +135,14 @@ import Testing
       "        name: sample\n        options: { server: \"a:1\" }\n        credentials: { password: secret }\n        insecure: accept",
       mode: 0o644)
     #expect(found == ["8:34: the credential /etc/p/secret cannot be used: others may read it"], "\(found)")
+  }
+}
+
+extension TunnelPolicy {
+  /// The options with those of a start.
+  fileprivate func with(_ options: JSON) -> JSON? {
+    let set = PolicySet(tunnels: [self]).with(startOptions: [name: options])
+    guard case .installed(let provider) = set.tunnels.first?.provider else { return nil }
+    return provider.options
   }
 }

@@ -45,7 +45,8 @@ package final class Daemon {
     gatekeeper = Gatekeeper(PolkitAuthority(bus))
     sleepDelay = SleepDelay(bus) { [logger] reason in
       logger.warning(
-        "logind does not delay sleep: tunnels with `disconnect-on-sleep` may be up when the machine sleeps", metadata: ["reason": "\(reason)"])
+        "logind does not delay sleep: tunnels with `disconnect-on-sleep` may be up when the machine sleeps",
+        metadata: ["reason": "\(reason)"])
     }
   }
 

@@ -135,7 +135,8 @@ extension Daemon {
         return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
       case .monitor(let snapshots):
         if snapshots { return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshot.json, time: .now))) }
-      case .override(let tunnel, let override, let start): try agent.override(tunnel, override, start: start, isOwner: caller.isOwner)
+      case .override(let tunnel, let override): try agent.override(tunnel, override)
+      case .start(let tunnel, let override, let options): try agent.override(tunnel, override, start: options, isOwner: caller.isOwner)
       case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):
         log(release, caller)

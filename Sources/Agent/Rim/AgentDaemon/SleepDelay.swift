@@ -22,6 +22,7 @@ final class SleepDelay {
 
   /// Takes the lock, or gives it back, if that is news.
   func need(_ isNeeded: Bool) {
+    if isNeeded, !self.isNeeded, !bus.isConnected { failed(bus.obstacle ?? "the agent has no connection to the system bus") }
     self.isNeeded = isNeeded
     if isNeeded { take() } else { release() }
   }

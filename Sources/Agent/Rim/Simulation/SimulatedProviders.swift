@@ -86,7 +86,8 @@ extension SimulatedMachine {
       openCredentials: { [unowned self] name, provider throws(PlatformError) in try providers.credentials.open(name, provider) },
       send: { [unowned self] in receive($1, providers.credentials.take($2, of: $0), $0, life) },
       openDevice: { [unowned self] _, _, link throws(PlatformError) in Int(state.observed.kernel.link(named: link)?.mtu ?? 1500) },
-      openSocket: { [unowned self] tunnel, _, _, _, done in done(.success(providers.ownAddresses[tunnel])) }, keepSecret: { [unowned self] in providers.credentials.keep($1, $2, of: $0) },
+      openSocket: { [unowned self] tunnel, _, _, _, done in done(.success(providers.ownAddresses[tunnel])) },
+      keepSecret: { [unowned self] in providers.credentials.keep($1, $2, of: $0) },
       // An agent may be released after its machine.
       end: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },
       cut: { [weak self] tunnel in self?.endProvider(of: tunnel, life) },

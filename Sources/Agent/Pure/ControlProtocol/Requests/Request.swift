@@ -11,8 +11,10 @@ package enum Request: Equatable, Sendable, Codable {
   /// A reply, and then events, a line each, as long as the client stays connected. With `snapshots`, also every observed network, whole:
   /// `simulate` can replay them.
   case monitor(snapshots: Bool = false)
-  /// Sets a manual override for the tunnel; with `start`, its provider gets these options.
-  case override(tunnel: String, OverrideRequest, start: StartOptions? = nil)
+  /// Sets a manual override for the tunnel.
+  case override(tunnel: String, OverrideRequest)
+  /// The same, upwards, with options for the tunnel's provider.
+  case start(tunnel: String, OverrideRequest, StartOptions)
   /// Ends the override of one tunnel, or of all.
   case resume(tunnel: String?)
   /// Suspends the kill switch, or opens a portal window.
@@ -33,8 +35,14 @@ package enum Request: Equatable, Sendable, Codable {
   case revert
 
   private enum OverrideCodingKeys: String, CodingKey {
-    case tunnel, start
+    case tunnel
     case _1 = "override"
+  }
+
+  private enum StartCodingKeys: String, CodingKey {
+    case tunnel
+    case _1 = "override"
+    case _2 = "options"
   }
 
   private enum ReleaseCodingKeys: String, CodingKey {
@@ -67,7 +75,7 @@ package enum Request: Equatable, Sendable, Codable {
     }
     if case .apply(let request) = self { try request.check() }
     if case .guard(let request) = self { try request.check() }
-    if case .override(_, _, let start?) = self { try start.check() }
+    if case .start(_, _, let options) = self { try options.check() }
   }
 
   private struct Envelope: Codable {

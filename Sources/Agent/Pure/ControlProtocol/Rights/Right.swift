@@ -50,7 +50,8 @@ extension Request {
   package func right(opensKillSwitch: (_ tunnel: String, _ wantsUp: Bool) -> Bool) -> Right {
     switch self {
     case .status, .metrics, .network, .monitor: .read
-    case .override(let tunnel, let request, _): opensKillSwitch(tunnel, request.wantsUp) ? .suspend : .override
+    case .override(let tunnel, let request), .start(let tunnel, let request, _):
+      opensKillSwitch(tunnel, request.wantsUp) ? .suspend : .override
     case .resume, .answer: .override
     case .release(let request): request.isPortal ? .portal : .suspend
     case .apply, .confirm, .revert, .reload: .apply

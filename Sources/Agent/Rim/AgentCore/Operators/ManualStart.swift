@@ -21,7 +21,8 @@ struct ManualStart {
     guard case .installed(let provider) = policy.provider else {
       throw RequestError(
         code: .provider,
-        message: "\(policy.name) takes no options for a start, because its provider (\(policy.provider.name)) has none; installed providers do")
+        message:
+          "\(policy.name) takes no options for a start, because its provider (\(policy.provider.name)) has none; installed providers do")
     }
     let options: JSON
     do throws(StartOptionProblem) {

@@ -39,7 +39,8 @@ extension AgentState {
     if let record {
       record(
         DecisionPass(
-          at: now, time: wallClock, generation: policies.generation, policies: policies.files, snapshot: seen.snapshot, changedAt: seen.changedAt,
+          at: now, time: wallClock, generation: policies.generation, policies: policies.files, snapshot: seen.snapshot,
+          changedAt: seen.changedAt,
           running: running, overrides: decisions.overrides, waits: (waits, decisions.waits), decisions: decisions.all))
     }
     let ready = desiredTunnels.ready

@@ -69,7 +69,8 @@ extension PoliciesInForce {
 
   /// The provider of a tunnel as other processes know it: they read the files. `running`: the policy that it runs with.
   func providerForOthers(_ running: TunnelPolicy) -> RunningProvider {
-    guard let file = files.tunnel(named: running.name), let own = set.tunnel(named: running.name), own.definition == running.definition else {
+    guard let file = files.tunnel(named: running.name), let own = set.tunnel(named: running.name), own.definition == running.definition
+    else {
       return running.asRunning
     }
     return file.asRunning

@@ -13,7 +13,8 @@ enum HarmlessKeys {
     "hosts", "idle", "include", "include-file", "include-all-networks", "insecure", "installed", "interface-name", "kill-switch",
     "lan", "lan-networks", "match-domains", "minimum-dwell", "mtu", "name", "names", "network", "on-overlap", "on-unknown",
     "overhead", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
-    "ssid-file", "ssid-glob", "start-options", "subnet", "through", "time", "timeout", "to", "type", "unit", "unknown", "unavailable", "version",
+    "ssid-file", "ssid-glob", "start-options", "subnet", "through", "time", "timeout", "to", "type", "unit", "unknown", "unavailable",
+    "version",
     "when-down", "primary", "other-probes",
     // Reports of our programs.
     "addresses", "answered-at", "asked", "at", "backend", "believed", "blocking", "brought", "chosen", "cipher", "column", "confirmed",

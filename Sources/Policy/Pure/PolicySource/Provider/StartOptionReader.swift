@@ -10,7 +10,7 @@ package struct StartOptionProblem: Error, Equatable, Sendable {
 }
 
 extension StartableOptions {
-  /// Reads options of a start, as a person writes them: several of one name are a list. `isOwner`: the caller may set each that is declared.
+  /// Reads options of a start, as a person writes them: several of one name are a list. `isOwner`: the caller may set each declared one.
   /// `tunnel`: its name, for messages.
   package func read(_ given: [(name: String, value: String)], of tunnel: String, isOwner: Bool) throws(StartOptionProblem) -> JSON {
     let (declared, allowsOthers) = schema?.properties ?? ([], false)

@@ -6,7 +6,9 @@ extension PolicySet {
     if startOptions.isEmpty { return self }
     var changed = self
     for i in changed.tunnels.indices {
-      guard let options = startOptions[changed.tunnels[i].name], case .installed(var provider) = changed.tunnels[i].provider else { continue }
+      guard let options = startOptions[changed.tunnels[i].name], case .installed(var provider) = changed.tunnels[i].provider else {
+        continue
+      }
       provider.options = provider.options.replacingMembers(by: options)
       changed.tunnels[i].provider = .installed(provider)
     }

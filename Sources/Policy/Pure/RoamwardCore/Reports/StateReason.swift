@@ -13,7 +13,9 @@ package struct StateReason: Equatable, Sendable, CustomStringConvertible {
     isStopping: Bool = false, isFallingAsleep: Bool = false
   ) {
     code =
-      if isStopping { .stopping } else if policy != nil, isFallingAsleep { .sleep } else if let policy { Self.code(policy, decision, override) } else { .policyRemoved }
+      if isStopping { .stopping } else if policy != nil, isFallingAsleep { .sleep } else if let policy {
+        Self.code(policy, decision, override)
+      } else { .policyRemoved }
     description =
       if isStopping {
         "the agent is stopping"
