@@ -8,7 +8,7 @@ import Terminal
 struct StartArguments: ParsableArguments {
   @Option(
     name: .customLong("option"),
-    help: ArgumentHelp("Give the provider an option for this start; repeat for a list.", valueName: "key=value"))
+    help: ArgumentHelp("Give the provider an option; repeat it for a list.", valueName: "key=value"))
   var given: [String] = []
   @Option(help: ArgumentHelp("Give the provider the option `username`.", valueName: "name")) var username: String?
   @Option(

@@ -99,6 +99,20 @@ import Testing
     #expect(life.machine.providers.options["plain"] == [["server": "other.example"]])
   }
 
+  @Test("an option that the provider does not declare any more is left out") func undeclared() throws {
+    let life = life()
+    try up(life, ["server": "other.example", "username": "alice"], until: .resume)
+    var changed = Self.policy()
+    guard case .installed(var provider) = changed.provider else { throw CancellationError() }
+    let server = provider.startable.schema?.properties.declared.first.map { [$0] } ?? []
+    provider.startable.schema = OptionSchema(kind: .object(server, allowsOthers: false), about: nil, choices: nil, standard: nil)
+    changed.provider = .installed(provider)
+    life.policiesChange(to: changed)
+    life.machine.run(for: .seconds(5))
+    #expect(life.machine.providers.options["plain"]?.last == ["server": "other.example"])
+    #expect(try life.tunnel("plain").state == "connected")
+  }
+
   @Test("a password is the credential of one run, and of no later one") func password() throws {
     let life = life()
     try up(life, ["username": "alice"], password: "s3cr3t-of-start", until: .resume)

@@ -53,7 +53,7 @@ struct PoliciesInForce {
 }
 
 extension PoliciesInForce {
-  /// Takes the options of these overrides; those of other ones have ended. A tunnel that is on its way down keeps them until it is, because
+  /// Takes the options of these overrides; those of other ones have ended. A tunnel that goes down keeps them until it is down, because
   /// nothing is to be started again.
   mutating func follow(_ overrides: [String: ManualOverride], _ decisions: [String: Decision], running: @autoclosure () -> Set<String>) {
     let mayLeave = { (name: String) in overrides[name].map { !$0.wantsUp } ?? (decisions[name]?.outcome == .disconnect) }

@@ -75,6 +75,12 @@ package struct StartableOptions: Hashable, Sendable {
     self.ofUsers = ofUsers
   }
 
+  /// The members of an object that the provider declares.
+  func declared(among options: JSON) -> JSON {
+    guard let (declared, allowsOthers) = schema?.properties, !allowsOthers else { return options }
+    return .object((options.members ?? []).filter { member in declared.contains { $0.name == member.key } })
+  }
+
   /// The word for the credential `password` among the options of users. No option has it: policies hold no secrets.
   package static let password = "password"
 }

@@ -1,7 +1,8 @@
 package import JSON
 
 extension PolicySet {
-  /// The set with options of single starts, by tunnel: they come before those of the policy.
+  /// The set with options of single starts, by tunnel: they come before those of the policy. Those that its provider does not declare any
+  /// more are left out.
   package func with(startOptions: [String: JSON]) -> PolicySet {
     if startOptions.isEmpty { return self }
     var changed = self
@@ -9,7 +10,7 @@ extension PolicySet {
       guard let options = startOptions[changed.tunnels[i].name], case .installed(var provider) = changed.tunnels[i].provider else {
         continue
       }
-      provider.options = provider.options.replacingMembers(by: options)
+      provider.options = provider.options.replacingMembers(by: provider.startable.declared(among: options))
       changed.tunnels[i].provider = .installed(provider)
     }
     return changed
