@@ -45,7 +45,7 @@ extension CompletionKind {
   }
 
   private static func tunnels(inPolicies layers: [String]) -> [String] {
-    loadPolicies(layers: layers, files: .person, requireRootOwnership: false).policies.tunnels.map(\.name)
+    loadPolicies(layers: layers, files: .person, requireRootOwnership: false).policies.names
   }
 
   /// The values of an option that may be repeated, as the shell passes the words of a line: `--option value` or `--option=value`.
@@ -62,4 +62,9 @@ extension CompletionKind {
     }
     return found.filter { !$0.isEmpty }
   }
+}
+
+extension PolicySet {
+  /// The names that commands take: of tunnels and of groups.
+  fileprivate var names: [String] { tunnels.map(\.name) + groups.map(\.name) }
 }

@@ -21,7 +21,7 @@ struct Evaluate: ParsableCommand {
 
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
-  @Option(help: ArgumentHelp("Evaluate only this tunnel.", valueName: "name"), completion: .tunnels) var tunnel: String?
+  @Option(help: ArgumentHelp("Evaluate only this tunnel or group.", valueName: "name"), completion: .tunnels) var tunnel: String?
   @Option(help: ArgumentHelp("Evaluate a lookup of this name (evaluate-connection).", valueName: "name")) var host: String?
   @Flag(help: "Show every rule that was evaluated, with its result.") var explain = false
   @Flag(help: "Print JSON.") var json = false
@@ -31,9 +31,9 @@ struct Evaluate: ParsableCommand {
     let set = try policies.load()
     let snapshot = try facts.snapshot()
     let evaluator = Evaluator(networks: set.networks)
-    let chosen = try tunnel.map { [try set.described($0)] } ?? set.tunnels
-    if exitCode, chosen.count != 1 { throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel") }
-    let all = evaluator.decide(set, on: snapshot, under: facts.overrides(on: snapshot))
+    let chosen = try tunnel.map { try set.meant($0) } ?? set.tunnels
+    if exitCode, chosen.count != 1, tunnel.flatMap({ set.group(named: $0) }) == nil { throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel") }
+    let all = evaluator.decide(set, on: snapshot, under: facts.overrides(on: snapshot), turns: facts.turns(of: set))
     let decisions = all.filter { decision in chosen.contains { $0.name == decision.tunnel } }
     let hosts = try host.map { text in
       guard let name = DomainName(text) else { throw ValidationError("--host takes a domain name, not \"\(text)\"") }
@@ -47,7 +47,8 @@ struct Evaluate: ParsableCommand {
       write(report(decisions, explained: explain))
       for host in hosts ?? [] { write("\(pad(host.tunnel, 8))  \(host.text)\n") }
     }
-    if exitCode, let decision = decisions.first { throw decision.exitCode }
+    // A group's decision is that of the member in use.
+    if exitCode, let decision = decisions.first(where: { $0.inert?.code != .standby }) ?? decisions.first { throw decision.exitCode }
   }
 }
 
@@ -55,7 +56,7 @@ extension Decision {
   fileprivate var exitCode: ExitCode {
     switch inert {
     case nil, .notArmed: break
-    case .disabled, .onDemandOff, .excluded, .reserved, .overridden, .blocked: return ExitCode(15)
+    case .disabled, .onDemandOff, .excluded, .reserved, .standby, .overridden, .blocked: return ExitCode(15)
     }
     return switch outcome {
     case .connect: ExitCode(10)

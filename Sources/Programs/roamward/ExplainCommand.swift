@@ -22,7 +22,7 @@ struct Explain: ParsableCommand {
       Example: `roamward explain corp --set interface=wifi --set ssid=Cafe`
       """)
 
-  @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String?
+  @Argument(help: "Name of the tunnel or group.", completion: .tunnels) var tunnel: String?
   @Option(help: ArgumentHelp("Follow a packet to this destination.", valueName: "address[:port][/protocol]")) var to: String?
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
@@ -40,11 +40,14 @@ struct Explain: ParsableCommand {
     if let destination = to.flatMap({ PacketDestination($0) }) { return try explain(destination) }
     guard let tunnel else { return }
     let set = try policies.load()
-    let policy = try set.described(tunnel)
+    let members = try set.meant(tunnel)
     let snapshot = try facts.snapshot()
     let evaluator = Evaluator(networks: set.networks)
-    let decisions = evaluator.decide(set, on: snapshot, under: facts.overrides(on: snapshot))
-    guard let decision = decisions.first(where: { $0.tunnel == tunnel }) else { return }
+    let decisions = evaluator.decide(set, on: snapshot, under: facts.overrides(on: snapshot), turns: facts.turns(of: set))
+    let own = members.compactMap { member in decisions.first { $0.tunnel == member.name } }
+    // All members of a group have its rules: they are explained for the one in use.
+    guard let decision = own.first(where: { $0.inert?.code != .standby }) ?? own.first, let policy = set.tunnel(named: decision.tunnel)
+    else { return }
     let trace = evaluator.trace(policy, on: snapshot)
     if let html {
       try writePage(explanationPage(of: policy, decision, trace, on: snapshot), to: html)
@@ -57,6 +60,7 @@ struct Explain: ParsableCommand {
         network: snapshot.json, routes: try claims(on: policy, of: set, snapshot).map { RouteReport($0) })
       write(JSON(encoding: report).text(indented: true) + "\n")
     } else {
+      if let group = set.group(of: policy.name) { write(explanation(of: group, decisions)) }
       write(explanation(of: policy, decision: decision, trace: trace))
       let claims = try claims(on: policy, of: set, snapshot)
       if !claims.isEmpty {

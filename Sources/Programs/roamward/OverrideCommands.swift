@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import JSON
 import StatusDisplay
 import Terminal
 
@@ -47,7 +48,7 @@ struct Resume: ParsableCommand {
     discussion: "Example: `roamward resume corp`")
 
   @OptionGroup var agent: AgentOptions
-  @Argument(help: "Name of the tunnel; without one, all tunnels.", completion: .tunnels) var tunnel: String?
+  @Argument(help: "Name of the tunnel or group; without one, all tunnels.", completion: .tunnels) var tunnel: String?
 
   func run() throws {
     _ = try agent.ask(.resume(tunnel: tunnel))
@@ -78,7 +79,7 @@ struct OverrideOptions: ParsableArguments {
 
   @OptionGroup var agent: AgentOptions
   @OptionGroup var session: SessionOptions
-  @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String
+  @Argument(help: "Name of the tunnel or group.", completion: .tunnels) var tunnel: String
   @Option(name: .customLong("for"), help: ArgumentHelp("Override for this long: 30m, 2h.", valueName: "duration")) var duration: String?
   @Option(help: ArgumentHelp("Override until network-change (default) or resume.", valueName: "end")) var until: End?
   @Option(help: ArgumentHelp("Set the reason that `status` shows.", valueName: "text")) var reason: String?
@@ -96,11 +97,12 @@ struct OverrideOptions: ParsableArguments {
     let length = duration.flatMap(seconds)
     let end: Lifetime = length.map { .time(lasting($0)) } ?? (until == .resume ? .resume : .networkChange)
     let request = OverrideRequest(wantsUp: wantsUp, until: end, reason: reason, sessions: session.sessions)
-    _ = try agent.ask(
+    let reply = try agent.ask(
       start.map { .start(tunnel: tunnel, request, $0) } ?? .override(tunnel: tunnel, request),
       progress: "\(tunnel): \(wantsUp ? "starting" : "stopping")")
     write("\(tunnel): manual override (\(wantsUp ? "up" : "down")) \(text(end)); `roamward resume \(tunnel)` ends it\n")
-    if let wait { try waitFor(wantsUp ? "connected" : "disconnected", of: tunnel, seconds: wait.seconds, agent) }
+    let members = reply["tunnels"]?.array?.compactMap(\.string) ?? [tunnel]
+    if let wait { try waitFor(wantsUp ? "connected" : "disconnected", of: members, all: !wantsUp, seconds: wait.seconds, agent) }
   }
 
   private func text(_ end: Lifetime) -> String {

@@ -68,10 +68,16 @@ struct PolicyOptions: ParsableArguments {
 }
 
 extension PolicySet {
+  /// The tunnel of this name, or the members of the group, as the user gave it.
+  func meant(_ name: String) throws -> [TunnelPolicy] {
+    let found = tunnels(meant: name)
+    return try found.isEmpty ? [described(name)] : found
+  }
+
   /// The tunnel of this name, as the user gave it.
   func described(_ name: String) throws -> TunnelPolicy {
     if let policy = tunnel(named: name) { return policy }
-    let known = tunnels.map(\.name).joined(separator: ", ")
+    let known = (tunnels.map(\.name) + groups.map(\.name)).joined(separator: ", ")
     throw ValidationError("no tunnel is named \"\(name)\"; known tunnels: \(known.isEmpty ? "none" : known)")
   }
 }

@@ -8,13 +8,13 @@ import Terminal
 struct PreviewOptions: ParsableArguments {
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
-  @Option(help: ArgumentHelp("Plan with a manual override (up) of this tunnel.", valueName: "tunnel"), completion: .tunnels) var up: String?
+  @Option(help: ArgumentHelp("Plan with a manual override (up) of this tunnel or group.", valueName: "tunnel"), completion: .tunnels) var up: String?
 
   /// The plan, and the network on which it is based. An error is printed and ends the program.
   func preview() throws -> (PlanPreview, on: NetworkSnapshot) {
     // The plan names them.
     let set = try policies.load(unread: .left)
-    if let up { _ = try set.described(up) }
+    if let up { _ = try set.meant(up) }
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
     do throws(PlatformError) {
@@ -31,6 +31,9 @@ extension FactOptions {
   func overrides(on snapshot: NetworkSnapshot) -> [String: ManualOverride] {
     isOfThisMachine ? agent.overrides(on: snapshot, sources) : [:]
   }
+
+  /// The members of groups that are in use on this machine's network; empty for another network.
+  func turns(of policies: PolicySet) -> [String: GroupTurn] { isOfThisMachine ? agent.turns(of: policies) : [:] }
 
   /// The plan under the current overrides and suspension.
   func preview(

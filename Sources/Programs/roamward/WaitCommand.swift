@@ -34,13 +34,14 @@ struct Wait: ParsableCommand {
     guard seconds(timeout) != nil else { throw ValidationError("--timeout takes a duration: 500ms, 10s, 5m") }
   }
 
-  func run() throws { try waitFor(state, of: tunnel, seconds: seconds(timeout) ?? 30, agent) }
+  func run() throws { try waitFor(state, of: [tunnel], seconds: seconds(timeout) ?? 30, agent) }
 }
 
-/// Follows the agent's events until a state is reached; a timeout ends the program with status 3.
-func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: AgentOptions) throws {
+/// Follows the agent's events until one of the tunnels has reached a state, or `all` have; a timeout ends the program with status 3.
+func waitFor(_ state: String, of tunnels: [String], all: Bool = false, seconds: Double, _ agent: AgentOptions) throws {
   let deadline = Moment.now + .milliseconds(Int64(seconds * 1000))
   let client = try agent.connect()
+  let tunnel = tunnels.joined(separator: all ? " and " : " or ")
   let progress = WaitProgress(for: state, of: tunnel, seconds: seconds)
   defer { progress.end() }
   do throws(ControlClient.Failure) {
@@ -59,15 +60,19 @@ func waitFor(_ state: String, of tunnel: String, seconds: Double, _ agent: Agent
     }
     if event.happening is PolicyEvent { report = try agent.status() }
   }
-  guard let now = report.tunnels.first(where: { $0.name == tunnel }) else {
+  let found = report.tunnels.filter { tunnels.contains($0.name) }
+  guard let now = found.first else {
     writeError("roamward: no tunnel is named \"\(tunnel)\"; `roamward status` lists them\n")
     throw ExitStatus.refused
   }
-  if now.state == state { return }
+  var states = Dictionary(found.map { ($0.name, $0.state) }) { first, _ in first }
+  let isReached = { (states: [String: String]) in all ? states.values.allSatisfy { $0 == state } : states.values.contains(state) }
+  if isReached(states) { return }
   progress.state = now.state
   while let event = try nextEvent(client, before: deadline, progress) {
-    guard let change = event.happening as? StateEvent, change.tunnel == tunnel else { continue }
-    if change.to == state { return }
+    guard let change = event.happening as? StateEvent, states[change.tunnel] != nil else { continue }
+    states[change.tunnel] = change.to
+    if isReached(states) { return }
     progress.state = change.to
   }
   progress.end()

@@ -16,7 +16,7 @@ struct Why: ParsableCommand {
       Example: `roamward why corp --at "yesterday 14:05"`
       """)
 
-  @Argument(help: "Name of the tunnel; without one, all of them.", completion: .tunnels) var tunnel: String?
+  @Argument(help: "Name of the tunnel or group; without one, all tunnels.", completion: .tunnels) var tunnel: String?
   @Option(help: ArgumentHelp("Explain the decision of a time such as \"yesterday 14:05\".", valueName: "time")) var at = "now"
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var record: RecordOptions
@@ -29,7 +29,7 @@ struct Why: ParsableCommand {
     for line in history.defects { writeError("roamward: \(line)\n") }
     // People read seconds: the first one of the record is that of its beginning.
     if let begin = history.begin, time < begin, time.localTime == begin.localTime { time = begin }
-    guard let moment = PastMoment(history, at: time, policies: set, identification: onDisk.identification(of: set), only: tunnel) else {
+    guard let moment = PastMoment(history, at: time, policies: set, identification: onDisk.identification(of: set), only: tunnel.map { names(meant: $0, in: set) }) else {
       let recorded =
         history.begin.flatMap { begin in history.end.map { "; the record is from \(begin.localTime) to \($0.localTime)" } } ?? ""
       writeError("roamward: nothing is recorded for \(time.localTime)\(recorded)\n")
@@ -41,5 +41,11 @@ struct Why: ParsableCommand {
     }
     write(moment.text(.machine))
     for line in history.leftOut(for: set, known: [moment.policies]) { write("missing in the record: \(line)\n") }
+  }
+
+  /// A tunnel that has no policy any more is in the record all the same.
+  private func names(meant name: String, in set: PolicySet) -> Set<String> {
+    let meant = set.tunnels(meant: name).map(\.name)
+    return meant.isEmpty ? [name] : Set(meant)
   }
 }

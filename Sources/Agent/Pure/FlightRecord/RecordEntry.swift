@@ -96,12 +96,14 @@ package struct RecordedPass: Equatable, Sendable {
   package var overrides: [String: RecordedOverride]?
   /// The ends of waits, where they do not follow from the evaluations before.
   package var waits: [String: Moment]?
+  /// The member of each group that is in use, and the one that is tried beside it.
+  package var turns: [String: [String]]?
   /// The decisions that differ from those before.
   package var decisions: [String: RecordedDecision]
 
   package init(
     now: Moment, localSecond: Int?, network: Int, changedAt: Moment?, running: [String]?, overrides: [String: RecordedOverride]?,
-    waits: [String: Moment]?, decisions: [String: RecordedDecision]
+    waits: [String: Moment]?, turns: [String: [String]]? = nil, decisions: [String: RecordedDecision]
   ) {
     self.now = now
     self.localSecond = localSecond
@@ -110,6 +112,7 @@ package struct RecordedPass: Equatable, Sendable {
     self.running = running
     self.overrides = overrides
     self.waits = waits
+    self.turns = turns
     self.decisions = decisions
   }
 }
@@ -234,6 +237,7 @@ extension RecordedPass {
       "by-hand",
       overrides.map { object($0) { .array([.bool($0.wantsUp), .integer($0.since.milliseconds)]) } })
     add("waits", waits.map { object($0) { JSON($0) } })
+    add("in-use", turns.map { object($0) { JSON($0) } })
     if !decisions.isEmpty { add("d", object(decisions) { $0.json }) }
     return members
   }
@@ -244,7 +248,7 @@ extension RecordedPass {
       now: Moment(nanoseconds: now), localSecond: json["l"]?.integer.flatMap { Int(exactly: $0) }, network: network,
       changedAt: json["c"]?.moment, running: json["up"].map(\.texts),
       overrides: json["by-hand"].map { dictionary($0) { RecordedOverride($0) } }, waits: json["waits"].map { dictionary($0) { $0.moment } },
-      decisions: json["d"].map { dictionary($0) { RecordedDecision($0) } } ?? [:])
+      turns: json["in-use"].map { dictionary($0) { $0.texts } }, decisions: json["d"].map { dictionary($0) { RecordedDecision($0) } } ?? [:])
   }
 }
 

@@ -22,6 +22,7 @@ package struct RecordWriter {
     var running: Set<String>?
     var overrides: [String: RecordedOverride]?
     var waits: [String: Moment]?
+    var turns: [String: [String]] = [:]
     var decisions: [String: Decision] = [:]
     /// The same, as the last evaluation had them: an unchanged list is not compared one by one.
     var list: [Decision] = []
@@ -107,6 +108,8 @@ package struct RecordWriter {
     let areOverridesNew = set(&new.overrides, overrides)
     let areWaitsNew = written.waits != pass.waits.before
     if set(&new.waits, pass.waits.after) || areWaitsNew || areRunningNew || areOverridesNew { isNews = true }
+    let areTurnsNew = set(&new.turns, pass.turns.mapValues { [$0.member] + ($0.trial.map { [$0] } ?? []) })
+    if areTurnsNew { isNews = true }
     var decisions: [String: RecordedDecision] = [:]
     for decision in pass.decisions == new.list ? [] : pass.decisions where new.decisions[decision.tunnel] != decision {
       let recorded = RecordedDecision(decision, withText: privacy.hasText)
@@ -132,6 +135,7 @@ package struct RecordWriter {
             now: pass.now, localSecond: pass.snapshot.time.value?.secondOfWeek, network: network,
             changedAt: isChangeNew ? pass.changedAt : nil, running: areRunningNew ? pass.running.sorted() : nil,
             overrides: areOverridesNew ? overrides : nil, waits: areWaitsNew ? pass.waits.before : nil,
+            turns: areTurnsNew ? new.turns : nil,
             decisions: Dictionary(part.map { ($0, decisions[$0]) }) { first, _ in first }.compactMapValues { $0 })), at: pass.time)
     }
   }

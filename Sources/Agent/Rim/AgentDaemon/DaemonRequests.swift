@@ -135,7 +135,9 @@ extension Daemon {
         return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshotWithSources.json, time: .now)))
       case .monitor(let snapshots):
         if snapshots { return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshot.json, time: .now))) }
-      case .override(let tunnel, let override): try agent.override(tunnel, override)
+      case .override(let name, let override):
+        try agent.override(name, override)
+        if let members = agent.members(of: name) { return .done(["tunnels": JSON(members)]) }
       case .start(let tunnel, let override, let options): try agent.override(tunnel, override, start: options, isOwner: caller.isOwner)
       case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):

@@ -290,7 +290,7 @@ package final class SimulatedMachine {
     }
     guard peersAnswer, network.primary != nil else { return }
     for (link, device) in state.observed.wireGuard
-    where device.peers.contains(where: { $0.persistentKeepalive > 0 && $0.lastHandshake == 0 }) {
+    where !state.silentLinks.contains(link) && device.peers.contains(where: { $0.persistentKeepalive > 0 && $0.lastHandshake == 0 }) {
       state.answer(on: link, at: wallClock.seconds)
     }
   }
@@ -298,7 +298,7 @@ package final class SimulatedMachine {
   /// A program sends a packet into a link. Its device, if it is configured and up, asks for a session unless it has one.
   package func sendPacket(into link: String) {
     guard state.observed.kernel.link(named: link)?.isUp == true else { return }
-    if let device = state.observed.wireGuard[link], peers == nil { state.show(sending(device), on: link) }
+    if let device = state.observed.wireGuard[link], peers == nil { state.show(sending(device, on: link), on: link) }
     recordPacket(on: link)
   }
 
@@ -331,12 +331,12 @@ package final class SimulatedMachine {
     }
   }
 
-  private func sending(_ device: WireGuardState) -> WireGuardState {
+  private func sending(_ device: WireGuardState, on link: String) -> WireGuardState {
     var device = device
     for i in device.peers.indices where device.peers[i].endpoint != nil && network.primary != nil {
       let hasSession = device.peers[i].lastHandshake != 0
       device.peers[i].sentBytes += hasSession ? 128 : 148
-      guard peersAnswer else { continue }
+      guard peersAnswer, !state.silentLinks.contains(link) else { continue }
       device.peers[i].receivedBytes += hasSession ? 128 : 92 + 128
       if hasSession { continue }
       device.peers[i].sentBytes += 128

@@ -6,12 +6,20 @@ package import RoamwardCore
 package struct SimulatedState {
   package private(set) var observed = ObservedState(resolvConf: .file(SimulatedState.hostResolvConf))
   private var nextIndex: UInt32 = 100
+  /// The links of WireGuard tunnels whose peers do not answer, whatever others do.
+  private(set) var silentLinks: Set<String> = []
 
   package static let hostResolvConf = "search host.example\nnameserver 192.0.2.1\n"
 
   package init() {}
 
   package mutating func apply(_ steps: [Step]) { for step in steps { apply(step) } }
+
+  /// Whether the peers of one WireGuard tunnel answer.
+  package mutating func set(_ tunnel: String, answers: Bool) {
+    let link = TunnelSetup.linkName(forTunnel: tunnel)
+    if answers { silentLinks.remove(link) } else { silentLinks.insert(link) }
+  }
 
   /// Sets the DNS backend and the file of the host.
   package mutating func keepResolver(_ resolver: ObservedResolver, file: ObservedResolvConf) {

@@ -65,6 +65,7 @@ package final class Simulation {
         try agent.override(tunnel, OverrideRequest(wantsUp: wantsUp, until: lifetime.until, reason: reason))
       case .resume(let tunnel): try agent.resume(tunnel)
       case .peers(let answer): machine.peersAnswer = answer
+      case .somePeers(let answers): for (tunnel, answers) in answers { machine.state.set(tunnel, answers: answers) }
       case .lookup(let name, let resolves): machine.lookUp(name, resolvesOutside: resolves)
       case .packet(let tunnel): machine.sendPacket(into: TunnelSetup.linkName(forTunnel: tunnel))
       case .clock(let time):

@@ -26,7 +26,7 @@ package struct PastMoment: Sendable {
   package var policies: RecordedPolicy
 
   /// `nil`: nothing is recorded for this time.
-  package init?(_ history: RecordedHistory, at time: Timestamp, policies: PolicySet, identification: String, only: String? = nil) {
+  package init?(_ history: RecordedHistory, at time: Timestamp, policies: PolicySet, identification: String, only: Set<String>? = nil) {
     guard let pass = history.pass(at: time) else { return nil }
     self.time = time
     network = history.snapshot(of: pass, after: max(.zero, time - pass.time))
@@ -42,7 +42,7 @@ package struct PastMoment: Sendable {
     }
     let evaluator = Evaluator(networks: policies.networks)
     let network = network
-    tunnels = pass.decisions.keys.sorted().filter { only == nil || $0 == only }.compactMap { name in
+    tunnels = pass.decisions.keys.sorted().filter { only?.contains($0) ?? true }.compactMap { name in
       guard let recorded = pass.decisions[name] else { return nil }
       let policy = policies.tunnel(named: name)
       return Tunnel(

@@ -20,6 +20,8 @@ package struct RecordedHistory: Sendable {
     package var overrides: [String: RecordedOverride]
     /// `nil`: they follow from the evaluation before.
     package var waits: [String: Moment]?
+    /// The member of each group that was in use, and the one that was tried beside it.
+    package var turns: [String: [String]]
     package var decisions: [String: RecordedDecision]
     /// The tunnels whose decision is another one than before, or whose reason is.
     package var changed: Set<String>
@@ -161,7 +163,8 @@ package struct RecordedHistory: Sendable {
     let changed = pass.decisions.keys.filter { last[$0] != pass.decisions[$0] }
     let whole = Pass(
       time: time, now: pass.now, localSecond: pass.localSecond, network: network, policy: policy,
-      changedAt: pass.changedAt ?? reading.last?.changedAt, running: running, overrides: overrides, waits: pass.waits, decisions: decisions,
+      changedAt: pass.changedAt ?? reading.last?.changedAt, running: running, overrides: overrides, waits: pass.waits,
+      turns: pass.turns ?? reading.last?.turns ?? [:], decisions: decisions,
       changed: Set(changed), isFirst: reading.isFirst)
     reading.isFirst = false
     reading.last = whole

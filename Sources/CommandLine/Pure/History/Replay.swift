@@ -40,7 +40,7 @@ package struct Replay: Sendable {
         continue
       }
       if pass.isFirst { scheduler = DecisionScheduler() }
-      scheduler.replay(overrides: pass.overrides.mapValues(\.manual), waits: pass.waits)
+      scheduler.replay(overrides: pass.overrides.mapValues(\.manual), waits: pass.waits, turns: policies.turns(pass.turns))
       let verdicts = scheduler.decide(
         on: policies, history.snapshot(of: pass), changed: pass.changedAt, at: pass.now, time: pass.time, isRunning: pass.running.contains)
       let replayed = Dictionary(verdicts.map { ($0.policy.name, RecordedDecision($0.decision, withText: false)) }) { first, _ in first }
@@ -68,6 +68,18 @@ package struct Replay: Sendable {
     } else {
       others.append(OtherPolicies(from: pass.time, to: pass.time, decisions: pass.changed.count))
     }
+  }
+}
+
+extension PolicySet {
+  /// Recorded turns, as the scheduler takes them.
+  fileprivate func turns(_ recorded: [String: [String]]) -> [String: GroupTurn] {
+    let turns = groups.compactMap { group -> (String, GroupTurn)? in
+      guard let member = recorded[group.name]?.first else { return nil }
+      let trial = recorded[group.name]?.dropFirst().first
+      return (group.name, GroupTurn(group: group.name, members: group.members.map(\.name), member: member, trial: trial))
+    }
+    return Dictionary(turns) { first, _ in first }
   }
 }
 

@@ -24,6 +24,7 @@ package struct PolicyListing: Equatable, Sendable {
     package var maskedBy: String?
     package var tunnels: [String] = []
     package var networks: [String] = []
+    package var groups: [String] = []
     /// The messages of its errors, with their line.
     package var errors: [String] = []
   }
@@ -35,11 +36,13 @@ package struct PolicyListing: Equatable, Sendable {
     let allErrors = Dictionary(grouping: loaded.diagnostics.filter { $0.severity == .error }) { $0.location.file }
     let tunnels = Dictionary(grouping: loaded.policies.tunnels) { $0.location.file }
     let networks = Dictionary(grouping: loaded.policies.networks) { $0.location.file }
+    let groups = Dictionary(grouping: loaded.policies.groups) { $0.location.file }
     var files = loaded.files.map { path in
       let errors = allErrors[path] ?? []
       return File(
         path: path, state: loaded.unreadPolicies.contains(path) ? .unread : errors.isEmpty ? .inForce : .broken,
         tunnels: tunnels[path, default: []].map(\.name), networks: networks[path, default: []].map(\.name),
+        groups: groups[path, default: []].map(\.name),
         errors: errors.map { "line \($0.location.line): \($0.message)" })
     }
     files += loaded.ignored.compactMap { file in
@@ -59,7 +62,7 @@ package struct PolicyListing: Equatable, Sendable {
       let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
       return file.path == word || name == word || name.hasPrefix("\(word).") && !name.dropFirst(word.count + 1).contains(".")
     }
-    let found = byName.isEmpty ? readable.filter { $0.tunnels.contains(word) || $0.networks.contains(word) } : byName
+    let found = byName.isEmpty ? readable.filter { $0.tunnels.contains(word) || $0.networks.contains(word) || $0.groups.contains(word) } : byName
     return found.map(\.path)
   }
 
@@ -73,6 +76,7 @@ package struct PolicyListing: Equatable, Sendable {
         if !file.tunnels.isEmpty {
           parts.append("\(file.tunnels.count == 1 ? "tunnel" : "tunnels") \(file.tunnels.joined(separator: ", "))")
         }
+        if !file.groups.isEmpty { parts.append("\(file.groups.count == 1 ? "group" : "groups") \(file.groups.joined(separator: ", "))") }
         if !file.networks.isEmpty {
           parts.append("\(file.networks.count == 1 ? "network" : "networks") \(file.networks.joined(separator: ", "))")
         }

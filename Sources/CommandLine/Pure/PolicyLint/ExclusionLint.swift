@@ -2,10 +2,10 @@ import RoamwardCore
 
 /// Finds enterprise tunnels that are wanted on a network on which another one takes precedence, so that they do not run there. One finding
 /// for each.
-func exclusiveTunnels(among tunnels: [TunnelPolicy], networks: NetworkTable) -> [LintFinding] {
+func exclusiveTunnels(among tunnels: [TunnelPolicy], networks: NetworkTable, groups: GroupsOfTunnels) -> [LintFinding] {
   let rivals = tunnels.filter { $0.precedence == .enterprise && $0.onDemand.isEnabled }
   return rivals.enumerated().compactMap { i, tunnel in
-    guard let first = rivals[..<i].first(where: { areWantedTogether($0, tunnel, networks) }) else { return nil }
+    guard let first = rivals[..<i].first(where: { !groups.areOfOne($0, tunnel) && areWantedTogether($0, tunnel, networks) }) else { return nil }
     return LintFinding(
       .exclusiveTunnels,
       "`\(tunnel.name)` and `\(first.name)` (\(first.location.short)) are both `class: enterprise`, and there are networks on which the rules want "
@@ -24,21 +24,23 @@ private func areWantedTogether(_ a: TunnelPolicy, _ b: TunnelPolicy, _ networks:
 struct TunnelsTogether {
   private let tunnels: [TunnelPolicy]
   private let networks: NetworkTable
+  private let groups: GroupsOfTunnels
   private var known: [[Int]: Bool] = [:]
 
-  init(_ tunnels: [TunnelPolicy], _ networks: NetworkTable) {
+  init(_ tunnels: [TunnelPolicy], _ networks: NetworkTable, _ groups: GroupsOfTunnels) {
     self.tunnels = tunnels
+    self.groups = groups
     self.networks = networks
   }
 
-  /// By their places. Enterprise tunnels are never up together. True if the search would take too long.
+  /// By their places. Enterprise tunnels are never up together, and neither are members of one group. True if the search would take too long.
   mutating func mayBeUp(_ one: Int, _ other: Int) -> Bool {
     let pair = [min(one, other), max(one, other)]
     if let answer = known[pair] { return answer }
     let (a, b) = (tunnels[pair[0]], tunnels[pair[1]])
     let answer =
       one == other
-      || !(a.precedence == .enterprise && b.precedence == .enterprise)
+      || !(a.precedence == .enterprise && b.precedence == .enterprise) && !groups.areOfOne(a, b)
         && (!a.onDemand.isEnabled || !b.onDemand.isEnabled || meet(a, b, networks) { $0 != .disconnect } ?? true)
     known[pair] = answer
     return answer

@@ -10,20 +10,23 @@ package import RoamwardCore
 package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddresses: Set<IPAddress> = []) -> [LintFinding] {
   let networks = NetworkTable(policies.networks, unreliable: unreliable)
   let tunnels = policies.tunnels.filter { $0.isEnabled && !unreliable.contains($0.location.file) }
+  let groups = GroupsOfTunnels(policies)
   var findings: [LintFinding] = []
   for tunnel in tunnels {
     findings += pointlessExclusions(in: tunnel) + unroutedServers(of: tunnel) + namesOutside(of: tunnel)
     findings += pointlessRebinding(in: tunnel) + allNames(of: tunnel)
     findings += links(of: tunnel, ownAddresses: ownAddresses) + unappliedSettings(of: tunnel)
     guard tunnel.onDemand.isEnabled else { continue }
-    findings += lintRules(of: tunnel, networks: networks) + probesInside(tunnel, networks: networks)
+    if !groups.hasRulesOfAnother(tunnel, among: tunnels) { findings += lintRules(of: tunnel, networks: networks) }
+    findings += probesInside(tunnel, networks: networks)
   }
   for network in policies.networks where !unreliable.contains(network.location.file) {
     findings += lintNetwork(network, networks: networks)
   }
   if unreliable.isEmpty { findings += unusedNetworks(in: policies) }
-  findings += sharedLinks(of: tunnels) + exclusiveTunnels(among: tunnels, networks: networks)
-  var together = TunnelsTogether(tunnels, networks)
+  findings += sharedLinks(of: tunnels) + exclusiveTunnels(among: tunnels, networks: networks, groups: groups)
+  var together = TunnelsTogether(tunnels, networks, groups)
+  findings += unlikeMembers(of: policies, tunnels)
   findings += overlappingRoutes(of: tunnels, &together) + overlappingDomains(of: tunnels, &together) + endpointsInside(tunnels, &together)
   return findings.sorted { a, b in
     (a.location.file, a.location.line, a.location.column, a.kind.rawValue, a.message)

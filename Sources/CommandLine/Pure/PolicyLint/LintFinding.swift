@@ -37,6 +37,8 @@ package struct LintFinding: Equatable, Sendable {
     case allNames = "all-names"
     /// A domain of `rebind-allowed` whose names the tunnel's own servers resolve.
     case pointlessRebind = "pointless-rebind-allowed"
+    /// Members of a group that do not take the same prefixes.
+    case unlikeMembers = "unlike-members"
     /// The name of an endpoint is looked up through the tunnel that needs it.
     case endpointInDomains = "endpoint-in-domains"
     /// The host of a probe is behind a tunnel.

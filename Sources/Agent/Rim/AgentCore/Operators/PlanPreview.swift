@@ -4,11 +4,11 @@ internal import RoamwardCore
 
 /// Previews of requests.
 extension Agent {
-  /// The desired state of these policies on this network with every tunnel at rest, and with `tunnel` up or down by hand.
-  func preview(of policies: PolicySet, holding tunnel: String? = nil, up: Bool = false) -> DesiredState {
+  /// The desired state of these policies on this network with every tunnel at rest, and with the tunnels of `held` up or down by hand.
+  func preview(of policies: PolicySet, holding held: [String] = [], up: Bool = false) -> DesiredState {
     var tunnels = state.desiredTunnels
     tunnels.policies = policies
-    if let tunnel { tunnels.overrides[tunnel] = ManualOverride(wantsUp: up, since: .distantFuture, lifetime: .resume) }
+    for tunnel in held { tunnels.overrides[tunnel] = ManualOverride(wantsUp: up, since: .distantFuture, lifetime: .resume) }
     return DesiredState(of: tunnels.atRest.setups, on: state.underlayFit, portal: state.portalWindow, guards: state.programGuards)
   }
 

@@ -8,12 +8,18 @@ package import RoamwardCore
 
 /// Requests of operators.
 extension Agent {
-  /// Sets a manual override: brings a tunnel up or down, whatever the rules decide. `start`: options for its provider; `isOwner`: the
-  /// caller may set each of them.
+  /// Sets a manual override: brings a tunnel, or one of a group, up or down, whatever the rules decide. `start`: options for its
+  /// provider; `isOwner`: the caller may set each of them.
   package func override(
-    _ tunnel: String, _ request: OverrideRequest, start: StartOptions? = nil, isOwner: Bool = true
+    _ name: String, _ request: OverrideRequest, start: StartOptions? = nil, isOwner: Bool = true
   ) throws(RequestError) {
-    guard let policy = state.set.tunnel(named: tunnel) else { throw state.policies.noSuchTunnel(tunnel) }
+    let policies = state.set.tunnels(meant: name)
+    guard let policy = policies.first(where: \.isEnabled) ?? policies.first else { throw state.policies.noSuchTunnel(name) }
+    guard policies.count == 1 || start?.isEmpty ?? true else {
+      let members = policies.map(\.name).joined(separator: ", ")
+      throw RequestError(code: .badRequest, message: "\(name) is a group, and options are for one tunnel: name one of \(members)")
+    }
+    let tunnel = policy.name
     guard policy.isEnabled || !request.wantsUp else {
       throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
     }
@@ -23,7 +29,7 @@ extension Agent {
     ).options(wantsUp: request.wantsUp)
     reconciler.observe(for: request.until == .networkChange ? [.gatewayMAC] : [])
     let cure = "`--even-ssh` does it all the same, and with `--for 5m` it ends by itself"
-    try refuseToCut(request.sessions, under: preview(of: state.set, holding: tunnel, up: request.wantsUp), cure: cure)
+    try refuseToCut(request.sessions, under: preview(of: state.set, holding: policies.map(\.name), up: request.wantsUp), cure: cure)
     let now = platform.clock.wallClock()
     let lifetime: ManualOverride.Lifetime =
       switch request.until {
@@ -32,35 +38,43 @@ extension Agent {
       case .time(let duration): .time(now + duration)
       }
     let override = ManualOverride(wantsUp: request.wantsUp, since: now, lifetime: lifetime, reason: request.reason, options: options)
+    let held = policies.map(\.name)
     let superseded = reconciler.change { state in
       state.policies.keepPassword(start?.password, of: tunnel)
-      return state.decisions.override(tunnel, override, of: state.set)
+      return held.flatMap { state.decisions.override($0, override, of: state.set) }
     }
     platform.recoveryLog.saveOverrides(state.decisions.overrides)
     for other in superseded { announcer.publish(.override(tunnel: other, nil, isSaid: false)) }
-    announcer.publish(.override(tunnel: tunnel, request, isSaid: true))
-    // A person who asks again has done what the last failure asked for.
-    if request.wantsUp, let failed = state.tunnels[tunnel] {
-      reconciler.beforePass { reconciler.drive(failed) { $0.handle(.retry, on: $1) } }
+    for tunnel in held {
+      announcer.publish(.override(tunnel: tunnel, request, isSaid: true))
+      // A person who asks again has done what the last failure asked for.
+      if request.wantsUp, let failed = state.tunnels[tunnel] {
+        reconciler.beforePass { reconciler.drive(failed) { $0.handle(.retry, on: $1) } }
+      }
     }
     reconciler.pass()
   }
 
+  /// The members of a group; `nil`: no group has the name.
+  package func members(of group: String) -> [String]? { state.set.group(named: group)?.members.map(\.name) }
+
   /// Whether an override of the tunnel, up or down, ends a kill switch with the setting `on`: that of the tunnel itself, or of another
   /// enterprise tunnel that it replaces. `always` outlasts every override.
-  package func opensKillSwitch(_ tunnel: String, wantsUp: Bool) -> Bool {
-    guard let policy = state.set.tunnel(named: tunnel) else { return false }
-    guard wantsUp else { return policy.guarding == .on }
-    return policy.precedence == .enterprise
-      && state.set.tunnels.contains { $0.name != tunnel && $0.isEnabled && $0.precedence == .enterprise && $0.guarding == .on }
+  package func opensKillSwitch(_ name: String, wantsUp: Bool) -> Bool {
+    let policies = state.set.tunnels(meant: name)
+    guard wantsUp else { return policies.contains { $0.guarding == .on } }
+    let same = Set(policies.map(\.name)).union(policies.flatMap { state.set.group(of: $0.name)?.members.map(\.name) ?? [] })
+    return policies.contains { $0.precedence == .enterprise }
+      && state.set.tunnels.contains { !same.contains($0.name) && $0.isEnabled && $0.precedence == .enterprise && $0.guarding == .on }
   }
 
   /// Ends the manual override of one tunnel, or of all.
   package func resume(_ tunnel: String?) throws(RequestError) {
-    if let tunnel, state.set.tunnel(named: tunnel) == nil { throw state.policies.noSuchTunnel(tunnel) }
+    let named = tunnel.map { state.set.tunnels(meant: $0).map(\.name) }
+    if let tunnel, named?.isEmpty == true { throw state.policies.noSuchTunnel(tunnel) }
     let ended = reconciler.change { state in
       if tunnel == nil { _ = state.killSwitch.machine.close() }
-      return state.decisions.resume(tunnel)
+      return named?.flatMap { state.decisions.resume($0) } ?? state.decisions.resume(nil)
     }
     if !ended.isEmpty { platform.recoveryLog.saveOverrides(state.decisions.overrides) }
     for name in ended { announcer.publish(.override(tunnel: name, nil, isSaid: true)) }

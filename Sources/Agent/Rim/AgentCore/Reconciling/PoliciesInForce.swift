@@ -82,7 +82,7 @@ extension PoliciesInForce {
       let words = "the agent is starting and removes leftover state (a tunnel's `down`); try again in a moment"
       return RequestError(code: .starting, message: words)
     }
-    let known = set.tunnels.map(\.name).joined(separator: ", ")
+    let known = (set.tunnels.map(\.name) + set.groups.map(\.name)).joined(separator: ", ")
     return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
   }
 }

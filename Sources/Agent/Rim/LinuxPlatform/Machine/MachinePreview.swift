@@ -9,14 +9,16 @@ internal import ProviderGroups
 package import RoamwardCore
 
 extension PlanPreview {
-  /// The preview for this machine. `inputs` are created from the observed state; `up` names a tunnel that is planned with an override (up).
+  /// The preview for this machine. `inputs` are created from the observed state; `up` names a tunnel, or a group, that is planned with an override (up).
   package convenience init(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
     inputs: (ObservedState) -> PlanInputs
   ) throws(PlatformError) {
     let observed = try machine.observeForPreview(of: policies)
     var inputs = inputs(observed)
-    if let up { inputs.overrides[up] = ManualOverride(wantsUp: true, since: .distantFuture, lifetime: .resume) }
+    for tunnel in up.map({ policies.tunnels(meant: $0) }) ?? [] {
+      inputs.overrides[tunnel.name] = ManualOverride(wantsUp: true, since: .distantFuture, lifetime: .resume)
+    }
     var engine = WireGuardEngine.kernel
     if case .engine(let likely) = machine.engines.likelyChoice { engine = likely }
     let tunnels = DesiredTunnels(policies, on: snapshot, inputs, in: observed, engine: engine)

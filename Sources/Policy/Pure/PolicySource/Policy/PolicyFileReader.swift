@@ -86,6 +86,7 @@ struct PolicyDraft: Sendable {
   /// The empty criteria of each network, by its name.
   var emptyCriteria: [String: [EmptyCriterion]] = [:]
   var tunnels: [TunnelPolicy] = []
+  var groups: [TunnelGroup] = []
   /// `nil`: the file has no `history`.
   var history: HistorySettings?
 }
@@ -111,6 +112,14 @@ let policyKeys = Mapping(
     ) { entry, draft, reading in
       for entry in entries(of: entry, "tunnels by name", &reading) {
         if let tunnel = readTunnel(entry, &reading) { draft.tunnels.append(tunnel) }
+      }
+    },
+    Key(
+      "groups", expects: "groups by name", schema: .named(SchemaPattern.tunnelName, tunnelGroupKeys.schema),
+      "Groups of tunnels, of each of which one is in use at a time.", example: "{ work: { one-of: [paris, lyon] } }"
+    ) { entry, draft, reading in
+      for entry in entries(of: entry, "groups by name", &reading) {
+        if let group = readGroup(entry, &reading) { draft.groups.append(group) }
       }
     },
     Key(

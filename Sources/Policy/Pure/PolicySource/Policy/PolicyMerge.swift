@@ -8,6 +8,7 @@ import RoamwardCore
 /// `isComplete`: these are all files; else what is not found may be defined in another.
 func mergePolicies(_ files: inout [PolicyFile], isComplete: Bool = true) -> PolicySet {
   var (allNetworks, allTunnels, history): ([NamedNetwork], [TunnelPolicy], HistorySettings) = ([], [], HistorySettings())
+  var groups: [TunnelGroup] = []
   allNetworks.reserveCapacity(files.count)
   allTunnels.reserveCapacity(files.count)
   var networks: [String: Int] = Dictionary(minimumCapacity: files.count)
@@ -29,11 +30,20 @@ func mergePolicies(_ files: inout [PolicyFile], isComplete: Bool = true) -> Poli
         allTunnels.append(tunnel)
       }
     }
+    for group in files[i].parsed.draft.groups {
+      if let first = groups.first(where: { $0.name == group.name }) {
+        files[i].refuseTwice("group", group.name, first: first.location, at: group.location)
+      } else {
+        groups.append(group)
+      }
+    }
     if let own = files[i].parsed.draft.history, let place = own.location {
       if let first = history.location { files[i].refuseSecondHistory(first: first, at: place) } else { history = own }
     }
   }
-  let set = PolicySet(networks: allNetworks, tunnels: allTunnels, history: history)
+  let written = allTunnels
+  if !groups.isEmpty { applyGroups(&groups, to: &allTunnels) { tunnels[$0] } }
+  let set = PolicySet(networks: allNetworks, tunnels: allTunnels, groups: groups, history: history)
   let condition = { (name: String) in networks[name].map { set.networks[$0].condition } }
   reportEmptyCriteria(of: &files, rules: set.tunnels.lazy.flatMap(\.onDemand.rules), condition)
   guard isComplete else { return set }
@@ -46,6 +56,7 @@ func mergePolicies(_ files: inout [PolicyFile], isComplete: Bool = true) -> Poli
     }
   }
   let problems = findNetworkProblems(set.networks, condition) + findNestingProblems(set.tunnels) { tunnels[$0].map { set.tunnels[$0] } }
+    + (groups.isEmpty ? [] : findGroupProblems(groups, written) { tunnels[$0].map { written[$0] } })
   if problems.isEmpty { return set }
   let byPath = Dictionary(files.indices.map { (files[$0].parsed.contents.path, $0) }) { first, _ in first }
   for problem in problems {

@@ -201,7 +201,7 @@ private func prefixFile(_ entry: Node.Entry, _ reading: inout Reading) -> Prefix
 
 extension ProviderConfiguration {
   /// Whether only the policy can name its link, and does not.
-  fileprivate var isWithoutLink: Bool {
+  var isWithoutLink: Bool {
     switch self {
     case .command(let command): command.interface == nil
     case .service(let service): service.hasGroup && service.interface == nil

@@ -29,6 +29,7 @@ package final class PolicyIdentifier {
       }
     }
     (last, tunnels) = (set, new)
+    if !set.groups.isEmpty { new.append(digest(PolicyPrinter.yaml(groups: set.groups))) }
     return digest(([digest(PolicyPrinter.yaml(networks: set.networks))] + new).joined(separator: " "))
   }
 }

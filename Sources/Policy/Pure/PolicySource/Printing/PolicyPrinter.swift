@@ -7,7 +7,8 @@ package import RoamwardCore
 package enum PolicyPrinter {
   /// A whole file, from `version: 1` to a newline.
   package static func yaml(
-    networks: [NamedNetwork] = [], tunnels: [PrintableTunnel] = [], history: HistorySettings = HistorySettings()
+    networks: [NamedNetwork] = [], tunnels: [PrintableTunnel] = [], groups: [TunnelGroup] = [],
+    history: HistorySettings = HistorySettings()
   ) -> String {
     var file = YAMLMapping()
     file.add("version", .word("1"))
@@ -17,6 +18,7 @@ package enum PolicyPrinter {
     let settings = yaml(of: history)
     if !settings.isEmpty { file.add("history", .mapping(settings)) }
     if !tunnels.isEmpty { file.add("tunnels", .mapping(YAMLMapping(tunnels.map { ($0.name, .mapping(yaml(of: $0))) }))) }
+    if !groups.isEmpty { file.add("groups", .mapping(YAMLMapping(groups.map { ($0.name, .mapping(yaml(of: $0))) }))) }
     return file.text
   }
 
@@ -32,7 +34,9 @@ package enum PolicyPrinter {
 
   /// A set that was read. Its files are named by absolute paths.
   package static func yaml(_ policies: PolicySet) -> String {
-    yaml(networks: policies.networks, tunnels: policies.tunnels.map { PrintableTunnel($0) }, history: policies.history)
+    yaml(
+      networks: policies.networks, tunnels: policies.tunnels.map { PrintableTunnel($0).asMember(of: policies.group(of: $0.name)) },
+      groups: policies.groups, history: policies.history)
   }
 
   /// The settings of the record that are not the defaults.

@@ -73,7 +73,7 @@ extension PolicyPrinter {
     return mapping
   }
 
-  private static func yaml(of onDemand: OnDemand) -> YAMLMapping {
+  static func yaml(of onDemand: OnDemand) -> YAMLMapping {
     var mapping = YAMLMapping()
     if !onDemand.isEnabled { mapping.add("enabled", .word("false")) }
     if !onDemand.rules.isEmpty { mapping.add("rules", .list(onDemand.rules.map { .mapping(yaml(of: $0)) })) }

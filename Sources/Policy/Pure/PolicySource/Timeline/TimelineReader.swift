@@ -69,7 +69,7 @@ private func readStep(
       acts.append(.resume(tunnel: nil))
     }
   }
-  if let answer = fields.optional("peers", ValueReader<Peers>.word(), &reading) { acts.append(.peers(answer: answer == .answer)) }
+  if let entry = fields.take("peers") { acts += [readPeers(entry.value, &reading)].compactMap { $0 } }
   if let tunnel = fields.optional("packet", .line, &reading) { acts.append(.packet(tunnel: tunnel)) }
   if let name = fields.optional("look-up", .domain, &reading) {
     let resolves = fields.optional("resolves", .boolean, &reading) ?? true
@@ -84,6 +84,16 @@ private func readStep(
 
 private enum Peers: String, CaseIterable, Sendable {
   case answer, silent
+}
+
+/// The peers of all tunnels, or of some by name.
+private func readPeers(_ node: Node, _ reading: inout Reading) -> Timeline.Act? {
+  guard case .mapping(let entries) = node.content else {
+    return ValueReader<Peers>.word().read(node, &reading).map { .peers(answer: $0 == .answer) }
+  }
+  var answers: [String: Bool] = [:]
+  for entry in entries { answers[entry.key] = ValueReader<Peers>.word().read(entry.value, &reading).map { $0 == .answer } }
+  return .somePeers(answers)
 }
 
 /// A network: the file of a saved one, a snapshot in place, or `none`.

@@ -93,6 +93,18 @@ package struct DesiredTunnels: Hashable, Sendable {
   private func refusesNames(_ policy: TunnelPolicy) -> Bool {
     let decisions = held.contains(policy.name) ? settledDecisions : decisions
     return policy.isEnabled && policy.dnsInForce.refusesWhenDown && !isStopping && decisions[policy.name]?.outcome != .disconnect
+      && !isAnswered(policy)
+  }
+
+  /// Whether another member of its group is up, and its name servers have all of the tunnel's names.
+  private func isAnswered(_ policy: TunnelPolicy) -> Bool {
+    guard let group = policies.group(of: policy.name) else { return false }
+    let domains = Set(policy.dnsInForce.ownDomains)
+    return currentTunnels.contains { current in
+      let other = current.setup.policy
+      return other.name != policy.name && current.setup.level.hasRoutes && group.members.contains { $0.name == other.name }
+        && domains.isSubset(of: other.dnsInForce.ownDomains)
+    }
   }
 
   /// The names whose look-ups start the tunnel. A person who wants it down does not want look-ups to start it.
@@ -130,7 +142,7 @@ package struct DesiredTunnels: Hashable, Sendable {
       rest.decisions[policy.name] = decision
       return Exclusion.Claim(policy, decision, override: overrides[policy.name], isRunning: known[policy.name]?.isWanted ?? false)
     }
-    let settled = Exclusion.settle(claims)
+    let settled = Exclusion.settle(claims, groups: policies.groups, turns: turns(among: claims, known))
     let ready = rest.ready
     let replaced = replacedTunnels
     for claim in settled.claims {
@@ -140,7 +152,8 @@ package struct DesiredTunnels: Hashable, Sendable {
       let isLoser = settled.isHeld(name)
       let isUp = !isLoser && ([.up, .armed].contains(claim.intent) || [.watched, .unchanged].contains(claim.intent) && claim.isRunning)
       // The kill switch of a tunnel that gives way is active while its rules want the tunnel.
-      let guarding = isUp ? .up : isLoser && claim.intent == .unchanged || claim.intent == .watched ? .down : claim.intent
+      let givesWay = isLoser && claim.intent == .unchanged && settled.standby[name] == nil
+      let guarding = isUp ? .up : givesWay || claim.intent == .watched ? .down : claim.intent
       rest.killSwitch.record(guarding, isPending: false, isOnline: snapshot.primaryLink != nil, of: name)
       let down: TunnelMachine.Level = ready.contains(name) ? .device : .nothing
       var setup = self.setup(
@@ -150,6 +163,14 @@ package struct DesiredTunnels: Hashable, Sendable {
       rest.currentTunnels.append(CurrentTunnel(setup, isWanted: isUp, isRunning: setup.level > .nothing))
     }
     return rest
+  }
+
+  /// The turns of groups as the running tunnels show them: the member that carries packets stays in use.
+  private func turns(among claims: [Exclusion.Claim], _ known: [String: CurrentTunnel]) -> [String: GroupTurn] {
+    let turns = policies.groups.compactMap { group in
+      GroupTurn(of: group, among: claims) { known[$0]?.setup.level.hasRoutes ?? false }.map { (group.name, $0) }
+    }
+    return Dictionary(turns) { first, _ in first }
   }
 
   /// The setup of one tunnel. A running tunnel keeps its slot and its device, a replaced one its slot if it may have it. Another

@@ -50,6 +50,8 @@ package enum Inert: Hashable, Sendable {
   case excluded(by: String)
   /// The enterprise tunnel with precedence may start: its decision awaits a fact.
   case reserved(for: String)
+  /// The tunnel is in a group, of which another member is in use.
+  case standby(in: String, for: String)
   /// A person wants it up or down: the rules do not count until the override ends.
   case overridden(wantsUp: Bool)
   /// The tunnel that it goes through cannot be up.

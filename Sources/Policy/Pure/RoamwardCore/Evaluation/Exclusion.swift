@@ -55,11 +55,12 @@ extension Evaluator {
   /// Decides for every tunnel, and marks the decisions that are not acted on. Running tunnels are not considered here.
   package func decide(
     _ policies: PolicySet, on snapshot: NetworkSnapshot, under overrides: [String: ManualOverride] = [:], patience: Patience = .waits,
-    explaining explanation: Explanation = .whole
+    explaining explanation: Explanation = .whole, turns: [String: GroupTurn] = [:]
   ) -> [Decision] {
     let prepared = prepare(snapshot)
     let decisions = policies.tunnels.map { decide($0, on: prepared, patience: patience, explaining: explanation) }
-    let settled = Exclusion.settle(zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1, override: overrides[$0.name]) })
+    let claims = zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1, override: overrides[$0.name]) }
+    let settled = Exclusion.settle(claims, groups: policies.groups, turns: turns)
     return zip(policies.tunnels, decisions).map { tunnel, decision in
       var acted = decision.acted(by: tunnel, settled)
       if tunnel.isEnabled, acted.inert?.isOfOthers != true, let override = overrides[tunnel.name] {
@@ -78,6 +79,8 @@ extension Decision {
     decision.inert =
       if !tunnel.isEnabled {
         .disabled
+      } else if let turn = settled.standby[tunnel.name] {
+        .standby(in: turn.group, for: turn.member)
       } else if let winner = settled.losers[tunnel.name] {
         settled.reserving.contains(winner) ? .reserved(for: winner) : .excluded(by: winner)
       } else if let blocked = settled.blocked[tunnel.name] {
@@ -98,6 +101,7 @@ extension Inert {
     case .disabled: .disabled
     case .onDemandOff: .onDemandOff
     case .excluded, .reserved: .excluded
+    case .standby: .standby
     case .overridden: .manualOverride
     case .blocked: .outerDown
     case .notArmed: .unsupported
@@ -107,7 +111,7 @@ extension Inert {
   /// Whether another tunnel is the reason: then a manual override does not help either.
   package var isOfOthers: Bool {
     switch self {
-    case .excluded, .reserved, .blocked: true
+    case .excluded, .reserved, .standby, .blocked: true
     case .disabled, .onDemandOff, .overridden, .notArmed: false
     }
   }
@@ -115,7 +119,7 @@ extension Inert {
   /// The tunnel with precedence.
   package var winner: String? {
     switch self {
-    case .excluded(let winner), .reserved(let winner): winner
+    case .excluded(let winner), .reserved(let winner), .standby(_, let winner): winner
     case .disabled, .onDemandOff, .overridden, .blocked, .notArmed: nil
     }
   }
@@ -127,6 +131,7 @@ extension Inert {
     case .onDemandOff: "on-demand is off (on-demand: enabled: false)"
     case .excluded(let winner): "enterprise tunnel \(winner) comes first"
     case .reserved(let winner): "enterprise tunnel \(winner) comes first, and its decision awaits a fact"
+    case .standby(let group, let member): "its group \(group) uses \(member)"
     case .overridden(let wantsUp): "held \(wantsUp ? "up" : "down") by hand; `roamward resume` ends that"
     case .blocked(let outer, let obstacle): "it goes through \(outer), which \(obstacle.text)"
     case .notArmed(let obstacle): "the tunnel cannot be armed: \(obstacle)"

@@ -8,6 +8,8 @@ package struct SettledClaims: Equatable, Sendable {
   package var losers: [String: String] = [:]
   /// The tunnels whose outer tunnel cannot be up, with that tunnel and the reason.
   package var blocked: [String: Inert] = [:]
+  /// The members of groups that have to be down, because another one is in use.
+  package var standby: [String: GroupTurn] = [:]
   /// The tunnels that are up for another one alone, with that one.
   package var carrying: [String: String] = [:]
 
@@ -24,9 +26,15 @@ extension Exclusion {
   /// A tunnel with `through:` needs its outer tunnel: while it is wanted, so is the outer one, whatever that one's rules say. Only a person
   /// who wants the outer tunnel down, and `enabled: false`, come before that. Then the inner tunnel has to be down. A tunnel that has to be
   /// down, or whose outer tunnel has to be, needs no outer tunnel: nothing is up, and nothing gives way, for a tunnel that is not up.
-  package static func settle(_ claims: [Claim]) -> SettledClaims {
-    guard claims.contains(where: { $0.tunnel.through != nil }) else { return SettledClaims(claims: claims, losers: losers(among: claims)) }
-    var idle: [String: String] = [:]
+  package static func settle(_ claims: [Claim]) -> SettledClaims { settle(claims, after: [:]) }
+
+  /// `idle`: tunnels that have to be down whatever others want, each with the one that it gives way to.
+  static func settle(_ claims: [Claim], after idle: [String: String]) -> SettledClaims {
+    guard claims.contains(where: { $0.tunnel.through != nil }) else {
+      let lost = losers(among: idle.isEmpty ? claims : claims.filter { idle[$0.tunnel.name] == nil })
+      return SettledClaims(claims: claims, losers: lost.merging(idle) { _, idle in idle })
+    }
+    var idle = idle
     while true {
       let settled = settle(claims, idle: idle)
       let lost = settled.claims.filter { claim in

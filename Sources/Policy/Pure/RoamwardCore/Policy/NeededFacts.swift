@@ -4,6 +4,8 @@ import NetworkTypes
 final class PolicyFacts: Sendable {
   /// The places of tunnels in the set, by name.
   let places: [String: Int]
+  /// The place of the group of each tunnel that is in one.
+  let groups: [String: Int]
   let needed: Set<FactKind>
   let asksTheNetwork: Bool
   let probes: [Probe]
@@ -19,8 +21,9 @@ final class PolicyFacts: Sendable {
   let concerns: TunnelConcerns
   let sieve: SieveOfSet
 
-  init(networks: [NamedNetwork], tunnels: [TunnelPolicy]) {
+  init(networks: [NamedNetwork], tunnels: [TunnelPolicy], groups: [TunnelGroup]) {
     places = Dictionary(zip(tunnels.map(\.name), tunnels.indices)) { first, _ in first }
+    self.groups = Dictionary(groups.enumerated().flatMap { place, group in group.members.map { ($0.name, place) } }) { first, _ in first }
     var needed: Set<FactKind> = [.type, .ssid]
     var (probes, windows, hasEvidence) = ([Probe](), [TimeWindow](), false)
     func ask(_ condition: Condition) {
@@ -44,7 +47,7 @@ final class PolicyFacts: Sendable {
     bringsNames = tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }
     concernsFirewall = tunnels.contains(where: \.concernsFirewall)
     capturesNames = tunnels.contains { $0.dnsInForce.names == .capture }
-    concerns = TunnelConcerns(tunnels)
+    concerns = TunnelConcerns(tunnels, members: Set(self.groups.keys))
     sieve = SieveOfSet(tunnels)
     asksTheNetwork = hasEvidence || !probesOfNames.isEmpty || tunnels.contains(where: \.provider.needsLookup)
     if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
@@ -64,8 +67,9 @@ struct TunnelConcerns: Sendable {
   /// The WireGuard tunnels that look-ups may start.
   let startedByLookups: [TunnelPolicy]
 
-  init(_ tunnels: [TunnelPolicy]) {
-    let outer = Set(tunnels.compactMap { $0.through?.name })
+  /// `members`: the tunnels of groups.
+  init(_ tunnels: [TunnelPolicy], members: Set<String>) {
+    let outer = members.union(tunnels.compactMap { $0.through?.name })
     let quiet = tunnels.filter { !$0.concernsNamesWhileDown }
     passive = tunnels.contains(where: \.concernsFirewall) ? [] : Set(quiet.map(\.name))
     alone = Set(quiet.lazy.filter { !$0.concernsFirewall && $0.through == nil }.map(\.name)).subtracting(outer)

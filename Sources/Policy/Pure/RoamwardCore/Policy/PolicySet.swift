@@ -4,13 +4,15 @@ internal import Synchronization
 package struct PolicySet: Sendable {
   package var networks: [NamedNetwork] { didSet { derived = DerivedOnce() } }
   package var tunnels: [TunnelPolicy] { didSet { derived = DerivedOnce() } }
+  package var groups: [TunnelGroup] { didSet { derived = DerivedOnce() } }
   /// The settings of the agent's record; the defaults if no file has any.
   package var history: HistorySettings
   private var derived = DerivedOnce()
 
-  package init(networks: [NamedNetwork] = [], tunnels: [TunnelPolicy] = [], history: HistorySettings = HistorySettings()) {
+  package init(networks: [NamedNetwork] = [], tunnels: [TunnelPolicy] = [], groups: [TunnelGroup] = [], history: HistorySettings = HistorySettings()) {
     self.networks = networks
     self.tunnels = tunnels
+    self.groups = groups
     self.history = history
   }
 
@@ -22,17 +24,18 @@ package struct PolicySet: Sendable {
   package func isSameValue(as other: PolicySet) -> Bool { derived === other.derived }
 
   /// All that follows from the policies alone. A pass asks for it many times, and a set changes rarely.
-  var facts: PolicyFacts { derived.get { PolicyFacts(networks: networks, tunnels: tunnels) } }
+  var facts: PolicyFacts { derived.get { PolicyFacts(networks: networks, tunnels: tunnels, groups: groups) } }
 }
 
 extension PolicySet: Hashable {
   package static func == (a: PolicySet, b: PolicySet) -> Bool {
-    a.networks == b.networks && a.tunnels == b.tunnels && a.history == b.history
+    a.networks == b.networks && a.tunnels == b.tunnels && a.groups == b.groups && a.history == b.history
   }
 
   package func hash(into hasher: inout Hasher) {
     hasher.combine(networks)
     hasher.combine(tunnels)
+    hasher.combine(groups)
     hasher.combine(history)
   }
 }

@@ -21,6 +21,8 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case onDemandOff = "on-demand-off"
   /// Another enterprise tunnel has precedence.
   case excluded
+  /// Another tunnel of its group is in use; in a note, which one that is.
+  case standby
   /// The tunnel that it goes through cannot be up.
   case outerDown = "outer-down"
   /// Another tunnel goes through this one.

@@ -10,6 +10,23 @@ package func explanation(of tunnel: TunnelPolicy, decision: Decision, trace: [Ru
   return (lines + explanation(of: tunnel, decidedBy: decision.rule?.index, trace: trace)).map { $0 + "\n" }.joined()
 }
 
+/// The head of `roamward explain` for a tunnel in a group: which member is in use, and in which order the others follow.
+package func explanation(of group: TunnelGroup, _ decisions: [Decision]) -> String {
+  let standing = group.members.compactMap { member in decisions.first { $0.tunnel == member.name } }.map { decision -> String in
+    switch decision.inert {
+    case .standby: "\(decision.tunnel) stands by"
+    case nil: decision.outcome == .connect ? "\(decision.tunnel) is in use" : "\(decision.tunnel) comes first"
+    case let inert?: "\(decision.tunnel) is not used (\(inert.text))"
+    }
+  }
+  let order =
+    switch group.preference {
+    case .order: "in the order of its list"
+    case .nearest: "the nearest first"
+    }
+  return "group \(group.name), \(order): \(standing.joined(separator: ", "))  (\(group.location))\n"
+}
+
 /// The lines of the rules alone.
 package func explanation(of tunnel: TunnelPolicy, decidedBy rule: Int?, trace: [RuleTrace]) -> [String] {
   var lines: [String] = []

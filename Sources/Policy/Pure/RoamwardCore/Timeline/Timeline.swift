@@ -10,6 +10,8 @@ package struct Timeline: Hashable, Sendable {
     case resume(tunnel: String?)
     /// Whether the tunnels' peers answer from now on.
     case peers(answer: Bool)
+    /// Whether the peers of these WireGuard tunnels answer from now on, as long as all others do.
+    case somePeers([String: Bool])
     /// A program sends a packet into the tunnel.
     case packet(tunnel: String)
     /// A program looks a name up. Whether the network's servers resolve it counts where a tunnel is started if needed.

@@ -15,12 +15,14 @@ package struct DecisionPass: Sendable {
   package var overrides: [String: ManualOverride]
   /// The ends of the waits for facts, before the evaluation and after it.
   package var waits: (before: [String: Moment], after: [String: Moment])
+  /// The members of groups that were in use.
+  package var turns: [String: GroupTurn]
   package var decisions: [Decision]
 
   package init(
     at now: Moment, time: Timestamp, generation: Int, policies: PolicySet, snapshot: NetworkSnapshot, changedAt: Moment?,
     running: Set<String>, overrides: [String: ManualOverride], waits: (before: [String: Moment], after: [String: Moment]),
-    decisions: [Decision]
+    turns: [String: GroupTurn] = [:], decisions: [Decision]
   ) {
     self.now = now
     self.time = time
@@ -31,6 +33,7 @@ package struct DecisionPass: Sendable {
     self.running = running
     self.overrides = overrides
     self.waits = waits
+    self.turns = turns
     self.decisions = decisions
   }
 }

@@ -30,14 +30,23 @@ package struct DecisionScheduler: Sendable {
   /// The tunnels whose decisions wait until the network has settled: what was in force before them still is.
   package private(set) var held: Set<String> = []
   private var last = LastDecisions()
+  /// The members of groups that are in use.
+  package private(set) var groups = GroupChoices()
 
   /// `overrides`: the manual overrides of an earlier agent.
   package init(overrides: [String: ManualOverride] = [:]) { self.overrides = overrides }
 
   /// Puts overrides and waits in the place of its own: those of a recorded evaluation. `waits`: `nil` leaves them.
-  package mutating func replay(overrides: [String: ManualOverride], waits: [String: Moment]?) {
+  /// `turns`: `nil` leaves those of the groups.
+  package mutating func replay(overrides: [String: ManualOverride], waits: [String: Moment]?, turns: [String: GroupTurn]? = nil) {
     self.overrides = overrides
+    groups = turns.map { GroupChoices(turns: $0) } ?? groups
     self.waits = waits ?? self.waits
+  }
+
+  /// Chooses the member of each group that is in use, by the members' conditions now.
+  package mutating func choose(of policies: PolicySet, _ condition: (String) -> MemberCondition, at now: Moment) {
+    groups.follow(policies, overrides: overrides, condition, at: now)
   }
 
   /// The decisions of the last call of `decide`, in the order of the policies.
@@ -75,7 +84,7 @@ package struct DecisionScheduler: Sendable {
       claims.append(Exclusion.Claim(tunnel, decision, override: override, isRunning: isRunning))
       judgements.append((place, decider, decision))
     }
-    let all = Exclusion.settle(claims)
+    let all = Exclusion.settle(claims, groups: policies.groups, turns: groups.turns)
     return zip(all.claims, judgements).map { claim, judgement in
       let tunnel = claim.tunnel
       let decision = judgement.decision.acted(by: tunnel, all)
@@ -118,7 +127,7 @@ package struct DecisionScheduler: Sendable {
       last.record(judgement.decision, by: judgement.decider, acted: decision, at: judgement.place, isAtRest: isAtRest)
       return TunnelVerdict(
         policy: tunnel, decision: decision, intent: intent,
-        guarding: all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
+        guarding: all.standby[tunnel.name] != nil || all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
         isNews: isNews)
     }
   }
@@ -152,7 +161,7 @@ package struct DecisionScheduler: Sendable {
     let claims = zip(policies.tunnels, decisions).map { tunnel, decision in
       Exclusion.Claim(tunnel, decision, override: overrides[tunnel.name], isRunning: isRunning(tunnel.name))
     }
-    let all = Exclusion.settle(claims)
+    let all = Exclusion.settle(claims, groups: policies.groups, turns: groups.turns)
     let displacing = Set(all.losers.filter { isRunning($0.key) }.values)
     let names = zip(all.claims, decisions).lazy.filter { claim, decision in
       let name = claim.tunnel.name
@@ -193,7 +202,8 @@ package struct DecisionScheduler: Sendable {
     }
     let open = waits.values.filter { now < $0 }
     let disconnects = releases.values.compactMap(\.releaseAt).map { at in settlesAt.map { max(at, $0) } ?? at }
-    return (open + settling.values + disconnects + overrideEnds + clockEdges(policies, snapshot, seen)).min()
+    let choices = groups.nextDeadline.map { [$0] } ?? []
+    return (open + settling.values + disconnects + overrideEnds + clockEdges(policies, snapshot, seen) + choices).min()
   }
 
   // MARK: Manual overrides
@@ -203,8 +213,10 @@ package struct DecisionScheduler: Sendable {
   package mutating func override(_ tunnel: String, _ override: ManualOverride, of policies: PolicySet = PolicySet()) -> [String] {
     overrides[tunnel] = override
     guard override.wantsUp, policies.tunnel(named: tunnel)?.precedence == .enterprise else { return [] }
+    let group = policies.group(of: tunnel)?.name
     return end { name, other in
       name != tunnel && other.wantsUp && policies.tunnel(named: name)?.precedence == .enterprise
+        && (group == nil || policies.group(of: name)?.name != group)
     }
   }
 
@@ -232,6 +244,7 @@ package struct DecisionScheduler: Sendable {
   /// have decided here, names are watched that they may watch.
   package mutating func restartWaits(hasNetwork: Bool) {
     waits = [:]
+    groups.networkChanged()
     if hasNetwork { settled = settled.filter { $0.value.outcome == .evaluateConnection } }
   }
 

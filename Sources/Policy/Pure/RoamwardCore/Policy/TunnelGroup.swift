@@ -1,0 +1,84 @@
+/// Several tunnels of which one is in use at a time (`groups:`): the rules want the group, and a member that fails gives way to the next.
+///
+/// The members have the rules and the kill switch of their group: `TunnelPolicy` has them, as if each had been written there.
+package struct TunnelGroup: Hashable, Sendable {
+  /// A tunnel of the group, with the place at which the group names it.
+  package struct Member: Hashable, Sendable {
+    package var name: String
+    package var location: SourceLocation
+
+    package init(_ name: String, location: SourceLocation) {
+      self.name = name
+      self.location = location
+    }
+  }
+
+  package var name: String
+  /// In their order of preference.
+  package var members: [Member]
+  package var preference: GroupPreference
+  /// The rules of all members.
+  package var onDemand: OnDemand
+  /// The kill switch of all members: that of the group, or the strictest of a member.
+  package var killSwitch: KillSwitch
+  package var location: SourceLocation
+
+  package init(
+    name: String, members: [Member], preference: GroupPreference = .order, onDemand: OnDemand = OnDemand(), killSwitch: KillSwitch = .off,
+    location: SourceLocation
+  ) {
+    self.name = name
+    self.members = members
+    self.preference = preference
+    self.onDemand = onDemand
+    self.killSwitch = killSwitch
+    self.location = location
+  }
+}
+
+/// The order in which a group tries its members.
+package enum GroupPreference: String, Equatable, Sendable, CaseIterable {
+  /// The order of the list.
+  case order
+  /// The member whose peer answered soonest on this network; those that were not measured there, in the order of the list.
+  case nearest
+}
+
+extension PolicySet {
+  /// The group of a tunnel; `nil`: it is in none.
+  package func group(of tunnel: String) -> TunnelGroup? { facts.groups[tunnel].map { groups[$0] } }
+
+  package func group(named name: String) -> TunnelGroup? { groups.first { $0.name == name } }
+
+  /// The tunnels that a name of a person means: the tunnel, or the members of the group; empty: there is neither.
+  package func tunnels(meant name: String) -> [TunnelPolicy] {
+    if let tunnel = tunnel(named: name) { return [tunnel] }
+    return group(named: name)?.members.compactMap { tunnel(named: $0.name) } ?? []
+  }
+}
+
+extension TunnelPolicy {
+  /// Whether it can start while another tunnel of its group is in use: no route leads into it before its peer answers, and nothing that both
+  /// need exists once.
+  package func mayStart(beside other: TunnelPolicy) -> Bool {
+    guard through == nil, provider.hasRoutesOfAgent, other.provider.hasRoutesOfAgent else { return false }
+    guard let port = provider.listenPort else { return true }
+    return port != other.provider.listenPort
+  }
+}
+
+extension ProviderConfiguration {
+  /// Whether nothing but the agent leads packets into its link.
+  fileprivate var hasRoutesOfAgent: Bool {
+    switch self {
+    case .wireGuard, .installed: true
+    case .command, .service: false
+    }
+  }
+
+  /// The port that its own file sets.
+  fileprivate var listenPort: UInt16? {
+    guard case .wireGuard(let provider) = self, let port = provider.configuration?.listenPort, port != 0 else { return nil }
+    return port
+  }
+}
