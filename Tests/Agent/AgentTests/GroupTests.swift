@@ -1,5 +1,6 @@
 import AgentCore
 import ControlProtocol
+import History
 import KernelModel
 import NetworkTypes
 import RoamwardCore
@@ -191,5 +192,41 @@ private final class GroupLife {
     #expect(try with.agent.tunnel("other").state == "connected")
     let status = alone.agent.status
     #expect(!status.notes.contains { $0.code == .standby } && !status.tunnels.contains { $0.code == .standby })
+  }
+
+  @Test("a timeline silences one member, and expects of the group what its member in use does") func timeline() {
+    let life = GroupLife()
+    func step(_ seconds: Int, _ act: Timeline.Act) -> Timeline.Step {
+      Timeline.Step(at: .seconds(seconds), act: act, location: Sample.place())
+    }
+    let connected = Timeline.Expectation(state: "connected")
+    let timeline = Timeline(
+      start: LocalTime(day: .mon, second: 0),
+      steps: [
+        step(0, .network(GroupLife.cafe)), step(5, .expect(["work": connected, "paris": connected])),
+        step(10, .somePeers(["paris": false, "lyon": true])), step(20, .packet(tunnel: "paris")),
+        step(80, .expect(["work": connected, "lyon": connected, "paris": Timeline.Expectation(state: "disconnected")])),
+        step(90, .override(tunnel: "work", wantsUp: false, lifetime: .resume, reason: nil)),
+        step(95, .expect(["work": Timeline.Expectation(state: "disconnected")])), step(96, .expect(["nothing": connected])),
+      ])
+    let failures = Simulation(timeline, policies: life.machine.policies) { _ in }.run()
+    #expect(failures.map(\.message) == ["no tunnel is named \"nothing\""])
+  }
+
+  @Test("the record has whose turn it was: the replay decides the same") func replay() throws {
+    let policies = GroupLife(killSwitch: .off).machine.policies
+    let life = try RecordedLife(policies, on: GroupLife.cafe)
+    life.machine.run(for: .seconds(5))
+    for name in ["paris", "lyon"] {
+      life.machine.state.set(name, answers: false)
+      for _ in 0..<60 {
+        for link in GroupLife.names { life.machine.sendPacket(into: link) }
+        life.machine.run(for: .seconds(1))
+      }
+    }
+    let replay = life.replay(policies)
+    #expect(replay.isComplete && replay.reproduced > 3, "\(replay.differences.prefix(3))")
+    let uses = life.history.passes.compactMap { $0.turns["work"]?.first }.uniqued()
+    #expect(uses == ["paris", "lyon", "tcp"])
   }
 }

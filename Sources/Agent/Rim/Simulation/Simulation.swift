@@ -82,7 +82,9 @@ package final class Simulation {
   private func check(_ expectations: [String: Timeline.Expectation], at location: SourceLocation) {
     let tunnels = agent.status(at: machine.wallClock, process: 0).tunnels
     for (name, expected) in expectations.sorted(by: { $0.key < $1.key }) {
-      guard let found = tunnels.first(where: { $0.name == name }) else {
+      // A group is what its member in use is.
+      let tunnel = agent.member(inUseOf: name) ?? name
+      guard let found = tunnels.first(where: { $0.name == tunnel }) else {
         failures.append(Failure(location: location, message: "no tunnel is named \"\(name)\""))
         continue
       }

@@ -68,7 +68,10 @@ extension Agent {
       && state.set.tunnels.contains { !same.contains($0.name) && $0.isEnabled && $0.precedence == .enterprise && $0.guarding == .on }
   }
 
-  /// Ends the manual override of one tunnel, or of all.
+  /// The member of a group that is in use; `nil`: no group has the name.
+  package func member(inUseOf group: String) -> String? { state.decisions.groups.turns[group]?.member }
+
+  /// Ends the manual override of one tunnel or group, or of all.
   package func resume(_ tunnel: String?) throws(RequestError) {
     let named = tunnel.map { state.set.tunnels(meant: $0).map(\.name) }
     if let tunnel, named?.isEmpty == true { throw state.policies.noSuchTunnel(tunnel) }

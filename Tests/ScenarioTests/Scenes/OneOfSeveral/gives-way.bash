@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
+source "$tests/scene.bash"
+# shellcheck source=Tests/ScenarioTests/Scenes/groups.bash
+source "$tests/groups.bash"
+
+three_gateways
+go cafe
+watch_cafe
+within 5 watch_sees && say watched
+start_agent
+tunnel_is paris connected
+before=$(clear)
+babble &
+babbling=$!
+carried_within 3 10.77.0.2
+roamward status | grep -E '^(paris|lyon|tcp): ' >&2
+say "$(field lyon code) $(field tcp state) $(roamward status --json | jq -c .firewall.blocking)"
+# The first is silent: the second.
+silence 51820
+carried_within 60 10.88.0.2
+say "$(field paris code) $(field paris state)"
+dry evaluate | grep -A1 '^paris' >&2
+dry explain work | sed -n '1s|  (.*||p'
+dry evaluate --tunnel work --exit-code >/dev/null && status=0 || status=$?
+say "evaluate $status"
+roamward status | grep '^note: group' | sed 's/again in.*/again/'
+# The second too: the third, though the first is tried meanwhile.
+silence 51821
+carried_within 60 10.89.0.2
+# The first again.
+answer 51820
+carried_within 150 10.77.0.2
+babbles 3
+kill "$babbling"
+(($(clear) == before)) && say 'nothing in clear'
+say "$(field lyon state) $(field tcp state)"
+# By hand: the group down, one member up.
+roamward down work --wait >&2
+say "$(field paris state)"
+roamward up tcp --wait >&2
+say "$(field paris state) $(field tcp state)"
+roamward resume work >&2
+tunnel_is paris connected
+# The record has whose turn it was.
+roamward why work --at now --policies "$policies" --state-dir "$scene/state" | grep -E '^(paris|lyon|tcp):|not acted on' | cut -d , -f 1
+stop_agent
