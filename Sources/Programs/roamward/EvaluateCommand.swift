@@ -32,7 +32,9 @@ struct Evaluate: ParsableCommand {
     let snapshot = try facts.snapshot()
     let evaluator = Evaluator(networks: set.networks)
     let chosen = try tunnel.map { try set.meant($0) } ?? set.tunnels
-    if exitCode, chosen.count != 1, tunnel.flatMap({ set.group(named: $0) }) == nil { throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel") }
+    if exitCode, chosen.count != 1, tunnel.flatMap({ set.group(named: $0) }) == nil {
+      throw ValidationError("--exit-code needs exactly one tunnel; choose it with --tunnel")
+    }
     let all = evaluator.decide(set, on: snapshot, under: facts.overrides(on: snapshot), turns: facts.turns(of: set))
     let decisions = all.filter { decision in chosen.contains { $0.name == decision.tunnel } }
     let hosts = try host.map { text in

@@ -8,7 +8,8 @@ import Terminal
 struct PreviewOptions: ParsableArguments {
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
-  @Option(help: ArgumentHelp("Plan with a manual override (up) of this tunnel or group.", valueName: "tunnel"), completion: .tunnels) var up: String?
+  @Option(help: ArgumentHelp("Plan with a manual override (up) of this tunnel or group.", valueName: "tunnel"), completion: .tunnels)
+  var up: String?
 
   /// The plan, and the network on which it is based. An error is printed and ends the program.
   func preview() throws -> (PlanPreview, on: NetworkSnapshot) {

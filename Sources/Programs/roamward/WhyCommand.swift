@@ -29,7 +29,10 @@ struct Why: ParsableCommand {
     for line in history.defects { writeError("roamward: \(line)\n") }
     // People read seconds: the first one of the record is that of its beginning.
     if let begin = history.begin, time < begin, time.localTime == begin.localTime { time = begin }
-    guard let moment = PastMoment(history, at: time, policies: set, identification: onDisk.identification(of: set), only: tunnel.map { names(meant: $0, in: set) }) else {
+    guard
+      let moment = PastMoment(
+        history, at: time, policies: set, identification: onDisk.identification(of: set), only: tunnel.map { names(meant: $0, in: set) })
+    else {
       let recorded =
         history.begin.flatMap { begin in history.end.map { "; the record is from \(begin.localTime) to \($0.localTime)" } } ?? ""
       writeError("roamward: nothing is recorded for \(time.localTime)\(recorded)\n")

@@ -147,7 +147,9 @@ private final class GroupLife {
     try life.agent.agent.override("work", OverrideRequest(wantsUp: false, until: .resume, reason: nil))
     life.machine.run(for: .seconds(2))
     #expect(life.connected == [])
-    #expect(throws: RequestError.self) { try life.agent.agent.override("nobody", OverrideRequest(wantsUp: true, until: .resume, reason: nil)) }
+    #expect(throws: RequestError.self) {
+      try life.agent.agent.override("none", OverrideRequest(wantsUp: true, until: .resume, reason: nil))
+    }
   }
 
   @Test("a group that is left as it is stays up though its member fails") func ignored() throws {
@@ -182,7 +184,8 @@ private final class GroupLife {
     }
   }
 
-  @Test("policies without groups make the same steps as before, and groups of other tunnels change nothing for them") func without() throws {
+  @Test("policies without groups make the same steps as before, and groups of other tunnels change nothing for them") func without() throws
+  {
     let (with, alone) = (GroupLife(), GroupLife(group: false))
     for life in [with, alone] {
       life.machine.policies.tunnels.append(Sample.tunnel("other", rules: [Sample.rule(.always, .connect)], wireGuard: Sample.wireGuard()))

@@ -54,7 +54,8 @@ import Testing
     #expect(group.machine.phase == .using("paris"))
   }
 
-  @Test("a trial that fails leaves the member in use alone, and the next one comes after twice the pause, at most 15 minutes") func pauses() {
+  @Test("a trial that fails leaves the member in use alone, and the next one comes after twice the pause, at most 15 minutes") func pauses()
+  {
     var group = Group()
     group.set("paris", .failed(.backoff))
     group.set("lyon", .connected)
@@ -108,13 +109,16 @@ import Testing
     #expect(group.machine.phase == .using("lyon"), "the pause grows")
   }
 
-  @Test("a member that needs a person is not tried again; another network begins anew") func persons() {
+  @Test("a member that needs a person is not tried again; other policies begin anew") func persons() {
     var group = Group()
     group.set("paris", .failed(.onRequest))
     group.set("lyon", .connected)
     group.look(after: .seconds(86_400))
     #expect(group.machine.phase == .using("lyon") && group.machine.nextDeadline == nil)
-    group.machine.forget()
+    group.machine.forget(isAnew: false)
+    group.look()
+    #expect(group.machine.phase == .using("lyon"), "another network does not answer for a person")
+    group.machine.forget(isAnew: true)
     group.look()
     #expect(group.machine.trial == "paris")
   }

@@ -25,8 +25,8 @@ answer() { on gateway nft delete table inet "silent$1"; }
 # Waits until the web sees the laptop with this address; says whether that took at most so many seconds.
 carried_within() {
   local seconds=$1 address=$2 began=${EPOCHREALTIME/./} took
-  within "$seconds" seen_as "$address" 203.0.113.80 >&2
+  within "$seconds" seen_as "$address" 203.0.113.80
   took=$(((${EPOCHREALTIME/./} - began) / 1000000))
-  echo "through $address after $took s" >&2
+  echo "through $address after $took s" >>"$scene/looked"
   say "$address $((took <= seconds))"
 }

@@ -248,7 +248,8 @@ extension RecordedPass {
       now: Moment(nanoseconds: now), localSecond: json["l"]?.integer.flatMap { Int(exactly: $0) }, network: network,
       changedAt: json["c"]?.moment, running: json["up"].map(\.texts),
       overrides: json["by-hand"].map { dictionary($0) { RecordedOverride($0) } }, waits: json["waits"].map { dictionary($0) { $0.moment } },
-      turns: json["in-use"].map { dictionary($0) { $0.texts } }, decisions: json["d"].map { dictionary($0) { RecordedDecision($0) } } ?? [:])
+      turns: json["in-use"].map { dictionary($0) { $0.texts } }, decisions: json["d"].map { dictionary($0) { RecordedDecision($0) } } ?? [:]
+    )
   }
 }
 

@@ -137,7 +137,7 @@ extension Daemon {
         if snapshots { return .done(JSON(encoding: NetworkReply(network: agent.lastSnapshot.json, time: .now))) }
       case .override(let name, let override):
         try agent.override(name, override)
-        if let members = agent.members(of: name) { return .done(["tunnels": JSON(members)]) }
+        if let members = agent.turns[name]?.members { return .done(["tunnels": JSON(members)]) }
       case .start(let tunnel, let override, let options): try agent.override(tunnel, override, start: options, isOwner: caller.isOwner)
       case .resume(let tunnel): try agent.resume(tunnel)
       case .release(let release):

@@ -83,7 +83,7 @@ package final class Simulation {
     let tunnels = agent.status(at: machine.wallClock, process: 0).tunnels
     for (name, expected) in expectations.sorted(by: { $0.key < $1.key }) {
       // A group is what its member in use is.
-      let tunnel = agent.member(inUseOf: name) ?? name
+      let tunnel = agent.turns[name]?.member ?? name
       guard let found = tunnels.first(where: { $0.name == tunnel }) else {
         failures.append(Failure(location: location, message: "no tunnel is named \"\(name)\""))
         continue

@@ -62,7 +62,8 @@ package struct PolicyListing: Equatable, Sendable {
       let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
       return file.path == word || name == word || name.hasPrefix("\(word).") && !name.dropFirst(word.count + 1).contains(".")
     }
-    let found = byName.isEmpty ? readable.filter { $0.tunnels.contains(word) || $0.networks.contains(word) || $0.groups.contains(word) } : byName
+    let found =
+      byName.isEmpty ? readable.filter { $0.tunnels.contains(word) || $0.networks.contains(word) || $0.groups.contains(word) } : byName
     return found.map(\.path)
   }
 
@@ -76,7 +77,9 @@ package struct PolicyListing: Equatable, Sendable {
         if !file.tunnels.isEmpty {
           parts.append("\(file.tunnels.count == 1 ? "tunnel" : "tunnels") \(file.tunnels.joined(separator: ", "))")
         }
-        if !file.groups.isEmpty { parts.append("\(file.groups.count == 1 ? "group" : "groups") \(file.groups.joined(separator: ", "))") }
+        if !file.groups.isEmpty {
+          parts.append("\(file.groups.count == 1 ? "group" : "groups") \(file.groups.joined(separator: ", "))")
+        }
         if !file.networks.isEmpty {
           parts.append("\(file.networks.count == 1 ? "network" : "networks") \(file.networks.joined(separator: ", "))")
         }

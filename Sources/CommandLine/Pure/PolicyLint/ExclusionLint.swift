@@ -5,7 +5,9 @@ import RoamwardCore
 func exclusiveTunnels(among tunnels: [TunnelPolicy], networks: NetworkTable, groups: GroupsOfTunnels) -> [LintFinding] {
   let rivals = tunnels.filter { $0.precedence == .enterprise && $0.onDemand.isEnabled }
   return rivals.enumerated().compactMap { i, tunnel in
-    guard let first = rivals[..<i].first(where: { !groups.areOfOne($0, tunnel) && areWantedTogether($0, tunnel, networks) }) else { return nil }
+    guard let first = rivals[..<i].first(where: { !groups.areOfOne($0, tunnel) && areWantedTogether($0, tunnel, networks) }) else {
+      return nil
+    }
     return LintFinding(
       .exclusiveTunnels,
       "`\(tunnel.name)` and `\(first.name)` (\(first.location.short)) are both `class: enterprise`, and there are networks on which the rules want "
@@ -33,7 +35,7 @@ struct TunnelsTogether {
     self.networks = networks
   }
 
-  /// By their places. Enterprise tunnels are never up together, and neither are members of one group. True if the search would take too long.
+  /// By their places. Enterprise tunnels are never up together, nor are members of one group. True if the search would take too long.
   mutating func mayBeUp(_ one: Int, _ other: Int) -> Bool {
     let pair = [min(one, other), max(one, other)]
     if let answer = known[pair] { return answer }

@@ -28,7 +28,8 @@ func unlikeMembers(of policies: PolicySet, _ tunnels: [TunnelPolicy]) -> [LintFi
     guard let first = members.first, let prefixes = first.knownIncludes else { return [] }
     return members.dropFirst().compactMap { member in
       guard let own = member.knownIncludes,
-        let prefix = prefixes.ascending.first(where: { !own.cover.contains($0) }) ?? own.ascending.first(where: { !prefixes.cover.contains($0) })
+        let prefix = prefixes.ascending.first(where: { !own.cover.contains($0) })
+          ?? own.ascending.first(where: { !prefixes.cover.contains($0) })
       else { return nil }
       let (takes, lacks) = prefixes.cover.contains(prefix) ? (first, member) : (member, first)
       let way = group.killSwitch == .off ? "flows outside of the group" : "is blocked"

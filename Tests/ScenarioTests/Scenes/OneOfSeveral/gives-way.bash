@@ -14,13 +14,12 @@ before=$(clear)
 babble &
 babbling=$!
 carried_within 3 10.77.0.2
-roamward status | grep -E '^(paris|lyon|tcp): ' >&2
 say "$(field lyon code) $(field tcp state) $(roamward status --json | jq -c .firewall.blocking)"
 # The first is silent: the second.
 silence 51820
 carried_within 60 10.88.0.2
 say "$(field paris code) $(field paris state)"
-dry evaluate | grep -A1 '^paris' >&2
+dry evaluate | grep -A1 '^paris' | sed 's/  */ /g'
 dry explain work | sed -n '1s|  (.*||p'
 dry evaluate --tunnel work --exit-code >/dev/null && status=0 || status=$?
 say "evaluate $status"
@@ -36,11 +35,11 @@ kill "$babbling"
 (($(clear) == before)) && say 'nothing in clear'
 say "$(field lyon state) $(field tcp state)"
 # By hand: the group down, one member up.
-roamward down work --wait >&2
+roamward down work --wait >>looked
 say "$(field paris state)"
-roamward up tcp --wait >&2
+roamward up tcp --wait >>looked
 say "$(field paris state) $(field tcp state)"
-roamward resume work >&2
+roamward resume work >>looked
 tunnel_is paris connected
 # The record has whose turn it was.
 roamward why work --at now --policies "$policies" --state-dir "$scene/state" | grep -E '^(paris|lyon|tcp):|not acted on' | cut -d , -f 1

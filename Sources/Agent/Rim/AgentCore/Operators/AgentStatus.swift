@@ -18,8 +18,8 @@ extension Agent {
         network: .init(v4: state.seen.network.digest(.v4), v6: state.seen.network.digest(.v6))),
       firewall: state.firewallStatus, tunnels: state.tunnels.ordered.sorted { $0.policy.name < $1.policy.name }.map { report($0, remarks) },
       probes: probeReports,
-      notes: (announcer.problems + state.decisions.groups.remarks(of: state.set, at: now)).map { RemarkReport($0) }, others: state.seen.others.all.map(\.description),
-      counters: state.agenda.counters, resolver: resolverReport)
+      notes: (announcer.problems + state.decisions.groups.remarks(of: state.set, at: now)).map { RemarkReport($0) },
+      others: state.seen.others.all.map(\.description), counters: state.agenda.counters, resolver: resolverReport)
     status.guards = state.killSwitch.machine.allGuards(in: state.seen.state).map {
       StatusReport.Guard($0, usage: platform.guards.usage($0.guarded).map { .init($0) })
     }

@@ -55,21 +55,15 @@ extension Agent {
     reconciler.pass()
   }
 
-  /// The members of a group; `nil`: no group has the name.
-  package func members(of group: String) -> [String]? { state.set.group(named: group)?.members.map(\.name) }
-
   /// Whether an override of the tunnel, up or down, ends a kill switch with the setting `on`: that of the tunnel itself, or of another
   /// enterprise tunnel that it replaces. `always` outlasts every override.
   package func opensKillSwitch(_ name: String, wantsUp: Bool) -> Bool {
     let policies = state.set.tunnels(meant: name)
-    guard wantsUp else { return policies.contains { $0.guarding == .on } }
-    let same = Set(policies.map(\.name)).union(policies.flatMap { state.set.group(of: $0.name)?.members.map(\.name) ?? [] })
-    return policies.contains { $0.precedence == .enterprise }
-      && state.set.tunnels.contains { !same.contains($0.name) && $0.isEnabled && $0.precedence == .enterprise && $0.guarding == .on }
+    return (wantsUp ? state.set.rivals(of: policies) : policies).contains { $0.guarding == .on }
   }
 
-  /// The member of a group that is in use; `nil`: no group has the name.
-  package func member(inUseOf group: String) -> String? { state.decisions.groups.turns[group]?.member }
+  /// The members of groups that are in use.
+  package var turns: [String: GroupTurn] { state.decisions.groups.turns }
 
   /// Ends the manual override of one tunnel or group, or of all.
   package func resume(_ tunnel: String?) throws(RequestError) {

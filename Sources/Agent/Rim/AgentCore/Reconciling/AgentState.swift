@@ -211,16 +211,10 @@ extension AgentState {
   /// Tunnels whose kill switch is active.
   private var guards: [TunnelSupervisor] { tunnels.guarded.filter { killSwitch.machine.isGuarding($0.policy) } }
 
-  /// Whether the tunnel carries what it includes, or another member of its group does.
-  private func carries(_ tunnel: TunnelSupervisor) -> Bool {
-    if tunnel.machine.level.hasRoutes { return true }
-    let members = set.group(of: tunnel.policy.name)?.members ?? []
-    return members.contains { tunnels[$0.name]?.machine.level.hasRoutes ?? false }
-  }
-
   /// Without a network no traffic flows anyway, so tunnels that may be wanted on the next one are not reported.
   private var blocking: [String] {
-    guards.filter { !carries($0) && !(seen.network.isNone && killSwitch.machine.isUndecided($0.policy)) }.map(\.policy.name)
+    guards.filter { !tunnels.carries($0, in: set) && !(seen.network.isNone && killSwitch.machine.isUndecided($0.policy)) }.map(
+      \.policy.name)
       + programGuards.filter(\.links.isEmpty).map(\.guarded.description)
   }
 

@@ -31,7 +31,7 @@ extension AgentState {
   /// the results.
   func decide(at now: Moment, wallClock: Timestamp, record: ((DecisionPass) -> Void)? = nil) -> [TunnelIntent] {
     agenda.counters.evaluations += 1
-    decisions.choose(of: set, condition(of:), at: now)
+    _ = decisions.choose(of: set, tunnels, at: now)
     let (tunnels, waits, settlesAt) = (tunnels, decisions.waits, stop.isStopping ? nil : schedule.settleUntil)
     let running = tunnels.wanted.filter(set.hasTunnel)
     let verdicts = decisions.decide(
@@ -63,17 +63,6 @@ extension AgentState {
         tunnel: verdict.policy.name, decision: verdict.decision, intent: intent, isNews: verdict.isNews,
         isAfterInner: intent == .down && !stop.isStopping && tunnels.isCarrying(verdict.policy.name), isReady: isReady)
     }
-  }
-
-  /// The state of a group's member, now.
-  private func condition(of tunnel: String) -> MemberCondition { tunnels[tunnel]?.machine.condition ?? .down }
-
-  /// Takes in how members of groups have moved. Returns whether others are in use now than the last decisions had.
-  func chooseAgain(at now: Moment) -> Bool {
-    if set.groups.isEmpty { return false }
-    let before = decisions.groups.turns
-    decisions.choose(of: set, condition(of:), at: now)
-    return decisions.groups.turns != before
   }
 
   /// Forgets a tunnel that is down and whose policy was removed.

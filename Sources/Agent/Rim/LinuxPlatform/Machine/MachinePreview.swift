@@ -9,7 +9,8 @@ internal import ProviderGroups
 package import RoamwardCore
 
 extension PlanPreview {
-  /// The preview for this machine. `inputs` are created from the observed state; `up` names a tunnel, or a group, that is planned with an override (up).
+  /// The preview for this machine. `inputs` are created from the observed state; `up` names a tunnel, or a group, that is planned with an
+  /// override (up).
   package convenience init(
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
     inputs: (ObservedState) -> PlanInputs

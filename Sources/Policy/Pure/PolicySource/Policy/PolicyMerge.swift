@@ -55,7 +55,8 @@ func mergePolicies(_ files: inout [PolicyFile], isComplete: Bool = true) -> Poli
       files[i].refuseUndefined(reference, known: names)
     }
   }
-  let problems = findNetworkProblems(set.networks, condition) + findNestingProblems(set.tunnels) { tunnels[$0].map { set.tunnels[$0] } }
+  let problems =
+    findNetworkProblems(set.networks, condition) + findNestingProblems(set.tunnels) { tunnels[$0].map { set.tunnels[$0] } }
     + (groups.isEmpty ? [] : findGroupProblems(groups, written) { tunnels[$0].map { written[$0] } })
   if problems.isEmpty { return set }
   let byPath = Dictionary(files.indices.map { (files[$0].parsed.contents.path, $0) }) { first, _ in first }

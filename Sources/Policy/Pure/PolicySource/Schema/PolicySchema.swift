@@ -60,7 +60,8 @@ struct KeyTable: Sendable {
 
   /// Every mapping of a policy.
   static let policy = [
-    KeyTable(policyKeys), KeyTable(historyKeys), KeyTable(tunnelKeys), KeyTable(tunnelGroupKeys), KeyTable(providerKeys), KeyTable(wireGuardKeys),
+    KeyTable(policyKeys), KeyTable(historyKeys), KeyTable(tunnelKeys), KeyTable(tunnelGroupKeys), KeyTable(providerKeys),
+    KeyTable(wireGuardKeys),
     KeyTable(commandKeys),
     KeyTable(installedKeys), KeyTable(allowanceKeys), KeyTable(signInKeys), KeyTable(unitKeys), KeyTable(profileKeys),
     KeyTable(tailscaleKeys),

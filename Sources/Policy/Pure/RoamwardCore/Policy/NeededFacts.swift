@@ -4,8 +4,6 @@ import NetworkTypes
 final class PolicyFacts: Sendable {
   /// The places of tunnels in the set, by name.
   let places: [String: Int]
-  /// The place of the group of each tunnel that is in one.
-  let groups: [String: Int]
   let needed: Set<FactKind>
   let asksTheNetwork: Bool
   let probes: [Probe]
@@ -23,7 +21,6 @@ final class PolicyFacts: Sendable {
 
   init(networks: [NamedNetwork], tunnels: [TunnelPolicy], groups: [TunnelGroup]) {
     places = Dictionary(zip(tunnels.map(\.name), tunnels.indices)) { first, _ in first }
-    self.groups = Dictionary(groups.enumerated().flatMap { place, group in group.members.map { ($0.name, place) } }) { first, _ in first }
     var needed: Set<FactKind> = [.type, .ssid]
     var (probes, windows, hasEvidence) = ([Probe](), [TimeWindow](), false)
     func ask(_ condition: Condition) {
@@ -47,7 +44,7 @@ final class PolicyFacts: Sendable {
     bringsNames = tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }
     concernsFirewall = tunnels.contains(where: \.concernsFirewall)
     capturesNames = tunnels.contains { $0.dnsInForce.names == .capture }
-    concerns = TunnelConcerns(tunnels, members: Set(self.groups.keys))
+    concerns = TunnelConcerns(tunnels, groups: groups)
     sieve = SieveOfSet(tunnels)
     asksTheNetwork = hasEvidence || !probesOfNames.isEmpty || tunnels.contains(where: \.provider.needsLookup)
     if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
@@ -66,10 +63,13 @@ struct TunnelConcerns: Sendable {
   let guarded: [TunnelPolicy]
   /// The WireGuard tunnels that look-ups may start.
   let startedByLookups: [TunnelPolicy]
+  /// The place of the group of each tunnel that is in one.
+  let groups: [String: Int]
 
-  /// `members`: the tunnels of groups.
-  init(_ tunnels: [TunnelPolicy], members: Set<String>) {
-    let outer = members.union(tunnels.compactMap { $0.through?.name })
+  init(_ tunnels: [TunnelPolicy], groups: [TunnelGroup]) {
+    let members = groups.enumerated().flatMap { place, group in group.members.map { ($0.name, place) } }
+    self.groups = Dictionary(members) { first, _ in first }
+    let outer = Set(tunnels.compactMap { $0.through?.name }).union(self.groups.keys)
     let quiet = tunnels.filter { !$0.concernsNamesWhileDown }
     passive = tunnels.contains(where: \.concernsFirewall) ? [] : Set(quiet.map(\.name))
     alone = Set(quiet.lazy.filter { !$0.concernsFirewall && $0.through == nil }.map(\.name)).subtracting(outer)

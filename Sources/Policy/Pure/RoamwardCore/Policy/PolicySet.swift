@@ -9,7 +9,9 @@ package struct PolicySet: Sendable {
   package var history: HistorySettings
   private var derived = DerivedOnce()
 
-  package init(networks: [NamedNetwork] = [], tunnels: [TunnelPolicy] = [], groups: [TunnelGroup] = [], history: HistorySettings = HistorySettings()) {
+  package init(
+    networks: [NamedNetwork] = [], tunnels: [TunnelPolicy] = [], groups: [TunnelGroup] = [], history: HistorySettings = HistorySettings()
+  ) {
     self.networks = networks
     self.tunnels = tunnels
     self.groups = groups

@@ -46,7 +46,7 @@ package enum GroupPreference: String, Equatable, Sendable, CaseIterable {
 
 extension PolicySet {
   /// The group of a tunnel; `nil`: it is in none.
-  package func group(of tunnel: String) -> TunnelGroup? { facts.groups[tunnel].map { groups[$0] } }
+  package func group(of tunnel: String) -> TunnelGroup? { facts.concerns.groups[tunnel].map { groups[$0] } }
 
   package func group(named name: String) -> TunnelGroup? { groups.first { $0.name == name } }
 
@@ -57,9 +57,18 @@ extension PolicySet {
   }
 }
 
+extension PolicySet {
+  /// The enterprise tunnels that one of these takes the place of: not the other members of its group.
+  package func rivals(of chosen: [TunnelPolicy]) -> [TunnelPolicy] {
+    guard chosen.contains(where: { $0.precedence == .enterprise }) else { return [] }
+    let own = Set(chosen.flatMap { tunnel in [tunnel.name] + (group(of: tunnel.name)?.members.map(\.name) ?? []) })
+    return tunnels.filter { $0.isEnabled && $0.precedence == .enterprise && !own.contains($0.name) }
+  }
+}
+
 extension TunnelPolicy {
-  /// Whether it can start while another tunnel of its group is in use: no route leads into it before its peer answers, and nothing that both
-  /// need exists once.
+  /// Whether it can start while another tunnel of its group is in use: no route leads into it before its peer answers, and both can have
+  /// what they need.
   package func mayStart(beside other: TunnelPolicy) -> Bool {
     guard through == nil, provider.hasRoutesOfAgent, other.provider.hasRoutesOfAgent else { return false }
     guard let port = provider.listenPort else { return true }

@@ -127,7 +127,8 @@ package struct DecisionScheduler: Sendable {
       last.record(judgement.decision, by: judgement.decider, acted: decision, at: judgement.place, isAtRest: isAtRest)
       return TunnelVerdict(
         policy: tunnel, decision: decision, intent: intent,
-        guarding: all.standby[tunnel.name] != nil || all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent) ? claim.intent : intent,
+        guarding: all.standby[tunnel.name] != nil || all.isHeld(tunnel.name) && [.up, .armed].contains(claim.intent)
+          ? claim.intent : intent,
         isNews: isNews)
     }
   }

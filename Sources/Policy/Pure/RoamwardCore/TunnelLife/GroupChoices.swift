@@ -38,7 +38,7 @@ package struct GroupChoices: Sendable {
 
   /// Failures on the last network say nothing of this one.
   package mutating func networkChanged() {
-    for name in machines.keys { machines[name]?.forget() }
+    for name in machines.keys { machines[name]?.forget(isAnew: false) }
   }
 
   /// When a choice may change though no member does.
@@ -63,7 +63,7 @@ package struct GroupChoices: Sendable {
       machines[group.name] = nil
       turns[group.name] = nil
     }
-    networkChanged()
+    for name in machines.keys { machines[name]?.forget(isAnew: true) }
     self.policies = policies
   }
 }

@@ -22,18 +22,19 @@ package enum MemberCondition: Hashable, Sendable {
   fileprivate var isUp: Bool { [.answered, .connected].contains(self) }
 }
 
-extension TunnelMachine {
-  /// The state, as its group sees it. Without a network no member is to blame.
-  package var condition: MemberCondition {
-    switch state {
-    case .disconnected, .disconnecting, .withdrawing, .readying, .ready: .down
-    case .preparing, .arming, .armed, .reasserting(nil): .starting
-    case .awaitingPeer, .called: .asking
-    case .applying: .answered
-    case .connected: .connected
-    case .reasserting: .doubted
-    case .backingOff: failure.map { $0.code == .noNetwork ? .starting : .failed($0.retry) } ?? .starting
-    }
+extension MemberCondition {
+  /// The state of a member's machine, as its group sees it. Without a network no member is to blame.
+  package init(of machine: TunnelMachine) {
+    self =
+      switch machine.state {
+      case .disconnected, .disconnecting, .withdrawing, .readying, .ready: .down
+      case .preparing, .arming, .armed, .reasserting(nil): .starting
+      case .awaitingPeer, .called: .asking
+      case .applying: .answered
+      case .connected: .connected
+      case .reasserting: .doubted
+      case .backingOff: machine.failure.map { $0.code == .noNetwork ? .starting : .failed($0.retry) } ?? .starting
+      }
   }
 }
 
@@ -103,9 +104,10 @@ package struct GroupMachine: Equatable, Sendable {
 
   package var trial: String? { if case .trying(let trial, _, _) = phase { trial } else { nil } }
 
-  /// Forgets failures and measured answers: they were of another network, or of other policies.
-  package mutating func forget() {
-    for name in memories.keys { memories[name]?.forget() }
+  /// Forgets failures and measured answers: they were of another network, or of other policies (`isAnew`). On another network a member
+  /// that needs a person still does.
+  package mutating func forget(isAnew: Bool) {
+    for name in memories.keys { memories[name]?.forget(isAnew: isAnew) }
   }
 
   /// When the member is tried again; `nil`: it has not failed, or a person has to act first.
@@ -158,7 +160,9 @@ private struct Memory: Equatable {
     }
     if case .failed(let retry) = new, !condition.isFailed { fail(retry, at: now) }
     switch new {
-    case .connected: connectedSince = connectedSince ?? now
+    case .connected:
+      connectedSince = connectedSince ?? now
+      if rest == .onRequest { rest = .none }
     case .doubted: break
     case .down, .starting, .asking, .answered, .failed: connectedSince = nil
     }
@@ -177,7 +181,10 @@ private struct Memory: Equatable {
     }
   }
 
-  mutating func forget() { (failures, failedAt, rest, answer) = (0, nil, .none, nil) }
+  mutating func forget(isAnew: Bool) {
+    (failures, failedAt, answer) = (0, nil, nil)
+    if isAnew || rest != .onRequest { rest = .none }
+  }
 
   func isRested(at now: Moment) -> Bool {
     switch rest {
@@ -236,7 +243,9 @@ private struct Turn {
       guard let trying = usable[trial], let using = usable[member] else {
         return [member, trial].first { usable[$0] != nil }.map { (.using($0), nil) } ?? first.map { (.using($0), nil) }
       }
-      if trying.isUp { return using == .connected && !isBetter(trial, than: member) ? (.using(member), nil) : use(trial, after: member, using) }
+      if trying.isUp {
+        return using == .connected && !isBetter(trial, than: member) ? (.using(member), nil) : use(trial, after: member, using)
+      }
       if trying.isFailed { return (.using(member), nil) }
       if using.isFailed { return (.using(trial), nil) }
       if using == .connected, !mayBeBetter(trial, than: member) { return (.using(member), nil) }
