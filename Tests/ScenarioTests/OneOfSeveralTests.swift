@@ -25,8 +25,8 @@ struct OneOfSeveralTests {
         "paris connect rule 1 always corp.yaml:13", " not acted on: its group work uses lyon",
         "group work, in the order of its list: paris stands by, lyon is in use, tcp stands by", "[evaluate 10]",
         "note: group work uses lyon; it tries paris again", "[10.89.0.2 1]", "[10.77.0.2 1]", "[nothing in clear]",
-        "[disconnected disconnected]", "[disconnected]", "[disconnected connected]", "paris: connect", "lyon: connect",
-        "  not acted on: standby paris", "tcp: connect", "  not acted on: standby paris", "0",
+        "[disconnected disconnected]", "[disconnected]", "[disconnected connected]", "lyon: connect", "  not acted on: standby paris",
+        "paris: connect", "tcp: connect", "  not acted on: standby paris", "0",
       ])
   }
 }

@@ -68,10 +68,10 @@ import Testing
   @Test(
     "each mistake is said with its place and its cure",
     arguments: [
-      ("work: { one-of: [paris, lyom] }", "group `work` names \"lyom\", and there is no such tunnel", "did you mean `lyon`?"),
+      ("work: { one-of: [paris, lyom] }", "there is no tunnel \"lyom\", which the group `work` names", "did you mean `lyon`?"),
       (
         "work: { one-of: [paris, zzzzzzzz] }",
-        "group `work` names \"zzzzzzzz\", and there is no such tunnel",
+        "there is no tunnel \"zzzzzzzz\", which the group `work` names",
         "define it under `tunnels:`, in any file"
       ),
       (

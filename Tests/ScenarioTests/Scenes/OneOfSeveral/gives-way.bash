@@ -41,6 +41,9 @@ roamward up tcp --wait >>looked
 say "$(field paris state) $(field tcp state)"
 roamward resume work >>looked
 tunnel_is paris connected
-# The record has whose turn it was.
-roamward why work --at now --policies "$policies" --state-dir "$scene/state" | grep -E '^(paris|lyon|tcp):|not acted on' | cut -d , -f 1
+# The record has whose turn it was; it is written a moment later.
+why() { roamward why work --at now --policies "$policies" --state-dir "$scene/state"; }
+stands_by_for() { why | found "standby $1"; }
+within 20 stands_by_for paris
+why | grep -E '^(paris|lyon|tcp):|not acted on' | cut -d , -f 1
 stop_agent

@@ -36,7 +36,7 @@ func findGroupProblems(
         let names = tunnels.count > 1000 ? [] : tunnels.map(\.name)
         problems.append(
           (
-            member.location, "group `\(group.name)` names \(quoted(member.name)), and there is no such tunnel",
+            member.location, "there is no tunnel \(quoted(member.name)), which the group `\(group.name)` names",
             nearest(to: member.name, among: names).map { "did you mean `\($0)`?" } ?? "define it under `tunnels:`, in any file"
           ))
         continue
