@@ -130,6 +130,12 @@ private final class GroupLife {
     let life = GroupLife(.ignore, killSwitch: .off)
     life.agent.start(for: .seconds(2))
     #expect(life.connected == [])
+    #expect(
+      throws: RequestError(code: .badRequest, message: "work is a group, and options are for one tunnel: name one of paris, lyon, tcp")
+    ) {
+      let start = StartOptions(options: [.init(name: "server", value: "vpn")], password: nil)
+      try life.agent.agent.override("work", OverrideRequest(wantsUp: true), start: start)
+    }
     try life.agent.agent.override("work", OverrideRequest(wantsUp: true, until: .resume, reason: nil))
     life.machine.run(for: .seconds(2))
     #expect(life.connected == ["paris"])

@@ -58,7 +58,7 @@ extension Daemon {
   private func authorize(
     _ request: Request, _ caller: Caller, mayInteract: Bool, _ done: @escaping (RequestError?) -> Void
   ) -> Gatekeeper.Pending {
-    let right = request.right(opensKillSwitch: agent.opensKillSwitch)
+    let right = request.right(opensKillSwitch: agent.policySet.opensKillSwitch)
     return gatekeeper.decide(RightsQuestion(right, of: caller, mayInteract: mayInteract)) { [weak self] error in
       // A change that polkit or the group has allowed is in the journal with its user.
       if right != .read, !caller.isOwner {
@@ -67,7 +67,7 @@ extension Daemon {
           metadata: ["right": "\(right.rawValue)", "user": "\(caller.user)", "pid": "\(caller.process)"])
       }
       // A person may take two minutes at a prompt.
-      if error == nil, let self, request.right(opensKillSwitch: agent.opensKillSwitch) != right {
+      if error == nil, let self, request.right(opensKillSwitch: agent.policySet.opensKillSwitch) != right {
         return done(
           RequestError(code: .notAllowed, message: "the policies have changed meanwhile, and the request needs another right; repeat it"))
       }
@@ -125,10 +125,8 @@ extension Daemon {
   private func answer(_ request: Request, from caller: Caller) -> Reply {
     do throws(RequestError) {
       switch request {
-      case .status:
-        return .done(JSON(encoding: status(for: caller)))
-      case .metrics:
-        return .done(JSON(encoding: agent.metrics(of: status(for: caller))))
+      case .status: return .done(JSON(encoding: status(for: caller)))
+      case .metrics: return .done(JSON(encoding: agent.metrics(of: status(for: caller))))
       case .network:
         // A network is recognised again by this fact, whether the policies need it or not.
         agent.refresh(for: [.gatewayMAC])

@@ -13,16 +13,9 @@ extension Agent {
   package func override(
     _ name: String, _ request: OverrideRequest, start: StartOptions? = nil, isOwner: Bool = true
   ) throws(RequestError) {
-    let policies = state.set.tunnels(meant: name)
-    guard let policy = policies.first(where: \.isEnabled) ?? policies.first else { throw state.policies.noSuchTunnel(name) }
-    guard policies.count == 1 || start?.isEmpty ?? true else {
-      let members = policies.map(\.name).joined(separator: ", ")
-      throw RequestError(code: .badRequest, message: "\(name) is a group, and options are for one tunnel: name one of \(members)")
-    }
+    let policies = try state.policies.startable(name, wantsUp: request.wantsUp, hasOptions: !(start?.isEmpty ?? true))
+    guard let policy = policies.first(where: \.isEnabled) ?? policies.first else { return }
     let tunnel = policy.name
-    guard policy.isEnabled || !request.wantsUp else {
-      throw RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false, \(policy.location.short))")
-    }
     let options = try ManualStart(
       policy: policy, request: start, isOwner: isOwner, before: state.decisions.overrides[tunnel]?.options,
       isRunning: state.tunnels[tunnel]?.installed?.session?.isRunning ?? false
@@ -55,12 +48,8 @@ extension Agent {
     reconciler.pass()
   }
 
-  /// Whether an override of the tunnel, up or down, ends a kill switch with the setting `on`: that of the tunnel itself, or of another
-  /// enterprise tunnel that it replaces. `always` outlasts every override.
-  package func opensKillSwitch(_ name: String, wantsUp: Bool) -> Bool {
-    let policies = state.set.tunnels(meant: name)
-    return (wantsUp ? state.set.rivals(of: policies) : policies).contains { $0.guarding == .on }
-  }
+  /// The policies in force, with the options of starts by hand.
+  package var policySet: PolicySet { state.set }
 
   /// The members of groups that are in use.
   package var turns: [String: GroupTurn] { state.decisions.groups.turns }

@@ -37,13 +37,11 @@ extension AgentState {
     let verdicts = decisions.decide(
       on: set, seen.snapshot, changed: seen.changedAt, settlesAt: settlesAt, at: now, time: wallClock, isComplete: stop.isStopping,
       isRunning: running.contains)
-    if let record {
-      record(
-        DecisionPass(
-          at: now, time: wallClock, generation: policies.generation, policies: policies.files, snapshot: seen.snapshot,
-          changedAt: seen.changedAt, running: running, overrides: decisions.overrides, waits: (waits, decisions.waits),
-          turns: decisions.groups.turns, decisions: decisions.all))
-    }
+    record?(
+      DecisionPass(
+        at: now, time: wallClock, generation: policies.generation, policies: policies.files, snapshot: seen.snapshot,
+        changedAt: seen.changedAt, running: running, overrides: decisions.overrides, waits: (waits, decisions.waits),
+        turns: decisions.groups.turns, decisions: decisions.all))
     let ready = desiredTunnels.ready
     return verdicts.compactMap { verdict in
       let outcome = verdict.decision.outcome

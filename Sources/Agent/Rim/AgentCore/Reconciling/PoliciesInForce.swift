@@ -76,6 +76,20 @@ extension PoliciesInForce {
     return file.asRunning
   }
 
+  /// The tunnels that a request to start or stop means by a name: one, or the members of a group. `hasOptions`: options for a start.
+  func startable(_ name: String, wantsUp: Bool, hasOptions: Bool) throws(RequestError) -> [TunnelPolicy] {
+    let meant = set.tunnels(meant: name)
+    guard let first = meant.first else { throw noSuchTunnel(name) }
+    guard meant.count == 1 || !hasOptions else {
+      let members = meant.map(\.name).joined(separator: ", ")
+      throw RequestError(code: .badRequest, message: "\(name) is a group, and options are for one tunnel: name one of \(members)")
+    }
+    guard !wantsUp || meant.contains(where: \.isEnabled) else {
+      throw RequestError(code: .disabled, message: "\(first.name) is disabled by its policy (enabled: false, \(first.location.short))")
+    }
+    return meant
+  }
+
   /// The refusal of a request for a tunnel that no policy defines.
   func noSuchTunnel(_ name: String) -> RequestError {
     guard isLoaded else {

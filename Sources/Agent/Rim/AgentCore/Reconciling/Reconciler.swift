@@ -268,8 +268,7 @@ final class Reconciler {
   /// Applies the desired state, and reports the results to the tunnels. Ends when no more step can be applied at once.
   private func converge(within scope: (Step) -> Bool = { _ in true }) {
     defer {
-      let hasChosen = state.decisions.choose(of: state.set, state.tunnels, at: now)
-      if hasChosen || state.tunnels.isBehind || state.tunnels.hasReadyToGo { passes.demandAnotherRound() }
+      if state.decisions.choose(of: state.set, state.tunnels, at: now) || state.tunnels.isUnfinished { passes.demandAnotherRound() }
     }
     var (hasFailed, hasSkipped, repeats) = (false, false, 0)
     // The tunnels as a verification of the last observation has left them.

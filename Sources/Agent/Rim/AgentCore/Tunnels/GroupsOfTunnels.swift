@@ -11,6 +11,9 @@ extension DecisionScheduler {
 }
 
 extension TunnelSet {
+  /// Whether another round would move a tunnel.
+  var isUnfinished: Bool { isBehind || hasReadyToGo }
+
   /// Whether the tunnel carries what it includes, or another member of its group does.
   func carries(_ tunnel: TunnelSupervisor, in policies: PolicySet) -> Bool {
     if tunnel.machine.level.hasRoutes { return true }

@@ -58,8 +58,15 @@ extension PolicySet {
 }
 
 extension PolicySet {
+  /// Whether an override of the tunnel or group, up or down, ends a kill switch with the setting `on`: its own, or that of another
+  /// enterprise tunnel that it replaces. `always` outlasts every override.
+  package func opensKillSwitch(_ name: String, wantsUp: Bool) -> Bool {
+    let chosen = tunnels(meant: name)
+    return (wantsUp ? rivals(of: chosen) : chosen).contains { $0.guarding == .on }
+  }
+
   /// The enterprise tunnels that one of these takes the place of: not the other members of its group.
-  package func rivals(of chosen: [TunnelPolicy]) -> [TunnelPolicy] {
+  private func rivals(of chosen: [TunnelPolicy]) -> [TunnelPolicy] {
     guard chosen.contains(where: { $0.precedence == .enterprise }) else { return [] }
     let own = Set(chosen.flatMap { tunnel in [tunnel.name] + (group(of: tunnel.name)?.members.map(\.name) ?? []) })
     return tunnels.filter { $0.isEnabled && $0.precedence == .enterprise && !own.contains($0.name) }
