@@ -11,8 +11,8 @@ enum HarmlessKeys {
     "exclude-file", "exit-node", "from", "gateway", "gateway-mac",
     "gateways",
     "hosts", "idle", "include", "include-file", "include-all-networks", "insecure", "installed", "interface-name", "kill-switch",
-    "lan", "lan-networks", "match-domains", "minimum-dwell", "mtu", "name", "names", "network", "on-overlap", "on-unknown",
-    "overhead", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
+    "lan", "lan-networks", "match-domains", "minimum-dwell", "mtu", "name", "names", "network", "one-of", "on-overlap", "on-unknown",
+    "overhead", "prefer", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
     "ssid-file", "ssid-glob", "start-options", "subnet", "through", "time", "timeout", "to", "type", "unit", "unknown", "unavailable",
     "version",
     "when-down", "primary", "other-probes",
@@ -39,14 +39,17 @@ enum HarmlessKeys {
 
   /// Keys whose values have keys of their own.
   static let containers: Set<String> = [
-    "allow", "any-of", "candidates", "command", "connections", "dns", "engine", "facts", "firewall", "guards", "history", "last", "links",
+    "allow", "any-of", "candidates", "command", "connections", "dns", "engine", "facts", "firewall", "groups", "guards", "history", "last",
+    "links",
     "match",
     "networkmanager", "networks", "not", "on-demand", "options", "others", "policy", "probe", "probes", "processes", "provider",
     "questions", "routes", "rules", "sign-in", "sites", "states", "tailscale", "timers", "timing", "tunnels", "wireguard", "withheld",
   ]
 
   /// Keys whose values have keys that a person or a program chose.
-  static let named: Set<String> = ["counters", "facts", "links", "networks", "probes", "remembered-probes", "repairs", "states", "tunnels"]
+  static let named: Set<String> = [
+    "counters", "facts", "groups", "links", "networks", "probes", "remembered-probes", "repairs", "states", "tunnels",
+  ]
 
   /// Keys whose values are left out: addresses with names and words of people in them, what a provider asks for, and what was looked up.
   static let leftOut: Set<String> = [
