@@ -36,6 +36,14 @@ package enum ProviderConfiguration: Hashable, Sendable {
     }
   }
 
+  /// Whether nothing but the agent leads packets into its link.
+  var hasRoutesOfAgent: Bool {
+    switch self {
+    case .wireGuard, .installed: true
+    case .command, .service: false
+    }
+  }
+
   package var isWireGuard: Bool { if case .wireGuard = self { true } else { false } }
 
   /// Whether its settings are in a file that the user who asks may not read. An agent never has such a provider.

@@ -84,14 +84,6 @@ extension TunnelPolicy {
 }
 
 extension ProviderConfiguration {
-  /// Whether nothing but the agent leads packets into its link.
-  fileprivate var hasRoutesOfAgent: Bool {
-    switch self {
-    case .wireGuard, .installed: true
-    case .command, .service: false
-    }
-  }
-
   /// The port that its own file sets.
   fileprivate var listenPort: UInt16? {
     guard case .wireGuard(let provider) = self, let port = provider.configuration?.listenPort, port != 0 else { return nil }
