@@ -217,9 +217,10 @@ private final class GroupLife {
         step(80, .expect(["work": connected, "lyon": connected, "paris": Timeline.Expectation(state: "disconnected")])),
         step(90, .override(tunnel: "work", wantsUp: false, lifetime: .resume, reason: nil)),
         step(95, .expect(["work": Timeline.Expectation(state: "disconnected")])), step(96, .expect(["nothing": connected])),
+        step(97, .somePeers(["pariss": false])), step(98, .packet(tunnel: "lion")),
       ])
     let failures = Simulation(timeline, policies: life.machine.policies) { _ in }.run()
-    #expect(failures.map(\.message) == ["no tunnel is named \"nothing\""])
+    #expect(failures.map(\.message) == ["nothing", "pariss", "lion"].map { "no tunnel is named \"\($0)\"" })
   }
 
   @Test("the record has whose turn it was: the replay decides the same") func replay() throws {

@@ -54,6 +54,13 @@ package final class Simulation {
     return failures
   }
 
+  /// The tunnel of this name, or the members of the group.
+  private func meant(_ name: String) throws(RequestError) -> [TunnelPolicy] {
+    let found = agent.policySet.tunnels(meant: name)
+    if found.isEmpty { throw RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"") }
+    return found
+  }
+
   private func act(_ step: Timeline.Step) {
     do throws(RequestError) {
       switch step.act {
@@ -65,9 +72,18 @@ package final class Simulation {
         try agent.override(tunnel, OverrideRequest(wantsUp: wantsUp, until: lifetime.until, reason: reason))
       case .resume(let tunnel): try agent.resume(tunnel)
       case .peers(let answer): machine.peersAnswer = answer
-      case .somePeers(let answers): for (tunnel, answers) in answers { machine.state.set(tunnel, answers: answers) }
+      case .somePeers(let answers):
+        for (name, answers) in answers.sorted(by: { $0.key < $1.key }) {
+          for tunnel in try meant(name) {
+            guard tunnel.provider.isWireGuard else {
+              throw RequestError(code: .provider, message: "\(tunnel.name) is no WireGuard tunnel, whose peers `peers` could silence alone")
+            }
+            machine.state.set(tunnel.name, answers: answers)
+          }
+        }
       case .lookup(let name, let resolves): machine.lookUp(name, resolvesOutside: resolves)
-      case .packet(let tunnel): machine.sendPacket(into: TunnelSetup.linkName(forTunnel: tunnel))
+      case .packet(let name):
+        for tunnel in try meant(name) { machine.sendPacket(into: TunnelSetup.linkName(forTunnel: tunnel.name)) }
       case .clock(let time):
         machine.clock.set(to: time)
         agent.networkChanged()
