@@ -174,7 +174,7 @@ ipsec = $(unit) $(strongswan) --module wireguard --module esp4 --module xfrm_int
 
 # They need no other kernel.
 vm-unit: packages-quick
-	scripts/part vm-unit $(unit) --namespaces -- Tests/VM/unit live providers services with_resolvconf packages first_steps
+	scripts/part vm-unit $(unit) --namespaces -- Tests/VM/unit live providers services sleeps with_resolvconf packages first_steps
 
 vm-ipsec: packages-quick
 	scripts/part vm-ipsec $(ipsec) ipsec ipsec_logins
