@@ -1,8 +1,11 @@
 internal import Glibc
 
 /// An open descriptor, closed when the last reference is released.
-package final class FileDescriptor: Sendable {
+package final class FileDescriptor: Equatable, Sendable {
   package let number: Int32
+
+  /// Whether both are the same object: another descriptor of the file is another one.
+  package static func == (a: FileDescriptor, b: FileDescriptor) -> Bool { a === b }
 
   /// Takes ownership.
   package init(owning number: Int32) { self.number = number }

@@ -1,7 +1,7 @@
 package import LinuxIO
 
 /// A value of a D-Bus message. Variants are replaced by their content; structures are lists; a dictionary with text keys keeps them.
-package enum BusValue: Sendable {
+package enum BusValue: Equatable, Sendable {
   case bool(Bool)
   case integer(Int64)
   case unsigned(UInt64)
@@ -12,7 +12,7 @@ package enum BusValue: Sendable {
   case bytes([UInt8])
   case list([BusValue])
   case dictionary([String: BusValue])
-  /// `h`, a descriptor of its own.
+  /// `h`, a descriptor of its own, which equals itself alone.
   case descriptor(FileDescriptor)
 
   package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
@@ -35,22 +35,4 @@ package enum BusValue: Sendable {
 
   /// A member of a structure or an array; `nil` if there is none.
   package subscript(index: Int) -> BusValue? { list.flatMap { $0.indices.contains(index) ? $0[index] : nil } }
-}
-
-extension BusValue: Equatable {
-  /// Compares the content. A descriptor equals itself alone.
-  package static func == (a: BusValue, b: BusValue) -> Bool {
-    switch (a, b) {
-    case (.bool(let a), .bool(let b)): a == b
-    case (.integer(let a), .integer(let b)): a == b
-    case (.unsigned(let a), .unsigned(let b)): a == b
-    case (.number(let a), .number(let b)): a == b
-    case (.text(let a), .text(let b)): a == b
-    case (.bytes(let a), .bytes(let b)): a == b
-    case (.list(let a), .list(let b)): a == b
-    case (.dictionary(let a), .dictionary(let b)): a == b
-    case (.descriptor(let a), .descriptor(let b)): a === b
-    default: false
-    }
-  }
 }
