@@ -25,7 +25,7 @@ func readTunnelSettings(
   }
   guard var fields = inner else { return }
   if let all = fields.flag("IncludeAllNetworks", &report) {
-    tunnel.includesAllNetworks = all.value
+    tunnel.switches.includesAllNetworks = all.value
     report.taken(all.place, "include-all-networks: \(all.value)")
   }
   if let enforce = fields.flag("EnforceRoutes", &report) {
@@ -41,7 +41,7 @@ func readTunnelSettings(
   }
   if let local = fields.flag("ExcludeLocalNetworks", &report) {
     if local.value {
-      if tunnel.includesAllNetworks {
+      if tunnel.switches.includesAllNetworks {
         tunnel.routes = tunnel.routes ?? RoutePolicy()
         tunnel.routes?.lan = .allow
       }
@@ -60,7 +60,7 @@ func readTunnelSettings(
     ["ExcludeCellularServices", "ExcludeAPNs", "ExcludeDeviceCommunication"], reason: "services of Apple's devices, which Linux has not",
     &report)
   if let sleep = fields.flag("DisconnectOnSleep", &report) {
-    tunnel.disconnectsOnSleep = sleep.value
+    tunnel.switches.disconnectsOnSleep = sleep.value
     report.taken(sleep.place, "disconnect-on-sleep: \(sleep.value)")
   }
   fields.drop(["OnDemandMatchAppEnabled"], reason: "there are no rules per application", weight: .warning, &report)

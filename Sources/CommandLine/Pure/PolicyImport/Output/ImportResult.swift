@@ -26,8 +26,8 @@ extension ImportResult {
   /// Prints the policy and reads it back as the agent would. A policy that would not load is not written.
   mutating func add(_ imported: ImportedTunnel, source: String, beside: [OutputFile] = []) {
     var tunnel = imported
-    if tunnel.includesAllNetworks, !tunnel.provider.canIncludeAllNetworks {
-      tunnel.includesAllNetworks = false
+    if tunnel.switches.includesAllNetworks, !tunnel.provider.canIncludeAllNetworks {
+      tunnel.switches.includesAllNetworks = false
       tunnel.routes = tunnel.routes ?? RoutePolicy()
       tunnel.routes?.include = [.everything(.v4), .everything(.v6)]
       report.record(

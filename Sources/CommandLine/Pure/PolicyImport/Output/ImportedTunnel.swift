@@ -70,8 +70,7 @@ struct ImportedTunnel {
   var dns: DNSPolicy?
   var proxy: ProxyPolicy?
   var mtu: UInt32?
-  /// `include-all-networks` and `disconnect-on-sleep`.
-  private var switches = (all: false, sleep: false)
+  var switches = Switches()
   var killSwitch = KillSwitch.off
   /// Remarks about the file, printed as comments at the top. They never contain secrets.
   var remarks: [String] = []
@@ -139,13 +138,9 @@ extension ImportedTunnel {
 }
 
 extension ImportedTunnel {
-  var includesAllNetworks: Bool {
-    get { switches.all }
-    set { switches.all = newValue }
-  }
-
-  var disconnectsOnSleep: Bool {
-    get { switches.sleep }
-    set { switches.sleep = newValue }
+  /// The keys that are true or false.
+  struct Switches {
+    var includesAllNetworks = false
+    var disconnectsOnSleep = false
   }
 }

@@ -23,7 +23,7 @@ extension ImportedTunnel {
       name: name, about: about.map(shown).flatMap { trimmed($0).isEmpty ? nil : trimmed($0) }, isEnabled: obstacles.isEmpty,
       provider: printableProvider, onDemand: OnDemand(isEnabled: isOnDemand, rules: rules.map(\.rule), timing: Timing(idle: idle)),
       routes: routes.flatMap { $0 == RoutePolicy() ? nil : $0 }, dns: dns, mtu: mtu.map { .fixed($0) }, proxy: proxy,
-      killSwitch: killSwitch, includesAllNetworks: includesAllNetworks, disconnectsOnSleep: disconnectsOnSleep)
+      killSwitch: killSwitch, includesAllNetworks: switches.includesAllNetworks, disconnectsOnSleep: switches.disconnectsOnSleep)
   }
 
   private var printableProvider: PrintableTunnel.Provider {

@@ -30,7 +30,7 @@ func takeRequiredServers(of tunnel: inout ImportedTunnel, _ report: inout Import
   guard tunnel.dns == nil, let configuration = tunnel.wireGuardConfiguration, configuration.dnsServers.isEmpty else { return }
   let included = TunnelPolicy(
     name: tunnel.name, provider: .wireGuard(WireGuardProviderConfiguration(path: "", configuration: configuration)), routes: tunnel.routes,
-    includesAllNetworks: tunnel.includesAllNetworks, location: SourceLocation(file: report.file, line: 1, column: 1)
+    includesAllNetworks: tunnel.switches.includesAllNetworks, location: SourceLocation(file: report.file, line: 1, column: 1)
   ).namedPrefixes
   let entries = tunnel.rules.flatMap(\.rule.connections).filter { entry in
     !entry.servers.isEmpty && entry.servers.allSatisfy { server in server.isInPrivateNetwork && included.contains { $0.contains(server) } }
