@@ -62,25 +62,3 @@ package struct OptionSchema: Hashable, Sendable {
     if case .object(let properties, let allowsOthers) = kind { (properties, allowsOthers) } else { ([], false) }
   }
 }
-
-/// The options of an installed provider that one start of a tunnel may set.
-package struct StartableOptions: Hashable, Sendable {
-  /// The options that the provider's manifest declares; `nil`: the manifest was not read.
-  package var schema: OptionSchema?
-  /// The names that every user may set who may connect the tunnel; `password` is the credential of that name.
-  package var ofUsers: [String]
-
-  package init(schema: OptionSchema? = nil, ofUsers: [String] = []) {
-    self.schema = schema
-    self.ofUsers = ofUsers
-  }
-
-  /// The members of an object that the provider declares.
-  func declared(among options: JSON) -> JSON {
-    guard let (declared, allowsOthers) = schema?.properties, !allowsOthers else { return options }
-    return .object((options.members ?? []).filter { member in declared.contains { $0.name == member.key } })
-  }
-
-  /// The word for the credential `password` among the options of users. No option has it: policies hold no secrets.
-  package static let password = "password"
-}
