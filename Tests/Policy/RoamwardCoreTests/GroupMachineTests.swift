@@ -109,7 +109,7 @@ import Testing
     #expect(group.machine.phase == .using("lyon"), "the pause grows")
   }
 
-  @Test("a member that needs a person is not tried again; other policies begin anew") func persons() {
+  @Test("a member that needs a person is not tried again until the policies change") func persons() {
     var group = Group()
     group.set("paris", .failed(.onRequest))
     group.set("lyon", .connected)
