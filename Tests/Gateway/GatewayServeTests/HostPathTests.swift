@@ -88,7 +88,8 @@ struct HostPathTests {
     """
 
   /// The kernel takes a changed carrier into account a moment after the command: in the routes by the link, and in its queue, which before
-  /// drops what is sent. The link's state then fits its carrier, and the last command waits for what else belongs to that.
+  /// drops what is sent. The link's state then fits its carrier, and the last command waits for what else belongs to that. A new IPv6
+  /// address is there before its own route is, too.
   private static let settled = """
 
     for try in $(seq 500); do
@@ -96,6 +97,13 @@ struct HostPathTests {
         /LOOPBACK/ || !/[<,]UP[,>]/ { next }
         ($0 ~ /LOWER_UP/) != ($0 ~ / state UP /) { late = 1 }
         END { exit late }' && break
+      sleep 0.02
+    done
+    for try in $(seq 500); do
+      { ip -6 -o address show scope global; ip -6 route show table local; } | awk '
+        $3 == "inet6" { split($4, part, "/"); address[part[1]]; next }
+        $1 == "local" { delete address[$2] }
+        END { for (one in address) exit 1 }' && break
       sleep 0.02
     done
     ip link set lo up
