@@ -49,7 +49,7 @@ import Testing
     "a default route of a tunnel, whatever its kind, is not the network's; without any other it is all there is",
     arguments: [
       ("tun", UInt16(65534)), ("wireguard", 65534), ("ovpn", 65534), ("ppp", 512), ("sit", 776), ("ipip", 768), ("gre", 778), ("xfrm", 1),
-      ("vti", 768), ("ip6tnl", 769), ("dummy", 1),
+      ("vti", 768), ("ip6tnl", 769), ("dummy", 1), ("ifb", 1),
     ])
   func overlays(kind: String, hardwareType: UInt16) {
     let links = [link("over", 4, kind: kind, hardwareType: hardwareType), link("wlan0", 3)]

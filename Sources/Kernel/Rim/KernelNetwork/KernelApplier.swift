@@ -56,7 +56,7 @@ package struct KernelApplier: Sendable {
     case .addWireGuardLink(let name, .kernel): return try addLink(name, kind: "wireguard", step, &links)
     case .addTUNLink(let name, let user): return try addTUNLink(name, user: user, step, &links)
     case .addXFRMLink(let name, let identifier): return try addLink(name, kind: "xfrm", xfrm: identifier, step, &links)
-    case .addDummyLink(let name): return try addLink(name, kind: "dummy", step, &links)
+    case .addDummyLink(let name): return try addLinkToNowhere(name, step, &links)
     case .configureWireGuard(let name, let device) where device.engine == .kernel:
       return try wireGuard.configure(link: name, device) ? .done : .alreadySo
     case .renewSessions(let name, let device) where device.engine == .kernel:
@@ -86,6 +86,19 @@ package struct KernelApplier: Sendable {
       if link.kind == kind, Ownership.tunnel(ofAlias: link.alias) != nil { return .alreadySo }
       throw NetlinkError(code: EEXIST, what: error.what, kernelText: "a link of this name is there and is not ours")
     }
+  }
+
+  /// Adds a link that leads nowhere, of the first kind that the kernel has.
+  private func addLinkToNowhere(_ name: String, _ step: Step, _ links: inout LinkTable) throws(NetlinkError) -> StepResult.Outcome {
+    for kind in Link.kindsToNowhere {
+      do throws(NetlinkError) {
+        return try addLink(name, kind: kind, step, &links)
+      } catch {
+        guard error.code == EOPNOTSUPP else { throw error }
+      }
+    }
+    let kinds = Link.kindsToNowhere.joined(separator: " or ")
+    throw NetlinkError(code: EOPNOTSUPP, what: step.description, kernelText: "this kernel has no link of the kind \(kinds)")
   }
 
   /// Adds a TUN device that stays without a program; netlink cannot make one.

@@ -16,6 +16,13 @@ extension Link {
   /// ARPHRD_NONE: a TUN link, not a TAP link, which is the cable of a virtual machine.
   private static let headerless: UInt16 = 65534
 
+  /// Kinds of which nothing comes out, in the order in which one is made: a dummy link; and a link for traffic control (Linux's "intermediate
+  /// functional block"), which drops all that tc(8) has not redirected to it. Small kernels have the second alone.
+  package static let kindsToNowhere = ["dummy", "ifb"]
+
+  /// Whether nothing comes out of a link of its kind.
+  package var leadsNowhere: Bool { kind.map(Self.kindsToNowhere.contains) ?? false }
+
   /// Whether a program carries its packets, by its kind.
   package var isOfProgram: Bool { isOf(Self.kindsOfPrograms) }
 
@@ -38,7 +45,7 @@ extension KernelState {
   /// Whether the link carries its packets over another link, or nowhere: it is a tunnel, or translates IPv4 (``isTranslator(_:)``). The
   /// underlay lies below.
   package func isOverlay(_ link: Link) -> Bool {
-    isTranslator(link) || (link.kind == "tun" ? link.isTunnel : link.isOfTunnelKind || link.kind == "dummy")
+    isTranslator(link) || (link.kind == "tun" ? link.isTunnel : link.isOfTunnelKind || link.leadsNowhere)
   }
 
   /// Whether the link is the IPv4 side of 464XLAT (RFC 6877), by which a host has IPv4 in a network of IPv6 alone. It is known by an

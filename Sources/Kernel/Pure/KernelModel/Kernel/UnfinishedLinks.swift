@@ -11,5 +11,7 @@ extension KernelState {
 }
 
 extension Link {
-  fileprivate var isAsMade: Bool { ["wireguard", "tun", "dummy"].contains(kind) && (alias ?? "").isEmpty && !isUp && master == nil }
+  fileprivate var isAsMade: Bool {
+    (["wireguard", "tun"].contains(kind) || leadsNowhere) && (alias ?? "").isEmpty && !isUp && master == nil
+  }
 }

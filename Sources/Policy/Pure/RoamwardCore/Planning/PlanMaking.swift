@@ -147,7 +147,7 @@ private struct Changes {
     let wanted = Set(desired.links.map(\.name))
     for link in observed.kernel.links where !wanted.contains(link.name) {
       let isOurs = Ownership.tunnel(ofAlias: link.alias) != nil || observed.unfinishedLinks.contains(link.name)
-      if isOurs { unmake.append(.deleteLink(link.name, link.kind == "wireguard" || link.kind == "dummy" ? .kernel : .userspace)) }
+      if isOurs { unmake.append(.deleteLink(link.name, link.kind == "wireguard" || link.leadsNowhere ? .kernel : .userspace)) }
     }
   }
 }
