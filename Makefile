@@ -52,7 +52,7 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
 strongswan = --package charon-systemd --package strongswan-swanctl --package libcharon-extauth-plugins --package libcharon-extra-plugins \
   --package libstrongswan-standard-plugins
 # The longest first.
-virtual = vm-resolvers vm-managers vm-ipsec vm-wifi vm-unit vm-boot vm-bare
+virtual = vm-managers vm-ipsec vm-resolvers vm-wifi vm-armed vm-unit vm-boot vm-bare
 
 .PHONY: help build engine size demo check test tests machines all-machines long longer lint sanitize coverage bench soak recipes interop install installed uninstall deb tarball rpm \
   packages-quick docs clean $(around) $(virtual) vm-unit-long
@@ -147,8 +147,15 @@ vm-managers: packages-quick
 	scripts/part vm-managers scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 2400 -- Tests/VM/managers
 
+resolvers = scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module dummy --time-limit 2400
+
 vm-resolvers: packages-quick
-	scripts/part vm-resolvers scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module dummy --time-limit 2400 -- Tests/VM/resolvers
+	scripts/part vm-resolvers $(resolvers) --module veth --module tun --module nf_tables --namespaces -- \
+	  Tests/VM/resolvers networkd lookups capture questions two NetworkManager-resolved NetworkManager-file NetworkManager-dnsmasq
+
+# By the kernel's WireGuard.
+vm-armed: packages-quick
+	scripts/part vm-armed $(resolvers) --module wireguard -- Tests/VM/resolvers armed
 
 # The engine as it is shipped.
 vm-wifi: engine
