@@ -19,7 +19,9 @@ import Testing
     .listener(number: 1, address: AddressText(IPAddress(v4: 0x7f52_0035)), isStream: true, isCapturing: false), .upstream(number: .max),
     .close(number: 0),
     .pool(number: 1, v4: [1, 2, 3], v6: []), .rules(NameRules(configuration)),
-    .domains(disposition: 2, names: ["corp.example", "xn--bcher-kva.example"]), .rebindAllowed(names: ["home.example"]), .apply,
+    .domains(disposition: 2, names: ["corp.example", "xn--bcher-kva.example"]), .rebindAllowed(names: ["home.example"]),
+    .routedDomains(names: ["shop.example"]), .apply,
+    .routed(number: 3, isRouted: true), .routed(number: .max, isRouted: false),
     .state(trigger: 0, state: .connected),
     .state(trigger: 7, state: .failed), .stream(number: .max, trouble: nil), .stream(number: 1, trouble: "connect: \u{7}no \"way\""),
     .count,
@@ -33,6 +35,9 @@ import Testing
     .stream(number: 5, pool: 2, address: AddressText(IPAddress(family: .v6, high: 1, low: 2)), port: 53), .applied(fault: nil),
     .applied(fault: "there is no group 1"),
     .withheld(count: 3, name: "nas.home.example", address: AddressText(IPAddress(v4: 0x0a4d_0002))),
+    .answered(
+      number: 3, name: "www.shop.example", addresses: [AddressText(IPAddress(v4: 0xcb00_7107)), AddressText(.unspecified(.v6))], ttl: .max),
+    .shared(address: AddressText(IPAddress(v4: 0xcb00_7107)), name: "www.shop.example", other: "www.other.example"),
     .counters(NameServerCounters(), held: 1, open: 2, cacheBytes: 3, ruleBytes: 4),
   ]
 

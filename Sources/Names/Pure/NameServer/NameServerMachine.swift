@@ -15,7 +15,7 @@ package struct NameServerMachine: Sendable {
   private var holdTable = HoldTable()
   private var forwarder: ForwardMachine
   private var cache: AnswerCache
-  private var origins = OriginTable()
+  private var awaited = AwaitedAgent()
   private let seed: UInt64
   private let random: @Sendable () -> UInt64
 
@@ -31,13 +31,13 @@ package struct NameServerMachine: Sendable {
   package var nextDeadline: Moment? {
     var next = forwarder.nextDeadline
     if let held = holdTable.nextDeadline { next = min(next ?? held, held) }
-    if let asked = origins.nextDeadline { next = min(next ?? asked, asked) }
+    if let asked = awaited.nextDeadline { next = min(next ?? asked, asked) }
     return next
   }
 
   /// Questions that wait for a tunnel, and those that servers are asked.
   package var held: Int { holdTable.count }
-  package var open: Int { forwarder.count + origins.count }
+  package var open: Int { forwarder.count + awaited.count }
 
   /// Heap bytes of the cache and the rules, nearly.
   package var memory: (cache: Int, rules: Int) { (cache.memory, configuration.domains.memory) }
@@ -92,7 +92,7 @@ extension NameServerMachine {
   }
 
   private mutating func takeBackAll(_ out: inout Outbox) -> [Question] {
-    (forwarder.takeBack(where: { _ in true }, &out) + giveUpChecks() + holdTable.releaseAll() + origins.takeAll())
+    (forwarder.takeBack(where: { _ in true }, &out) + giveUpChecks() + holdTable.releaseAll() + awaited.origins.takeAll())
       .sorted { $0.arrival < $1.arrival }
   }
 
@@ -117,14 +117,14 @@ extension NameServerMachine {
     if let code = outline.unsupported { return reply(code, to: message, outline, of: client, &out) }
     let text = NameText(message, at: MessageFormat.header)
     let name = text.bytes.span.extracting(0..<text.count)
-    if configuration.isCanary(name) { return reply(ResponseCode.noSuchName, to: message, outline, of: client, &out) }
+    if let code = configuration.ownCode(for: name, outline.type) { return reply(code, to: message, outline, of: client, &out) }
     if let own = configuration.dispositionBeforeSearch(of: name) {
       return refuse(Question(message, outline, from: client, at: now), searchedFor: own, &out)
     }
     let disposition = configuration.disposition(of: name)
     let key = QuestionKey(message, outline.range, flags: outline.flags, edns: outline.edns, seed: seed)
     let first = configuration.group(of: disposition) { progress[$0].isConnected }
-    if let group = first, group != configuration.passing?.from || client.asked == .system {
+    if let group = first, group != configuration.passing?.from || client.asked == .system, !configuration.isRouted(name) {
       let isCached = cache.find(key, message, outline.range, partition: partitions[group], at: now) { answer, age in
         out.reply(to: client) {
           Responses.append(
@@ -183,6 +183,7 @@ extension NameServerMachine {
   private mutating func ask(
     _ question: Question, _ key: QuestionKey, _ purpose: ForwardedQuery.Purpose, at now: Moment, _ out: inout Outbox
   ) {
+    if configuration.isRouted(question), answerFromCache(question, key, purpose, at: now, &out) { return }
     let (acceptance, finished) = forwarder.ask(question, key, for: purpose, at: now, &out, &counters)
     switch acceptance {
     case .sent: if let finished { finish(finished, at: now, &out) }
@@ -214,7 +215,7 @@ extension NameServerMachine {
     switch question.client.asked {
     case .system: break
     case .captured:
-      guard let number = origins.add(question, at: now) else {
+      guard let number = awaited.origins.add(question, at: now) else {
         counters.overflowed += 1
         return fail(question, .noReachableAuthority, nil, &out)
       }
@@ -230,7 +231,7 @@ extension NameServerMachine {
 
   /// Takes the server that a captured question was sent to; `nil`: it cannot be found out, and the network's servers are asked.
   package mutating func setOrigin(_ server: Upstream?, of number: UInt32, at now: Moment, _ out: inout Outbox) {
-    if let question = origins.take(number) { take(question, askedOf: server, at: now, &out) }
+    if let question = awaited.origins.take(number) { take(question, askedOf: server, at: now, &out) }
   }
 
   private mutating func take(_ question: Question, askedOf server: Upstream?, at now: Moment, _ out: inout Outbox) {
@@ -242,19 +243,16 @@ extension NameServerMachine {
   private mutating func answerFromCache(
     _ question: Question, _ key: QuestionKey, _ purpose: ForwardedQuery.Purpose, at now: Moment, _ out: inout Outbox
   ) -> Bool {
-    let whole = 0..<question.wire.count
-    let isCached = cache.find(key, question.wire.span, whole, partition: partitions[purpose], at: now) { answer, age in
-      out.reply(to: question.client) {
-        Responses.append(
-          answer, to: &$0, id: question.id, flags: question.flags, question: question.wire.span, whole, edns: question.edns,
-          limit: question.limit, age: age)
-      }
+    var found: HeldAnswer?
+    _ = cache.find(key, question.wire.span, 0..<question.wire.count, partition: partitions[purpose], at: now) { answer, age in
+      var bytes: [UInt8] = []
+      bytes.append(answer, 0..<answer.count)
+      found = HeldAnswer(questions: [question], bytes: bytes, age: age)
     }
-    if isCached {
-      counters.cached += 1
-      counters.responses += 1
-    }
-    return isCached
+    guard let found else { return false }
+    counters.cached += 1
+    give(found, at: now, &out)
+    return true
   }
 
   private mutating func hold(_ question: Question, for trigger: Int, at now: Moment, _ out: inout Outbox) {
@@ -285,11 +283,7 @@ extension NameServerMachine {
     case .refuse: fail(question, .noReachableAuthority, nil, &out)
     case .forward, .connectAlways, .connectIfNeeded:
       counters.responses += 1
-      out.reply(to: question.client) {
-        Responses.append(
-          to: &$0, id: question.id, flags: question.flags, code: ResponseCode.noSuchName, question: question.wire.span,
-          0..<question.wire.count, edns: question.edns)
-      }
+      question.give(ResponseCode.noSuchName, &out)
     }
   }
 
@@ -297,11 +291,7 @@ extension NameServerMachine {
   private mutating func fail(_ question: Question, _ reason: ExtendedError, _ trigger: Int?, _ out: inout Outbox) {
     counters.responses += 1
     let text = trigger.map { "\(configuration.triggers[$0].name) is not connected" } ?? ""
-    out.reply(to: question.client) {
-      Responses.append(
-        to: &$0, id: question.id, flags: question.flags, code: ResponseCode.serverFailure, question: question.wire.span,
-        0..<question.wire.count, edns: question.edns, reason: reason, text: text)
-    }
+    question.give(ResponseCode.serverFailure, &out, reason, text)
   }
 }
 
@@ -333,7 +323,8 @@ extension NameServerMachine {
   /// Does what is due.
   package mutating func expire(at now: Moment, _ out: inout Outbox) {
     for finished in forwarder.expire(at: now, &out, &counters) { finish(finished, at: now, &out) }
-    for question in origins.expire(at: now) { take(question, askedOf: nil, at: now, &out) }
+    for question in awaited.origins.expire(at: now) { take(question, askedOf: nil, at: now, &out) }
+    for answer in awaited.routes.expire(at: now) { finish(answer, isRouted: false, &out) }
     guard let next = holdTable.nextDeadline, next <= now else { return }
     for (question, trigger) in holdTable.expire(at: now) {
       counters.expired += 1
@@ -372,16 +363,32 @@ extension NameServerMachine {
       if outline.code == ResponseCode.refused { flags = flags & ~HeaderFlags.code | ResponseCode.serverFailure }
       prepared.bytes.set(word16: flags, at: 2)
       cache.store(prepared.bytes.span, outline, query.key, partition: partitions[query.purpose], at: now)
-      counters.responses += UInt64(query.askerCount)
-      let answer = prepared.bytes.span
-      query.forEachAsker { question in
-        out.reply(to: question.client) {
-          Responses.append(
-            answer, to: &$0, id: question.id, flags: question.flags, question: question.wire.span, 0..<question.wire.count,
-            edns: question.edns, limit: question.limit)
-        }
-      }
+      var questions: [Question] = []
+      query.forEachAsker { questions.append($0) }
+      give(HeldAnswer(questions: questions, bytes: prepared.bytes), at: now, &out)
     }
+  }
+
+  /// Gives an answer to its clients: once the agent has routed its addresses, if its name is routed.
+  private mutating func give(_ answer: HeldAnswer, at now: Moment, _ out: inout Outbox) {
+    switch awaited.take(answer, by: configuration, at: now, &out) {
+    case .ready: finish(answer, &out)
+    case .waiting: break
+    case .full:
+      counters.overflowed += 1
+      finish(answer, isRouted: false, &out)
+    }
+  }
+
+  /// Takes the agent's word on the addresses of an answer: whether packets to them go where the name's are to go.
+  package mutating func setRouted(_ isRouted: Bool, of number: UInt32, _ out: inout Outbox) {
+    if let answer = awaited.routes.take(number) { finish(answer, isRouted: isRouted, &out) }
+  }
+
+  private mutating func finish(_ answer: HeldAnswer, isRouted: Bool = true, _ out: inout Outbox) {
+    guard isRouted else { return answer.questions.forEach { fail($0, .noRoute, nil, &out) } }
+    counters.responses += UInt64(answer.questions.count)
+    answer.give(&out)
   }
 
   /// The first address that the answer may not have; `nil`: it has none. Addresses for which a tunnel is started are no exception of a
@@ -394,14 +401,8 @@ extension NameServerMachine {
       blocked = $0
       return filter.contains($0) || purpose.fallback != nil && redirect.contains($0)
     }
-    guard isFound, purpose.fallback != nil || !isRebindAllowed(answer) else { return nil }
+    guard isFound, purpose.fallback != nil || !configuration.isRebindAllowed(answer) else { return nil }
     return blocked
-  }
-
-  private func isRebindAllowed(_ answer: Span<UInt8>) -> Bool {
-    guard configuration.rebindAllowed.count > 0 else { return false }
-    let text = NameText(answer, at: MessageFormat.header)
-    return configuration.rebindAllowed.number(for: text.bytes.span.extracting(0..<text.count)) != nil
   }
 
   /// The first group does not know the name: its tunnel does, once it is connected.

@@ -36,6 +36,11 @@ package struct Outbox: Sendable {
     case origin(number: UInt32, client: Client)
     /// The agent is to tell people that an answer for this name was withheld, because of this address.
     case withheld(name: String, address: IPAddress)
+    /// The agent is to route the addresses of an answer for this name, which waits for that. `ttl`: the seconds for which a program may
+    /// keep it.
+    case route(number: UInt32, name: String, addresses: [IPAddress], ttl: UInt32)
+    /// The agent is to tell people that a routed name and another one have this address.
+    case shared(address: IPAddress, name: String, other: String)
     /// The answer is not wanted any more.
     case closeStream(number: UInt32)
   }

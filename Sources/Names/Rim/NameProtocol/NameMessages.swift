@@ -30,6 +30,8 @@ package enum NameOrder: Equatable, Sendable, Codable {
   case domains(disposition: UInt16, names: [String])
   /// Domains of the last `rules` whose names may have blocked addresses; at most `NameLimits.domains`.
   case rebindAllowed(names: [String])
+  /// Domains of the last `rules` whose names are routed; at most `NameLimits.domains`.
+  case routedDomains(names: [String])
   /// Uses the configuration that was sent. Answered by `applied`.
   case apply
   /// The state of a trigger's tunnel.
@@ -38,6 +40,8 @@ package enum NameOrder: Equatable, Sendable, Codable {
   case stream(number: UInt32, trouble: String?)
   /// The answer to `origin`: the server that the question was sent to; `nil`: it cannot be found out.
   case origin(number: UInt32, address: AddressText?, port: UInt16)
+  /// The answer to `answered`: whether its addresses are routed. Otherwise the clients get a failure.
+  case routed(number: UInt32, isRouted: Bool)
   /// Answered by `counters`.
   case count
 }
@@ -59,6 +63,11 @@ package enum NameReport: Equatable, Sendable, Codable {
   /// Answers were withheld since the last such report, because of addresses inside tunnels; the last one was for this name, with this
   /// address. At most one report in `NameLimits.withheldInterval`.
   case withheld(count: Int, name: String, address: AddressText)
+  /// An answer for a routed name waits: its addresses are to be routed first. `ttl`: the seconds for which a program may keep it. Answered
+  /// by `routed`.
+  case answered(number: UInt32, name: String, addresses: [AddressText], ttl: UInt32)
+  /// A routed name and another one have this address. Once for an address.
+  case shared(address: AddressText, name: String, other: String)
   /// The answer to `count`. Bytes of the cache and the rules, nearly.
   case counters(NameServerCounters, held: Int, open: Int, cacheBytes: Int, ruleBytes: Int)
 }

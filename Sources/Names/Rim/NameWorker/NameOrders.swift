@@ -14,10 +14,11 @@ extension NameWork {
     case .upstream(let number): if let passed { addUpstream(passed, number) }
     case .close(let number): listeners[number] = nil
     case .pool(let number, let v4, let v6): setPool(number, v4, v6, at: now)
-    case .rules(let rules): draft = (rules, DomainMap(capacity: min(rules.domainCount, 1 << 21)), DomainMap())
+    case .rules(let rules): draft = Draft(rules: rules, domains: DomainMap(capacity: min(rules.domainCount, 1 << 21)))
     case .domains(let disposition, let names):
       for name in names { if let name = DomainName(name) { draft?.domains.add(name, disposition) } }
     case .rebindAllowed(let names): for name in names { if let name = DomainName(name) { draft?.rebindAllowed.add(name, 0) } }
+    case .routedDomains(let names): for name in names { if let name = DomainName(name) { draft?.routed.add(name, 0) } }
     case .apply: apply(at: now)
     case .state(let trigger, let state): machine.setState(state, of: trigger, at: now, &out)
     case .stream(let number, let trouble):
@@ -25,6 +26,7 @@ extension NameWork {
       if !isUsed { machine.streamFailed(number, at: now, &out) }
     case .origin(let number, let address, let port):
       machine.setOrigin(address.map { Upstream($0.value, port: port) }, of: number, at: now, &out)
+    case .routed(let number, let isRouted): machine.setRouted(isRouted, of: number, &out)
     case .count:
       let (cache, rules) = machine.memory
       report(.counters(machine.counters, held: machine.held, open: machine.open, cacheBytes: cache, ruleBytes: rules))
@@ -56,10 +58,10 @@ extension NameWork {
   }
 
   private func apply(at now: Moment) {
-    guard let (rules, domains, rebindAllowed) = draft else { return report(.applied(fault: "no rules were sent")) }
-    draft = nil
-    var configuration = rules.configuration(domains)
-    configuration.rebindAllowed = rebindAllowed
+    guard let draft else { return report(.applied(fault: "no rules were sent")) }
+    self.draft = nil
+    var configuration = draft.rules.configuration(draft.domains)
+    (configuration.rebindAllowed, configuration.routed) = (draft.rebindAllowed, draft.routed)
     report(.applied(fault: machine.configure(configuration, at: now, &out)))
   }
 

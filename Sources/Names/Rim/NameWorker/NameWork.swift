@@ -23,7 +23,7 @@ package final class NameWork {
   var pools: [UInt16: SocketPool] = [:]
   var clients = ClientStreams()
   var servers = ServerStreams()
-  var draft: (rules: NameRules, domains: DomainMap, rebindAllowed: DomainMap)?
+  var draft: Draft?
   /// Withheld answers that were not reported yet.
   private var withheld: (count: Int, name: String, address: IPAddress)?
   private var batch = DatagramBatch()
@@ -50,6 +50,14 @@ package final class NameWork {
     var codeRelease: DescriptorLoop.Source?
     /// For questions on connections that waited for answers to others.
     var resume: DescriptorLoop.Source?
+  }
+
+  /// A configuration of which parts are still to come.
+  struct Draft {
+    let rules: NameRules
+    var domains: DomainMap
+    var rebindAllowed = DomainMap()
+    var routed = DomainMap()
   }
 
   struct Listener {
@@ -264,6 +272,9 @@ extension NameWork {
     case .withheld(let name, let address):
       withheld = ((withheld?.count ?? 0) + 1, name, address)
       if timers.withheld == nil { reportWithheld() }
+    case .route(let number, let name, let addresses, let ttl):
+      report(.answered(number: number, name: name, addresses: addresses.map { AddressText($0) }, ttl: ttl))
+    case .shared(let address, let name, let other): report(.shared(address: AddressText(address), name: name, other: other))
     case .origin(let number, let client):
       report(
         .origin(

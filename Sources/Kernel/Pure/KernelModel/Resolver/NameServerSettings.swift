@@ -16,6 +16,19 @@ package struct NameServerSettings: Hashable, Sendable {
     }
   }
 
+  /// The domains of a tunnel whose names have routes of their own (`include-domains`, `exclude-domains`).
+  package struct Routing: Hashable, Sendable {
+    package var tunnel: String
+    package var included: [DomainName]
+    package var excluded: [DomainName]
+
+    package init(tunnel: String, included: [DomainName], excluded: [DomainName]) {
+      self.tunnel = tunnel
+      self.included = included
+      self.excluded = excluded
+    }
+  }
+
   /// The address at which it listens, port 53, where resolv.conf names it alone. No packet to 127.0.0.0/8 leaves the machine.
   package static let address = IPAddress(v4: 0x7f52_0035)
   /// The address at which systemd-resolved asks it for the names of `watches`: that of our dummy link (RFC 7600).
@@ -39,6 +52,8 @@ package struct NameServerSettings: Hashable, Sendable {
   package var blocked: [IPPrefix]
   /// Domains whose names may have such addresses all the same.
   package var rebindAllowed: [DomainName] = []
+  /// Names with routes of their own: their answers wait until the agent has made the routes.
+  package var routings: [Routing] = []
   /// The domains that programs append to names (`search` in resolv.conf).
   package var searchDomains: [DomainName]
   /// The questions that `names: capture` leads to it, besides those of programs that resolv.conf leads here.
@@ -57,6 +72,21 @@ package struct NameServerSettings: Hashable, Sendable {
   }
 }
 
+extension NameServerSettings {
+  /// Every domain whose names are routed.
+  package var routed: [DomainName] { routings.flatMap { $0.included + $0.excluded }.uniqued().sorted { $0.text < $1.text } }
+}
+
+extension NameServerSettings.Routing {
+  /// `git.corp.example by corp`, `video.example past corp`.
+  fileprivate var words: [String] {
+    let parts = [
+      included.isEmpty ? [] : included.map(\.text) + ["by", tunnel], excluded.isEmpty ? [] : excluded.map(\.text) + ["past", tunnel],
+    ]
+    return ["route"] + parts.joined()
+  }
+}
+
 extension NameServerSettings: CustomStringConvertible {
   /// `corp.example 10.0.0.53; refuse lab.example; . 192.0.2.53`.
   package var description: String {
@@ -64,6 +94,7 @@ extension NameServerSettings: CustomStringConvertible {
     var parts = watches.map { ["\($0)"] } + shares.map { words($0.domains) + $0.servers.map(\.description) }
     if !refused.isEmpty { parts.append(["refuse"] + refused.map(\.text)) }
     if !shares.contains(where: \.domains.isEmpty) { parts.append(["."] + (network.isEmpty ? ["none"] : network.map(\.description))) }
+    parts += routings.map(\.words)
     if capture != nil { parts.append(["captured: the server that was asked"]) }
     return parts.map { $0.joined(separator: " ") }.joined(separator: "; ")
   }

@@ -57,4 +57,6 @@ package enum ExtendedError: UInt16, Equatable, Sendable {
   case noReachableAuthority = 22
   /// The network does not take what is sent to the servers.
   case networkError = 23
+  /// The route of its addresses could not be made in time ("Not Ready").
+  case noRoute = 14
 }

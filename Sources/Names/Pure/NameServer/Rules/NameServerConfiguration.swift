@@ -89,6 +89,8 @@ package struct NameServerConfiguration: Sendable {
   package var searchDomains: [DomainName]
   /// Domains whose names may have blocked addresses.
   package var rebindAllowed = DomainMap()
+  /// Domains whose names are routed: their answers wait until the agent has routed the addresses.
+  package var routed = DomainMap()
 
   package init(
     network: UInt64 = 0, groups: [UpstreamGroup] = [], triggers: [Trigger] = [], dispositions: [Disposition] = [],
@@ -156,10 +158,33 @@ package struct NameServerConfiguration: Sendable {
 
   private static let canary: [UInt8] = Array("use-application-dns.net".utf8)
 
-  func isCanary(_ name: Span<UInt8>) -> Bool {
+  private func isCanary(_ name: Span<UInt8>) -> Bool {
     guard answersCanary, name.count == Self.canary.count else { return false }
     for i in 0..<name.count where name[i] != Self.canary[i] { return false }
     return true
+  }
+
+  /// The code of a response without records that a question gets, whatever its servers know; `nil`: they are asked. SVCB and HTTPS records
+  /// of routed names would lead programs to other names, and to addresses beside those of the name (RFC 9460 section 7.3).
+  func ownCode(for name: Span<UInt8>, _ type: UInt16) -> UInt16? {
+    if isCanary(name) { return ResponseCode.noSuchName }
+    return [RecordType.svcb, RecordType.https].contains(type) && isRouted(name) ? ResponseCode.noError : nil
+  }
+
+  /// Whether the answer's name may have blocked addresses.
+  func isRebindAllowed(_ answer: Span<UInt8>) -> Bool {
+    guard rebindAllowed.count > 0 else { return false }
+    let text = NameText(answer, at: MessageFormat.header)
+    return rebindAllowed.number(for: text.bytes.span.extracting(0..<text.count)) != nil
+  }
+
+  /// Whether the name is routed: lower case, without a dot at its end.
+  func isRouted(_ name: Span<UInt8>) -> Bool { routed.count > 0 && routed.number(for: name) != nil }
+
+  func isRouted(_ question: Question) -> Bool {
+    guard routed.count > 0 else { return false }
+    let text = NameText(question.wire.span, at: 0)
+    return isRouted(text.bytes.span.extracting(0..<text.count))
   }
 }
 
