@@ -202,6 +202,18 @@ import Testing
     #expect(load(Self.tunnel("dns: { servers: 10.0.0.53, dnssec: downgrade }")).hasErrors)
   }
 
+  @Test("domains of routes are read with and without a star, and say what else goes through the tunnel") func routedDomains() throws {
+    let loaded = load(Self.tunnel("routes: { include-domains: [git.corp.example, '*.cdn.example'], exclude-domains: ads.cdn.example }"))
+    let tunnel = try #require(loaded.policies.tunnels.first)
+    #expect(!loaded.hasErrors && tunnel.routes?.includeDomains.map(\.text) == ["git.corp.example", "cdn.example"])
+    #expect(tunnel.routes?.excludeDomains.map(\.text) == ["ads.cdn.example"] && tunnel.routesByName && tunnel.takesPart)
+    #expect(tunnel.knownIncludes == [] && tunnel.armingObstacle == .names)
+    for value in ["'*'", "'*.'", "https://git.corp.example", "10.0.0.0/8", "a..b"] {
+      let loaded = load(Self.tunnel("routes: { include-domains: \(value) }"))
+      #expect(loaded.hasErrors && loaded.diagnostics.allSatisfy { $0.location.line > 0 }, "\(value)")
+    }
+  }
+
   @Test("questions can be captured, where there are servers that answer them; an error names the key's place")
   func capturedNames() {
     let loaded = load(Self.tunnel("dns: { servers: 10.0.0.53, match-domains: corp.example, names: capture }"))

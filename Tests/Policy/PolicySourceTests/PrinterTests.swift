@@ -131,6 +131,10 @@ private struct Invention {
       tunnel.dns?.dnssec = one([nil, .no, .allowDowngrade, .yes])
     }
     if chance(3) {
+      tunnel.routes?.includeDomains = one([[], [domain("git.corp.example"), domain("cdn.example")]])
+      tunnel.routes?.excludeDomains = one([[], [domain("video.example")]])
+    }
+    if chance(3) {
       tunnel.proxy =
         chance(2)
         ? ProxyPolicy(pac: "http://10.0.0.80/proxy.pac")

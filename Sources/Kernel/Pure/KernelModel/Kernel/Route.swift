@@ -40,6 +40,8 @@ package struct Route: Hashable, Sendable {
     self.isDead = isDead
   }
 
+  /// The metric of routes that follow from answers for names. It marks them: no other route to the same address differs by it alone.
+  package static let metricByName: UInt32 = 53
   /// `RT_TABLE_MAIN`.
   package static let mainTable: UInt32 = 254
 }

@@ -7,6 +7,14 @@ extension Step {
     }
   }
 
+  /// Whether the step decides which way packets take, and takes effect at once: a route, a rule, or the firewall.
+  package var isOfWay: Bool {
+    switch self {
+    case .addRoute, .removeRoute, .addRule, .removeRule, .replaceFirewall: true
+    default: false
+    }
+  }
+
   /// Whether the step requires the link to exist.
   package func needs(link: String) -> Bool {
     let traits = traits

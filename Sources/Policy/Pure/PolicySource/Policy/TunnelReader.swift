@@ -142,6 +142,14 @@ let routeKeys = Mapping(
       $0.exclude = PrefixList($1.flatMap { $0 })
     },
     Key(
+      "include-domains", .oneOrMore(routedDomain),
+      "Domains whose names' addresses go through the tunnel, beside `include`; alone: nothing else does.", example: "[git.corp.example]"
+    ) { $0.includeDomains = $1 },
+    Key(
+      "exclude-domains", .oneOrMore(routedDomain), "Domains whose names' addresses stay outside the tunnel.",
+      example: "[\"*.video.example\"]"
+    ) { $0.excludeDomains = $1 },
+    Key(
       "include-file", expects: "a file", schema: ValueReader.line.schema,
       "A file with one more such destination per line, relative to the policy; reloaded when it changes.", example: "office.prefixes"
     ) { $1.includeFile = prefixFile($0, &$2) },

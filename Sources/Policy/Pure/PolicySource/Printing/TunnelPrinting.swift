@@ -115,6 +115,8 @@ extension PolicyPrinter {
     }
     add("include", routes.include.all, routes.includeFile)
     add("exclude", routes.exclude.all, routes.excludeFile)
+    if !routes.includeDomains.isEmpty { mapping.add("include-domains", texts(routes.includeDomains)) }
+    if !routes.excludeDomains.isEmpty { mapping.add("exclude-domains", texts(routes.excludeDomains)) }
     mapping.add("lan", routes.lan.map { .word($0.rawValue) })
     if !routes.lanNetworks.isEmpty { mapping.add("lan-networks", texts(routes.lanNetworks)) }
     if routes.onOverlap != .preferTunnel { mapping.add("on-overlap", .word(routes.onOverlap.rawValue)) }

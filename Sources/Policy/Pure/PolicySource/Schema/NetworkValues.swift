@@ -49,6 +49,13 @@ extension ValueReader where Value == DomainName {
   ) { DomainName($0) }
 }
 
+/// A domain whose names are routed, also in its form for the names below it.
+let routedDomain = ValueReader<DomainName>(
+  "a domain name such as git.corp.example or *.cdn.example", schema: .text(pattern: SchemaPattern.routedDomain), cure: domainCure
+) { text in
+  DomainName(text.hasPrefix("*.") ? String(text.dropFirst(2)) : text)
+}
+
 extension ValueReader where Value == DomainPattern {
   static let domainPattern = ValueReader(
     "a domain name such as corp.example, or *", schema: .text(pattern: SchemaPattern.domainPattern), cure: domainCure

@@ -20,6 +20,7 @@ enum SchemaPattern {
   static let dnsServer = whole("\(prefixes)|(\(octet)\\.){1,3}\\*")
   static let domainName = whole(domain)
   static let domainPattern = whole("\\*|(\\*\\.)?\(domain)")
+  static let routedDomain = whole("(\\*\\.)?\(domain)")
   static let matchDomain = whole("\\.|\\*|(\\*\\.)?\(domain)")
   static let proxyException = whole("\(prefixes)|\\*|(\\*\\.)?\(domain)")
   /// 1 to 15 printable characters without `/` and `:`; not `.` and `..`.

@@ -73,7 +73,8 @@ private func readStep(
   if let tunnel = fields.optional("packet", .line, &reading) { acts.append(.packet(tunnel: tunnel)) }
   if let name = fields.optional("look-up", .domain, &reading) {
     let resolves = fields.optional("resolves", .boolean, &reading) ?? true
-    acts.append(.lookup(name, resolves: resolves))
+    let addresses = fields.optional("addresses", .oneOrMore(.address), &reading) ?? []
+    acts.append(.lookup(name, resolves: resolves, addresses: addresses))
   }
   if let time = fields.optional("clock", .localTime, &reading) { acts.append(.clock(time)) }
   if let entry = fields.take("expect") { acts.append(.expect(readExpectations(entry.value, &reading))) }

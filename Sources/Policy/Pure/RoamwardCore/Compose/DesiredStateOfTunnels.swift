@@ -5,7 +5,7 @@ extension DesiredState {
   /// The desired state of the tunnels, at their levels, on this underlay, and of guards.
   package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil, guards: [GuardSetup] = []) {
     self.init()
-    firewall = FirewallTable(of: tunnels, on: underlay, portal: portal, guards: guards).map { .table($0) } ?? .open
+    firewall = FirewallTable(of: tunnels.map(\.withNames), on: underlay, portal: portal, guards: guards).map { .table($0) } ?? .open
     let ordered = tunnels.sorted { $0.slot < $1.slot }
     for tunnel in ordered where tunnel.level == .device {
       if let link = DesiredLink(tunnel, on: underlay.below(tunnel, in: ordered)) { links.append(link) }
@@ -37,9 +37,10 @@ extension DesiredState {
     addRulesForOthers(ordered, underlay.others)
     let up = ordered.filter { $0.level.hasRoutes && refusals[$0.policy.name] == nil }.inOrderOfNames
     let down = ordered.filter { !up.contains($0) }
-    applyDNS(of: up, on: underlay, isWatching: ordered.contains { $0.watch != nil })
+    applyDNS(of: up, on: underlay, isWatching: ordered.contains { $0.watch != nil || $0.routesNames })
     refuseNames(of: ordered, down: down, on: underlay)
     watchNames(of: ordered, on: underlay)
+    RoutedNames(tunnels: ordered, up: up, underlay: underlay).apply(to: &self)
     captureNames(of: up, down: down, on: underlay)
     notes += ordered.compactMap { tunnel in
       tunnel.portHolder.map { Remark(.portTaken, of: tunnel.policy.name, "\($0), so it listens at another one until it starts again") }
@@ -94,8 +95,7 @@ extension DesiredState {
   /// Adds rules for other VPNs' own packets: they take the main table, as without our tunnels, unless a kill switch has to keep everything
   /// inside.
   private mutating func addRulesForOthers(_ tunnels: [TunnelSetup], _ others: OtherVPNs) {
-    let routing = tunnels.filter { $0.level.hasRoutes }
-    guard routing.allSatisfy(\.yieldsToOthers) else { return }
+    guard tunnels.allSatisfy({ !$0.level.hasRoutes || $0.yieldsToOthers }) else { return }
     let marks = others.unservedMarks.prefix(Ownership.rules.count - Ownership.tables.count)
     for family in Set(rules.map(\.family)).sorted() {
       rules += marks.enumerated().map { i, mark in

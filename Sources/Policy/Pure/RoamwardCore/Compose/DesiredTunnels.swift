@@ -41,13 +41,15 @@ package struct DesiredTunnels: Hashable, Sendable {
   package var isStopping: Bool
   /// Whether look-ups can be watched on this host.
   package var canWatch: Bool
+  /// The addresses of names that tunnels take or leave outside.
+  package var byName: [String: PrefixesByName]
 
   package init(
     _ policies: PolicySet, decisions: [String: Decision] = [:], settledDecisions: [String: Decision] = [:],
     held: Set<String> = [], overrides: [String: ManualOverride] = [:],
     killSwitch: KillSwitchMachine = KillSwitchMachine(),
     currentTunnels: [CurrentTunnel] = [], takenSlots: Set<UInt32> = [], on snapshot: NetworkSnapshot, isStopping: Bool = false,
-    canWatch: Bool = true
+    canWatch: Bool = true, byName: [String: PrefixesByName] = [:]
   ) {
     self.policies = policies
     self.decisions = decisions
@@ -60,6 +62,7 @@ package struct DesiredTunnels: Hashable, Sendable {
     self.snapshot = snapshot
     self.isStopping = isStopping
     self.canWatch = canWatch
+    self.byName = byName
   }
 
   /// Slots of running tunnels, those that are reserved, and those that another program uses.
@@ -79,6 +82,7 @@ package struct DesiredTunnels: Hashable, Sendable {
       setup.watch = watch(of: setup)
       setup.isOnLANNetwork = evaluator.isOn(anyOf: policy.routes?.lanNetworks ?? [], snapshot)
       setup.isRunning = current.isRunning
+      if policy.routesByName { setup.byName = byName[policy.name] ?? PrefixesByName() }
       if let through = policy.through { setup.device.mark(Ownership.innerMark(of: slot(of: through.name))) }
       if isStopping { setup.policy.dns?.whenDown = .ask }
       return setup

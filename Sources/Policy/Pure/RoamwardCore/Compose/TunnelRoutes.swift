@@ -9,6 +9,7 @@ import NetworkTypes
 ///
 /// `outer`: the tunnel that it goes through.
 func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit, through outer: TunnelSetup?) -> (routes: [Route], notes: [Remark]) {
+  let (learned, tunnel) = (tunnel.prefixesOfNamesAlone, tunnel.withNames)
   let wanted = tunnel.includedPrefixes
   guard !wanted.isEmpty else { return ([], []) }
   let name = tunnel.policy.name
@@ -71,7 +72,7 @@ func tunnelRoutes(_ tunnel: TunnelSetup, on underlay: UnderlayFit, through outer
     routes.append(
       Route(
         to: prefix, kind: kind, on: kind == .unicast ? link : nil, table: tunnel.table,
-        metric: prefix.family == .v6 ? Route.defaultIPv6Metric : 0))
+        metric: learned.contains(prefix) ? Route.metricByName : prefix.family == .v6 ? Route.defaultIPv6Metric : 0))
     // Final routes in case the link is gone, or is not the one that a program requires: then no packet continues to the main table.
     if policy.isEnforced, kind == .unicast { routes.append(Route(to: prefix, kind: .unreachable, table: tunnel.table, metric: .max)) }
   }

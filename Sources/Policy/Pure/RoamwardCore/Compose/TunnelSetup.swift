@@ -30,6 +30,8 @@ package struct TunnelSetup: Hashable, Sendable {
   package var portHolder: String?
   /// The names whose look-ups start it, under the present decision.
   package var watch: NameWatch?
+  /// The addresses of names that go through it, or past it.
+  package var byName = PrefixesByName()
 
   package init(
     policy: TunnelPolicy, level: TunnelMachine.Level, slot: UInt32, link: String?, device: DesiredLink.Device, isGuarding: Bool = false
@@ -84,7 +86,7 @@ extension TunnelPolicy {
 
   /// Whether it is known before the tunnel starts that it includes less than all addresses of each family.
   package var takesPart: Bool {
-    guard let known = knownIncludes, !known.isEmpty else { return false }
+    guard let known = knownIncludes, !known.isEmpty || routes?.includeDomains.isEmpty == false else { return false }
     return !known.coverEverything
   }
 }

@@ -60,7 +60,9 @@ extension DesiredState {
 
 extension TunnelSetup {
   /// Whether names of the tunnel must not be asked of all servers alike: they are watched, refused or its own.
-  package var needsNameServer: Bool { watch != nil || refusesNames || level.hasRoutes && dns.isSplit && !dns.servers.isEmpty }
+  package var needsNameServer: Bool {
+    watch != nil || refusesNames || routesNames || blocksNames || level.hasRoutes && dns.isSplit && !dns.servers.isEmpty
+  }
 }
 
 /// A remark on the names whose look-ups start the tunnel, for people.

@@ -27,7 +27,17 @@ package struct NameFate: Equatable, Sendable {
     case allowed(DomainName)
   }
 
+  /// A tunnel through which, or past which, packets to the name's addresses go.
+  package struct Route: Equatable, Sendable {
+    package var tunnel: String
+    package var way: NameWay
+    /// The domain of the policy that decides.
+    package var domain: DomainName
+  }
+
   package var name: DomainName
+  /// The ways of packets to its addresses, which are routed before a program has them.
+  package var routes: [Route] = []
   /// The server groups. Of several, systemd-resolved queries all at once and takes the first answer; programs that read resolv.conf query
   /// one after another.
   package var askees: [Askee]
@@ -112,7 +122,7 @@ extension DesiredState {
     _ name: DomainName, _ settings: NameServerSettings, _ network: NetworkSnapshot, at address: IPAddress? = nil
   ) -> NameFate {
     var found = fate(of: name, in: settings, network)
-    found.ownServer = address
+    (found.ownServer, found.routes) = (address, settings.routings.compactMap { $0.route(of: name) })
     if !settings.blocked.isEmpty, found.starts == nil, found.askees.contains(where: { $0.tunnel == nil }) {
       found.rebinding =
         settings.rebindAllowed.filter(name.isWithin).max { $0.weight < $1.weight }.map { .allowed($0) } ?? .withheld(settings.blocked)
@@ -189,6 +199,24 @@ extension DesiredState {
       askees.append(NameFate.Askee(link: network.primaryLink?.name, servers: servers, reason: reason))
     }
     return NameFate(name: name, askees: askees)
+  }
+}
+
+extension NameServerSettings.Routing {
+  /// The way of a name, by the longest domain.
+  fileprivate func route(of name: DomainName) -> NameFate.Route? {
+    var policy = RoutePolicy()
+    (policy.includeDomains, policy.excludeDomains) = (included, excluded)
+    guard let way = policy.way(of: name) else { return nil }
+    let domain = (way == .include ? included : excluded).filter(name.isWithin).max { $0.text.utf8.count < $1.text.utf8.count }
+    return domain.map { NameFate.Route(tunnel: tunnel, way: way, domain: $0) }
+  }
+}
+
+extension NameFate.Route: CustomStringConvertible {
+  /// `through corp (include-domains: git.corp.example)`.
+  package var description: String {
+    way == .include ? "through \(tunnel) (include-domains: \(domain))" : "past \(tunnel) (exclude-domains: \(domain))"
   }
 }
 

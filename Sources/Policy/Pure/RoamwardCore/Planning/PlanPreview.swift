@@ -32,6 +32,7 @@ package final class PlanPreview: Sendable {
     let choice = ResolverChoice(observed.resolver.facts, file: observed.resolvConf)
     var tunnels = tunnels
     tunnels.canWatch = choice.canWatch
+    tunnels.byName = PrefixesByName.inKernel(observed.kernel)
     let all = tunnels.atRest.setups
     let setups = all.filter { !$0.policy.provider.isUnread }
     unread = all.filter { $0.policy.provider.isUnread && ($0.level > .nothing || observed.kernel.link(named: $0.link ?? "") != nil) }

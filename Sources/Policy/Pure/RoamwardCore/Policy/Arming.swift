@@ -10,6 +10,8 @@ package enum ArmingObstacle: Hashable, Sendable {
   case provider(String)
   /// The tunnel goes through this one, which would have to be up.
   case through(String)
+  /// The tunnel includes the addresses of names, which are public.
+  case names
   /// The tunnel includes no prefix.
   case noPrefix
   /// The tunnel includes all addresses of a family.
@@ -34,6 +36,7 @@ extension ArmingObstacle: CustomStringConvertible {
     switch self {
     case .provider(let name): "only a WireGuard tunnel waits for its first packet, and its provider is `\(name)`"
     case .through(let outer): "it goes through \(outer), which would have to be up"
+    case .names: "it includes addresses of names (`include-domains`), which may be any"
     case .noPrefix: "it includes no prefix"
     case .everything: "it includes everything"
     case .publicPrefix(let prefix): "it includes \(prefix), which is not private"
@@ -50,6 +53,7 @@ extension ArmingObstacle: CustomStringConvertible {
     switch self {
     case .provider: "use `action: connect`, or the provider `wireguard`"
     case .through: "use `action: connect`, or remove `through:`"
+    case .names: "remove `include-domains`, or use `action: connect`"
     case .noPrefix: "name private prefixes in `routes: include:`"
     case .everything, .publicPrefix: "include only private prefixes (RFC 1918, RFC 4193, RFC 6598), or use `action: connect`"
     case .noServer: "name the tunnel's servers and domains: `dns: { servers: […], match-domains: […] }`"
@@ -72,7 +76,8 @@ extension TunnelPolicy {
   /// The prefixes that go into the tunnel, as they are known before it starts; `nil` if only the provider knows them.
   package var knownIncludes: PrefixList? {
     if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
-    if let include = routes?.include, !include.isEmpty { return include }
+    // With names alone, nothing else goes through it.
+    if let routes, !routes.include.isEmpty || !routes.includeDomains.isEmpty { return routes.include }
     guard case .wireGuard(let provider) = provider, let configuration = provider.configuration, configuration.routesFromAllowedIPs
     else { return nil }
     return configuration.destinations
@@ -116,6 +121,7 @@ extension TunnelPolicy {
     if let through { return .through(through.name) }
     // Its prefixes or servers may be in a file that this user may not read.
     if provider.isUnread, knownIncludes == nil || dns == nil { return nil }
+    if routes?.includeDomains.isEmpty == false { return .names }
     let included = namedPrefixes
     if included.isEmpty { return .noPrefix }
     if included.coverEverything { return .everything }

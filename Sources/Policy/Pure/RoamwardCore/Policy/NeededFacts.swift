@@ -41,7 +41,7 @@ final class PolicyFacts: Sendable {
     self.probes = (probes + probesOfNames).uniqued()
     timeWindows = windows.uniqued()
     self.hasEvidence = hasEvidence
-    bringsNames = tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.mayWatch }
+    bringsNames = tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.mayWatch || $0.routesByName }
     concernsFirewall = tunnels.contains(where: \.concernsFirewall)
     capturesNames = tunnels.contains { $0.dnsInForce.names == .capture }
     concerns = TunnelConcerns(tunnels, groups: groups)
@@ -117,7 +117,7 @@ extension PolicySet {
 
 extension TunnelPolicy {
   fileprivate var concernsNamesWhileDown: Bool {
-    dnsInForce.refusesWhenDown || onDemand.rules.contains { $0.action == .evaluateConnection }
+    dnsInForce.refusesWhenDown || routesByName || onDemand.rules.contains { $0.action == .evaluateConnection }
   }
 
   fileprivate var concernsFirewall: Bool {

@@ -212,6 +212,10 @@ package struct RoutePolicy: Hashable, Sendable {
   package var isEnforced: Bool
   /// Whether connections that arrive by a link of the network are answered by the network, though a full tunnel would take the answers.
   package var answersByArrival = false
+  /// Domains whose names' addresses go through the tunnel, as long as programs may keep the answers or have connections to them.
+  package var includeDomains: [DomainName] = []
+  /// Domains whose names' addresses stay outside the tunnel, likewise.
+  package var excludeDomains: [DomainName] = []
 
   package init(
     include: PrefixList = [], exclude: PrefixList = [], lan: LANPolicy? = nil, lanNetworks: [String] = [],

@@ -33,7 +33,8 @@ extension ReasonCode {
     case .ruleMatched, .noRule, .lookup, .factPending, .undecided, .disabled, .onDemandOff, .excluded, .standby, .outerDown, .carries,
       .outerPending, .unsupported, .manualOverride, .overrideEnded, .policyRemoved, .stopping, .sleep, .scheduled, .armed, .networkChanged,
       .slept,
-      .agentRestarted, .peerSilent, .providerReasserting, .dnsLimited, .answerWithheld, .routesLimited, .overlap, .unanswered, .oneWay,
+      .agentRestarted, .peerSilent, .providerReasserting, .dnsLimited, .answerWithheld, .addressShared, .routesLimited, .overlap,
+      .unanswered, .oneWay,
       .credentialExpiring, .firewallUnavailable, .needsRoot, .conflict, .trouble, .stopTimeout, .policyLoaded, .policyRefused, .trialEnded,
       .trafficBlocked,
       .trafficFlows, .killSwitchSuspended, .portalOpened, .killSwitchChanged, .captureChanged, .rulesChanged, .routesChanged, .linkChanged:

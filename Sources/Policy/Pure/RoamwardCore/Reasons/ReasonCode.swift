@@ -112,6 +112,8 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case dnsLimited = "dns-limited"
   /// Our name server withheld answers of the network's servers, because their addresses are inside the tunnel.
   case answerWithheld = "answer-withheld"
+  /// An address of a name that the policy routes belongs to another name too.
+  case addressShared = "address-shared"
   /// The tunnel's routes are not applied, or some addresses stay outside of them.
   case routesLimited = "routes-limited"
   /// The machine is attached to a prefix that the tunnel includes; `on-overlap` decides where it goes.

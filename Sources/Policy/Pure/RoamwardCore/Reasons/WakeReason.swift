@@ -52,6 +52,8 @@ package enum WakeReason: String, Equatable, Sendable, CaseIterable {
   case tunnel
   /// A tunnel does not wait for name servers any longer.
   case nameServers = "name-servers"
+  /// Routes to addresses of names may end.
+  case routesByName = "routes-by-name"
   /// Devices of tunnels that await an answer are read.
   case poll
   /// The device of an armed tunnel is read again: packets came that began no session, or cannot be noticed.

@@ -1,3 +1,4 @@
+import KernelModel
 package import NetworkTypes
 
 /// A packet of this machine, as a person names it: `10.20.1.2`, `10.20.1.2:443`, `[2001:db8::7]:53/udp`.
@@ -18,6 +19,18 @@ package struct PacketDestination: Hashable, Sendable, LosslessStringConvertible 
     }
     transport = parts.count == 2 ? parts[1] : port == nil ? "icmp" : "tcp"
     guard parts.count <= 2, ["tcp", "udp", "icmp"].contains(transport), transport != "icmp" || port == nil else { return nil }
+  }
+
+  /// A destination by a name, such as `git.corp.example:443/tcp`: the name, and the destination once its address is known; `nil`: it is
+  /// none.
+  package static func named(_ text: String) -> (name: DomainName, at: (IPAddress) -> PacketDestination?)? {
+    let end = text.firstIndex { $0 == ":" || $0 == "/" } ?? text.endIndex
+    guard let name = DomainName(String(text[..<end])), PacketDestination(text) == nil else { return nil }
+    let rest = text[end...]
+    let at: (IPAddress) -> PacketDestination? = { address in
+      PacketDestination((address.family == .v6 && rest.hasPrefix(":") ? "[\(address)]" : "\(address)") + rest)
+    }
+    return at(.unspecified(.v4)) == nil ? nil : (name, at)
   }
 
   package var description: String { "\(address) \(transport)" + (port.map { " port \($0)" } ?? "") }
@@ -80,12 +93,15 @@ package struct PacketExplanation: Sendable {
     switch desired.fate(of: destination.address) {
     case .inside(let link, let prefix):
       let tunnel = desired.links.first { $0.name == link }?.tunnel ?? link
-      add("routes", .pass, "into the tunnel \(tunnel), by \(prefix)")
+      add(
+        "routes", .pass, "into the tunnel \(tunnel), by \(prefix)\(desired.routes.haveByName(prefix) ? ", from an answer for a name" : "")")
       return tunnel
     case .unreachable(let prefix): add("routes", .stop, "a route of a tunnel makes \(prefix) unreachable")
     case .blocked(let tunnels):
       add("kill switch", .stop, "that of \(tunnels.joined(separator: ", ")) blocks it; `roamward status` says more")
-    case .outside: add("routes", .pass, "outside of every tunnel")
+    case .outside:
+      let isByName = desired.routes.haveByName(.host(destination.address))
+      add("routes", .pass, "outside of every tunnel\(isByName ? ", by a route from an answer for a name" : "")")
     }
     for decision in decisions where decision.outcome == .disconnect || decision.inert != nil {
       guard let policy = policies.tunnel(named: decision.tunnel), policy.mayTake(destination.address) else { continue }
@@ -94,6 +110,11 @@ package struct PacketExplanation: Sendable {
     }
     return nil
   }
+}
+
+extension [Route] {
+  /// Whether a route to this prefix follows from an answer for a name.
+  fileprivate func haveByName(_ prefix: IPPrefix) -> Bool { contains { $0.destination == prefix && $0.metric == Route.metricByName } }
 }
 
 extension TunnelPolicy {

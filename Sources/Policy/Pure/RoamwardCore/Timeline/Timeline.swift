@@ -14,8 +14,9 @@ package struct Timeline: Hashable, Sendable {
     case somePeers([String: Bool])
     /// A program sends a packet into the tunnel.
     case packet(tunnel: String)
-    /// A program looks a name up. Whether the network's servers resolve it counts where a tunnel is started if needed.
-    case lookup(DomainName, resolves: Bool)
+    /// A program looks a name up. Whether the network's servers resolve it counts where a tunnel is started if needed. The addresses of a
+    /// routed name get routes; none: its last ones.
+    case lookup(DomainName, resolves: Bool, addresses: [IPAddress] = [])
     /// The wall clock is set to this time, forwards or backwards, whichever is the shorter way; timers go on.
     case clock(LocalTime)
     /// The expected results of these tunnels' rules now; otherwise the simulation fails.
