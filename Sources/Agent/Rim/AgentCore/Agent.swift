@@ -25,7 +25,7 @@ package final class Agent {
       self.schedule()
     }
     platform.machine.watchLookups { [weak self] in self?.lookedUp($0) }
-    platform.machine.watchWithheld { [weak self] in self?.withheld($0) }
+    AnswerHandling.begin(reconciler)
   }
 
   var state: AgentState { reconciler.state }
@@ -57,6 +57,8 @@ package final class Agent {
     reconciler.reconverge(within: { !left.includes($0) }) {
       reconciler.observe()
       reconciler.change { $0.killSwitch.begin(after: $0.seen.state?.firewall) }
+      let found = state.seen.state.map { PrefixesByName.inKernel($0.kernel) } ?? [:]
+      reconciler.change { $0.names.routes.adopt(found, at: now) }
     }
     resumeGuards()
     reconciler.change { $0.stop.isRecovering = true }
@@ -187,18 +189,6 @@ package final class Agent {
     reconciler.pass()
   }
 
-  /// Handles answers that our name server has withheld. The first ones of a tunnel are logged, without the name.
-  private func withheld(_ answers: WithheldAnswers) {
-    guard let tunnel = state.tunnel(having: answers.address) else { return }
-    let isFirst = reconciler.change { $0.withheld.add(answers, of: tunnel, at: platform.clock.wallClock()) }
-    if isFirst {
-      announcer.warn(
-        Remark(
-          .answerWithheld, of: tunnel,
-          "answers of the network's name servers with addresses inside it are withheld (DNS rebinding); `roamward status` shows the name"))
-    }
-  }
-
   /// Handles the approach of a sleep. `done`: the tunnels with `disconnect-on-sleep` are down.
   package func fallsAsleep(then done: @escaping () -> Void) { FallingAsleep(reconciler: reconciler).begin(then: done) }
 
@@ -289,6 +279,7 @@ package final class Agent {
       policiesChanged()
     }
     cutShort(at: now)
+    AnswerHandling(reconciler: reconciler).expire()
     // Neither a handshake nor the clock produces an event.
     let isAwaiting = state.tunnels.engaged.contains(where: \.isPolled)
     reconciler.change {

@@ -24,10 +24,10 @@ package final class HostResolver {
     set { nameServer.lookedUp = newValue }
   }
 
-  /// Called when our name server has withheld answers.
-  package var withheld: (WithheldAnswers) -> Void {
-    get { nameServer.withheld }
-    set { nameServer.withheld = newValue }
+  /// Called when our name server has something to say about answers.
+  package var news: (NameNews) -> Void {
+    get { nameServer.news }
+    set { nameServer.news = newValue }
   }
 
   /// Finds the server that a captured question was sent to (`names: capture`).

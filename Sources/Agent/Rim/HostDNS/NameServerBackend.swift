@@ -77,8 +77,8 @@ final class NameServerBackend {
   var changed: () -> Void = {}
   /// Called when a program asks for a name whose tunnel is down.
   var lookedUp: (WatchedQuestion) -> Void = { _ in }
-  /// Called when it has withheld answers.
-  var withheld: (WithheldAnswers) -> Void = { _ in }
+  /// Called when it has something to say about answers.
+  var news: (NameNews) -> Void = { _ in }
 
   init(on loop: EventLoop) { self.loop = loop }
 
@@ -165,13 +165,18 @@ final class NameServerBackend {
         send(.domains(disposition: disposition, names: names[first..<min(names.count, first + NameLimits.domains)].map(\.text)))
       }
     }
-    let allowed = settings.rebindAllowed.map(\.text)
-    for first in stride(from: 0, to: allowed.count, by: NameLimits.domains) {
-      send(.rebindAllowed(names: Array(allowed[first..<min(allowed.count, first + NameLimits.domains)])))
-    }
+    send(settings.rebindAllowed) { .rebindAllowed(names: $0) }
+    send(settings.routed) { .routedDomains(names: $0) }
     for (order, socket) in try captured.change(to: settings.capture) { send(order, socket) }
     send(.apply)
     send(progress: settings, since: nil)
+  }
+
+  /// Sends a list of domains in parts.
+  private func send(_ domains: [DomainName], as order: ([String]) -> NameOrder) {
+    for first in stride(from: 0, to: domains.count, by: NameLimits.domains) {
+      send(order(domains[first..<min(domains.count, first + NameLimits.domains)].map(\.text)))
+    }
   }
 
   /// Sends the states of tunnels that differ from those before; `nil`: all.
@@ -204,7 +209,12 @@ final class NameServerBackend {
       let server = captured.origin(at: listener, from: client.value, port: port, by: originalServer)
       send(.origin(number: number, address: server.map { AddressText($0) }, port: Self.port))
     case .withheld(let count, let name, let address):
-      withheld(WithheldAnswers(count: UInt64(clamping: count), name: name, address: address.value))
+      news(.withheld(WithheldAnswers(count: UInt64(clamping: count), name: name, address: address.value)))
+    case .answered(let number, let name, let addresses, let ttl):
+      let answer = RoutedAnswer(name: name, addresses: addresses.map(\.value), lifetime: .seconds(Int64(ttl)))
+      news(.answered(answer) { [weak self] in self?.send(.routed(number: number, isRouted: $0)) })
+    case .shared(let address, let name, let other):
+      news(.shared(SharedAddress(address: address.value, name: name, other: other)))
     case .counters: break
     }
   }

@@ -2,6 +2,7 @@ internal import KernelModel
 internal import NameProtocol
 internal import NameServer
 internal import NetworkTypes
+internal import RoamwardCore
 
 extension NameServerSettings {
   /// The process's form, and the domains of each disposition. Triggers are in the order of `watches`.
@@ -12,9 +13,11 @@ extension NameServerSettings {
     var rules = RuleBuilder(NameServerConfiguration(network: place, answersCanary: isSplit, searchDomains: searchDomains))
     let pool = (asksNetworkInside ? QuestionPool.inside : .outside).rawValue
     let inside = QuestionPool.inside.rawValue
-    let outside = rules.add(UpstreamGroup(servers: network.map { Upstream($0) }, pool: pool, blocked: blocked))
+    // A route lives as long as the answers that programs keep.
+    let longest = routed.isEmpty ? nil : RoutesByName.longestTTL
+    let outside = rules.add(UpstreamGroup(servers: network.map { Upstream($0) }, pool: pool, longestTTL: longest, blocked: blocked))
     // Captured questions go on as programs sent them: through a tunnel, or not at all, if that is the way.
-    let asked = rules.add(UpstreamGroup(servers: [], pool: inside, blocked: blocked))
+    let asked = rules.add(UpstreamGroup(servers: [], pool: inside, longestTTL: longest, blocked: blocked))
     rules.configuration.passing = Passing(from: outside, by: asked)
     var groups: [String: Int] = [:]
     for watch in watches {
@@ -36,7 +39,7 @@ extension NameServerSettings {
               trigger: trigger,
               first: rules.add(
                 UpstreamGroup(
-                  servers: (servers.isEmpty ? network : servers).map { Upstream($0) }, pool: pool,
+                  servers: (servers.isEmpty ? network : servers).map { Upstream($0) }, pool: pool, longestTTL: longest,
                   blocked: (blocked + watch.blocked).uniqued())))
           }
         rules.add(disposition, for: entry.domains)
@@ -62,7 +65,7 @@ extension NameServerSettings {
     if withoutProgress == other.withoutProgress { return true }
     guard listensAt == other.listensAt, place == other.place, asksNetworkInside == other.asksNetworkInside, capture == other.capture,
       Set(allServers) == Set(other.allServers), watches.map(\.tunnel) == other.watches.map(\.tunnel),
-      Set(rebindAllowed) == Set(other.rebindAllowed)
+      Set(rebindAllowed) == Set(other.rebindAllowed), Set(routed) == Set(other.routed)
     else { return false }
     let (mine, theirs) = (rules(place: 0), other.rules(place: 0))
     return NameRules(mine.0) == NameRules(theirs.0)

@@ -43,7 +43,7 @@ struct PortOwner: Equatable {
     self.init(of: socket)
   }
 
-  private init(of socket: ListeningSocket) {
+  fileprivate init(of socket: ListeningSocket) {
     address = socket.address
     // Processes without a group of their own are in the root.
     let group = socket.controlGroup.flatMap { controlGroup(numbered: $0) }.flatMap { $0 == "/" ? nil : $0 }
@@ -82,6 +82,21 @@ struct PortOwner: Equatable {
 /// The TCP ports at which programs of this network namespace wait for connections. The kernel walks its connections for none of this.
 package func listeningPorts() -> [(address: IPAddress, port: UInt16)] {
   SocketTable.sockets(at: 0, streams: [true]).map { ($0.address, $0.port) }
+}
+
+/// The addresses to which programs of this network namespace have connections, of TCP or UDP.
+package func connectedAddresses() -> Set<IPAddress> { Set(SocketTable.connections(SocketDiagnosis.peer)) }
+
+/// The programs with connections to name servers by TLS (port 853) or, at these addresses, by HTTPS: `firefox (process 812) is connected to
+/// 9.9.9.9, port 443`. Each once.
+package func programsWithResolvers(at servers: Set<IPAddress>) -> [String] {
+  let found = SocketTable.connections { message -> (ListeningSocket, IPAddress, UInt16)? in
+    guard let address = SocketDiagnosis.peer(of: message), let port = SocketDiagnosis.peerPort(of: message),
+      port == 853 || port == 443 && servers.contains(address), let socket = ListeningSocket(message)
+    else { return nil }
+    return (socket, address, port)
+  }
+  return found.prefix(32).map { "\(PortOwner(of: $0)) is connected to \($1), port \($2)" }.uniqued()
 }
 
 /// The program that has a UDP port of this network namespace, at any address, as words; `nil`: the port is free, or a socket with a mark

@@ -35,7 +35,7 @@ package final class SimulatedMachine {
   /// Whether the machine can notice packets on a link.
   package var noticesPackets = true
   private var watchers: [WeakWatcher] = []
-  private var lookedUp: (NameLookup) -> Void = { _ in }
+  package private(set) var questions = SimulatedQuestions()
   private var life = SimulatedLife()
   private var schedule = SimulatedSchedule()
 
@@ -129,7 +129,9 @@ package final class SimulatedMachine {
         watchers.append(WeakWatcher(watcher: watch))
         return Cancellation(watch)
       }, countPackets: { [unowned self] in providers.packets[$0] },
-      watchLookups: { [unowned self] came in lookedUp = { if !life.isDead { came($0) } } },
+      watchLookups: { [unowned self] came in questions.lookedUp = { if !life.isDead { came($0) } } },
+      watchAnswers: { [unowned self] came in questions.report = { if !life.isDead { came($0) } } },
+      connectedAddresses: { [unowned self] in dns.connected },
       portHolder: { [unowned self] port, _ in sending.portHolders[port].map { PortHolder(port: port, holder: $0) } },
       controlGroup: { [unowned self] in programs.controlGroups.contains($0) ? ControlGroup($0) : nil })
   }
@@ -308,27 +310,21 @@ package final class SimulatedMachine {
     for watcher in hearing { schedule.soon.append { [weak watcher] in watcher?.came() } }
   }
 
-  /// A program looks a name up. Our name server, if it watches for the name and its tunnel is down, asks the agent for the tunnel.
-  /// `resolvesOutside`: whether the network's servers resolve it. Returns the servers that get the question now.
+  /// A program looks a name up. Our name server, if it watches for the name and its tunnel is down, asks the agent for the tunnel; an
+  /// answer for a routed name waits for the agent. `resolvesOutside`: whether the network's servers resolve it. Returns the servers that
+  /// get the question now.
   @discardableResult
   package func lookUp(_ name: DomainName, resolvesOutside: Bool = true, by asker: NameLookup.Asker? = nil) -> [IPAddress] {
-    guard case .running(let settings) = state.observed.resolver.nameServer, let (watch, _, fate) = settings.watch(for: name) else {
-      return []
+    guard case .running(let settings) = state.observed.resolver.nameServer else { return [] }
+    let (servers, lookup) = questions.way(of: name, isResolved: resolvesOutside, by: settings, asker: asker)
+    if let lookup { schedule.soon.append { [self] in questions.lookedUp(lookup) } }
+    if !servers.isEmpty, settings.routed.contains(where: name.isWithin), let addresses = dns.names[name] ?? dns.otherNames.map({ [$0] }) {
+      let answer = RoutedAnswer(name: name.text, addresses: addresses, lifetime: .seconds(60))
+      schedule.soon.append { [self] in
+        questions.report(.answered(answer) { [self] isRouted in if isRouted { questions.given.append(answer) } })
+      }
     }
-    if watch.progress == .connected, fate != .never { return watch.servers.isEmpty ? settings.network : watch.servers }
-    let start = { [self] in
-      guard [.down, .failed].contains(watch.progress) else { return }
-      schedule.soon.append { [self] in lookedUp(NameLookup(tunnel: watch.tunnel, name: name.text, asker: asker)) }
-    }
-    switch fate {
-    case .never: return settings.network
-    case .ifNeeded(let servers):
-      if !resolvesOutside { start() }
-      return servers.isEmpty ? settings.network : servers
-    case .always:
-      start()
-      return []
-    }
+    return settings.watch(for: name) == nil ? [] : servers
   }
 
   private func sending(_ device: WireGuardState, on link: String) -> WireGuardState {

@@ -33,6 +33,29 @@ package struct SimulatedDNS {
   package var silentServers: Set<IPAddress> = []
   /// Each look-up: name, link and servers.
   package var lookups: [String] = []
+  /// The addresses to which programs have connections.
+  package var connected: Set<IPAddress> = []
+}
+
+/// The questions of programs to our name server, and its reports to the agent.
+package struct SimulatedQuestions {
+  var lookedUp: (NameLookup) -> Void = { _ in }
+  var report: (NameNews) -> Void = { _ in }
+  /// The answers for routed names that programs have got.
+  package internal(set) var given: [RoutedAnswer] = []
+
+  /// A question's way by these settings: the servers that get it now, and the look-up that starts a tunnel. `isResolved`: whether the
+  /// network's servers resolve the name.
+  func way(of name: DomainName, isResolved: Bool, by settings: NameServerSettings, asker: NameLookup.Asker?) -> ([IPAddress], NameLookup?) {
+    guard let (watch, _, fate) = settings.watch(for: name) else { return (settings.network, nil) }
+    if watch.progress == .connected, fate != .never { return (watch.servers.isEmpty ? settings.network : watch.servers, nil) }
+    let lookup = [.down, .failed].contains(watch.progress) ? NameLookup(tunnel: watch.tunnel, name: name.text, asker: asker) : nil
+    switch fate {
+    case .never: return (settings.network, nil)
+    case .ifNeeded(let servers): return (servers.isEmpty ? settings.network : servers, isResolved ? nil : lookup)
+    case .always: return ([], lookup)
+    }
+  }
 }
 
 /// The obstacles that packets to endpoints meet, in the kernel and in the network.

@@ -81,7 +81,9 @@ package final class Simulation {
             machine.state.set(tunnel.name, answers: answers)
           }
         }
-      case .lookup(let name, let resolves): machine.lookUp(name, resolvesOutside: resolves)
+      case .lookup(let name, let resolves, let addresses):
+        if !addresses.isEmpty { machine.dns.names[name] = addresses }
+        machine.lookUp(name, resolvesOutside: resolves)
       case .packet(let name):
         for tunnel in try meant(name) { machine.sendPacket(into: TunnelSetup.linkName(forTunnel: tunnel.name)) }
       case .clock(let time):

@@ -91,6 +91,7 @@ extension Agent {
         number: Int($0.number), kind: $0.question.kind.rawValue, prompt: $0.question.prompt, url: $0.question.url,
         hosts: $0.question.kind == .url ? policy.signInHosts.map(\.webServerText) : nil, until: wallClock($0.until))
     }
+    report.byName = state.names.report(of: supervisor.policyInForce, isUp: supervisor.machine.level.hasRoutes, at: wallClock)
     report.transport = supervisor.installed?.run.transport
     report.lookup = supervisor.lookup.latest.map { .init($0) }
     if case .peerSilent(let before) = supervisor.machine.doubt {
@@ -141,7 +142,7 @@ extension Agent {
       candidates: choice.candidates.map { .init(backend: $0.name, isChosen: $0.isChosen, reason: $0.reason) })
     report.refused = state.desiredState.refusedDomains.map(\.text)
     report.lookup = choice.lookup
-    report.withheld = state.withheldReports
+    report.withheld = state.names.withheldReports(of: state.tunnels)
     return report
   }
 }

@@ -100,8 +100,10 @@ package struct MachinePlatform {
   package var watchPackets: (String, WatchedPackets, @escaping () -> Void) -> Cancellation?
   /// Calls back at each look-up, in our name server, of a name whose tunnel is down; called once.
   package var watchLookups: (@escaping (NameLookup) -> Void) -> Void
-  /// Calls back when our name server has withheld answers; called once.
-  package var watchWithheld: (@escaping (WithheldAnswers) -> Void) -> Void
+  /// Calls back when our name server has something to say about answers; called once.
+  package var watchAnswers: (@escaping (NameNews) -> Void) -> Void
+  /// The addresses to which programs of this network namespace have connections.
+  package var connectedAddresses: () -> Set<IPAddress>
   /// The TCP ports at which programs of this machine wait for connections, for reports.
   package var listeningPorts: () -> [ListeningPort]
   /// The program that has a UDP port, unless it is the engine of this link or one that is ending; `nil`: the port is free.
@@ -119,7 +121,8 @@ package struct MachinePlatform {
     watchPackets: @escaping (String, WatchedPackets, @escaping () -> Void) -> Cancellation?,
     countPackets: @escaping (String) -> (received: UInt64, sent: UInt64)? = { _ in nil },
     watchLookups: @escaping (@escaping (NameLookup) -> Void) -> Void = { _ in },
-    watchWithheld: @escaping (@escaping (WithheldAnswers) -> Void) -> Void = { _ in },
+    watchAnswers: @escaping (@escaping (NameNews) -> Void) -> Void = { _ in },
+    connectedAddresses: @escaping () -> Set<IPAddress> = { [] },
     listeningPorts: @escaping () -> [ListeningPort] = { [] }, portHolder: @escaping (UInt16, String) -> PortHolder? = { _, _ in nil },
     controlGroup: @escaping (String) -> ControlGroup?
   ) {
@@ -135,7 +138,8 @@ package struct MachinePlatform {
     self.watchPackets = watchPackets
     self.countPackets = countPackets
     self.watchLookups = watchLookups
-    self.watchWithheld = watchWithheld
+    self.watchAnswers = watchAnswers
+    self.connectedAddresses = connectedAddresses
     self.listeningPorts = listeningPorts
     self.portHolder = portHolder
     self.controlGroup = controlGroup

@@ -13,7 +13,7 @@ final class AgentState {
   var decisions = DecisionScheduler()
   var killSwitch = KillSwitch()
   var resolver = ResolverCoordinator()
-  var withheld = WithheldTally()
+  var names = NamesInAnswers()
   var repairs = RepairSchedule()
   var inProgress = StepsInProgress()
   var stop = StopSequence()
@@ -73,7 +73,7 @@ extension AgentState {
       killSwitch: killSwitch.machine,
       currentTunnels: tunnels.currentTunnels(hasGuards: !killSwitch.machine.programs.isEmpty), takenSlots: seen.others.takenSlots,
       on: seen.snapshot, isStopping: stop.isStopping,
-      canWatch: resolverChoice.canWatch)
+      canWatch: resolverChoice.canWatch, byName: names.routes.prefixes)
   }
 
   var desiredState: DesiredState {
@@ -171,7 +171,8 @@ extension AgentState {
 }
 
 extension TunnelPolicy {
-  var bringsServers: Bool { !dnsInForce.servers.isEmpty }
+  /// Whether names are resolved in another way while it is up.
+  var bringsServers: Bool { !dnsInForce.servers.isEmpty || routesByName }
 }
 
 // MARK: Reasons

@@ -9,6 +9,8 @@ struct PlannedWork {
   var problems: [Remark]
   /// The starting tunnels with watched names for which these steps, and `nameServer`, are all that is left to do.
   var completed: [TunnelSupervisor] = []
+  /// Whether every step that packets depend on is among them.
+  var hasAllWays = true
   /// The step that changes the name server, where it depends on such a tunnel.
   var nameServer: Step?
 
@@ -39,6 +41,7 @@ extension AgentState {
     let limits = [resolver.note, observed.resolver.shortage].compactMap { $0 }.map { Remark(.dnsLimited, $0) }
     var work = PlannedWork(
       steps: steps, problems: desired.notes + plan.conflicts + conflicts + limits + troubles.map { Remark(.trouble, $0) })
+    work.hasAllWays = !names.isWaiting || plan.steps.allSatisfy { !$0.isOfWay || steps.contains($0) }
     if let settings = desired.nameServer { work.completed = completed(settings, by: steps, of: plan) }
     if !work.completed.isEmpty, let step = steps.first(where: \.isOfResolverProgram) {
       work.nameServer = step

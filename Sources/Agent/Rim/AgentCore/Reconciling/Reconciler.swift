@@ -226,7 +226,9 @@ final class Reconciler {
     for name in left.outerFirst {
       guard let noted = left.tunnels[name] else { continue }
       guard let tunnel = state.tunnels[name], tunnel.takes(noted, commands[name]) else {
-        if let command = commands[name] { endLeft(command, of: name) }
+        if let command = commands[name] {
+          platform.commands.run(.down, name, command, Ownership.mark) { [platform] _ in platform.recoveryLog.forgetCommand(name) }
+        }
         continue
       }
       let link = noted.link.flatMap { state.seen.state?.kernel.link(named: $0) }?.name
@@ -241,11 +243,6 @@ final class Reconciler {
     platform.installed.endUnclaimed(Set(left.tunnels.filter { $0.value.provider != nil }.keys))
     state.looksEverywhere = true
     state.schedule.isStale = true
-  }
-
-  /// Ends a command of the last agent that no tunnel of this one takes over.
-  private func endLeft(_ command: CommandProviderConfiguration, of tunnel: String) {
-    platform.commands.run(.down, tunnel, command, Ownership.mark) { [platform] _ in platform.recoveryLog.forgetCommand(tunnel) }
   }
 
   /// Adds the results of probes to the facts of the host's own sources.
@@ -280,6 +277,7 @@ final class Reconciler {
       announcer.record(work.problems)
       if work.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.engaged.map(\.machine) { return }
       let failures = carryOut(work.steps)
+      if failures.isEmpty, work.hasAllWays { state.names.release() }
       if !work.completed.isEmpty { allowQuestions(after: work, failures) }
       // A tunnel is connected only if an observation shows its settings, also one that needs no step.
       if !work.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.isEmpty) }

@@ -239,8 +239,8 @@ package final class LinuxMachine {
     }
   }
 
-  /// Calls back when our name server has withheld answers.
-  func watchWithheld(_ came: @escaping (WithheldAnswers) -> Void) { resolver.withheld = came }
+  /// Calls back when our name server has something to say about answers.
+  func watchAnswers(_ came: @escaping (NameNews) -> Void) { resolver.news = came }
 
   /// Reads the DNS backend, its file, and its state for these links.
   func observeResolver(_ links: Set<String>?) -> ResolverObservation {

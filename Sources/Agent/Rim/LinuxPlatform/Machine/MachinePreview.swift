@@ -37,7 +37,7 @@ extension LinuxMachine {
   /// The observed state that a plan needs. Waits for the DNS backend if a tunnel has name servers.
   fileprivate func observeForPreview(of policies: PolicySet) throws(PlatformError) -> ObservedState {
     let served = policies.tunnels.compactMap(\.linkName) + [Ownership.refusalLink]
-    let bringsDNS = policies.tunnels.contains { !$0.dnsInForce.servers.isEmpty }
+    let bringsDNS = policies.tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.routesByName }
     if bringsDNS { settleResolver(served) }
     let need = ObservationRequest(
       facts: [], everywhere: true, wireGuardLinks: policies.tunnels.filter(\.provider.isWireGuard).compactMap(\.linkName), firewall: .name,

@@ -10,9 +10,16 @@ internal import SystemdIO
 package func inquire(about fate: NameFate, in preview: PlanPreview, on network: NetworkSnapshot, servers: [IPAddress])
   -> Result<[String], PlatformError>
 {
+  ask(fate.name, in: preview, servers: servers).map { answer, time in
+    preview.desired.lines(of: answer, after: time, for: fate, on: network, by: preview.resolverChoice, in: preview.observed)
+  }
+}
+
+/// Resolves a name as programs of this host do, and waits. Also returns the time that it took.
+package func ask(_ name: DomainName, in preview: PlanPreview, servers: [IPAddress]) -> Result<(NameAnswer, Duration), PlatformError> {
   guard let loop = try? EventLoop() else { return .failure(PlatformError("cannot create an event loop")) }
   let choice = preview.resolverChoice
-  let question = NameQuestion(fate.name, on: loop)
+  let question = NameQuestion(name, on: loop)
   var outcome: Result<NameAnswer, ResolveError>?
   let begun = Moment.now
   let done: (Result<NameAnswer, ResolveError>) -> Void = { result in
@@ -25,10 +32,8 @@ package func inquire(about fate: NameFate, in preview: PlanPreview, on network: 
   }
   _ = try? loop.run()
   withExtendedLifetime((limit, beginning, question)) {}
-  switch outcome ?? .failure(.timedOut(fate.name)) {
+  switch outcome ?? .failure(.timedOut(name)) {
   case .failure(let error): return .failure(PlatformError("\(error)"))
-  case .success(let answer):
-    let time = Duration.milliseconds(max(1, Int64((Moment.now - begun) / .milliseconds(1))))
-    return .success(preview.desired.lines(of: answer, after: time, for: fate, on: network, by: choice, in: preview.observed))
+  case .success(let answer): return .success((answer, .milliseconds(max(1, Int64((Moment.now - begun) / .milliseconds(1))))))
   }
 }

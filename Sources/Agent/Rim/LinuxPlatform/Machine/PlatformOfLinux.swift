@@ -58,7 +58,8 @@ extension MachinePlatform {
       endUserspaceLink: { machine.engines.userspace.stop(link: $0) }, wireGuardEngine: { machine.engines.choice },
       keepEngineReady: machine.engines.keepReady, readDevice: machine.readDevice, watchPackets: machine.watchPackets,
       countPackets: packetsCarried, watchLookups: { machine.watchLookups($0) },
-      watchWithheld: { machine.watchWithheld($0) }, listeningPorts: openPorts, portHolder: { port, _ in PortHolder(of: port) },
+      watchAnswers: { machine.watchAnswers($0) }, connectedAddresses: HostDNS.connectedAddresses, listeningPorts: openPorts,
+      portHolder: { port, _ in PortHolder(of: port) },
       controlGroup: populatedControlGroup)
   }
 }

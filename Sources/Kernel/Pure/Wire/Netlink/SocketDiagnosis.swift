@@ -40,6 +40,44 @@ package struct SocketOwner: Equatable, Sendable {
   }
 }
 
+extension SocketDiagnosis {
+  /// `id.idiag_dst`, after the local address.
+  private static let destination = identity + 20
+
+  /// The address at the other end of a socket, from the answer to `dumpConnections`; an IPv4 one inside IPv6 as itself. `nil`: the message
+  /// is none, or the socket has no other end.
+  package static func peer(of message: NetlinkMessage) -> IPAddress? {
+    let payload = message.payload
+    guard message.type == byFamily, payload.count >= headerSize,
+      let family = payload.byte(at: 0).flatMap({ IPAddress.Family(addressFamily: $0) })
+    else { return nil }
+    let start = payload.startIndex + destination
+    guard let address = IPAddress(bytes: payload[start..<start + family.bitWidth / 8]), address != .unspecified(family) else { return nil }
+    if family == .v6, address.high == 0, address.low >> 32 == 0xffff { return IPAddress(v4: UInt32(truncatingIfNeeded: address.low)) }
+    return address
+  }
+}
+
+extension SocketDiagnosis {
+  /// The port at the other end of such a socket.
+  package static func peerPort(of message: NetlinkMessage) -> UInt16? {
+    guard let high = message.payload.byte(at: identity + 2), let low = message.payload.byte(at: identity + 3) else { return nil }
+    return UInt16(high) << 8 | UInt16(low)
+  }
+
+  /// Reads the sockets of a family that have another end: UDP, or TCP from the first packet to the last.
+  package static func dumpConnections(_ family: IPAddress.Family, isStream: Bool, sequence: UInt32, _ request: inout NetlinkWriter) {
+    request.message(byFamily, flags: NetlinkMessage.Flag.dump, sequence: sequence) { writer in
+      writer.raw([family.addressFamily, isStream ? tcp : udp, 0, 0])
+      // Without TCP_TIME_WAIT (6), TCP_CLOSE (7) and TCP_LISTEN (10); of UDP TCP_ESTABLISHED.
+      writer.host32(isStream ? 0b1011_0011_1110 : 1 << 1)
+      writer.raw([UInt8](repeating: 0, count: 40))
+      writer.host32(.max)
+      writer.host32(.max)
+    }
+  }
+}
+
 extension NetlinkWriter {
   /// Reads the sockets of a family with this local port: UDP, or TCP that are connected.
   package mutating func dumpSockets(_ family: IPAddress.Family, isStream: Bool, port: UInt16, sequence: UInt32) {
