@@ -47,7 +47,7 @@ struct DNS: ParsableCommand {
 
 extension ObservedState {
   /// The name servers that programs find in resolv.conf.
-  fileprivate var listedServers: [IPAddress] {
+  var listedServers: [IPAddress] {
     if !resolver.effectiveServers.isEmpty { return resolver.effectiveServers }
     if case .file(let text) = resolvConf { return ResolvConf(parsing: text).nameServers }
     return []
@@ -72,6 +72,7 @@ extension NameFate {
     case .allowed(let domain)?: lines.append("  answers may have addresses inside tunnels (`rebind-allowed: \(domain.text)`)")
     case nil: break
     }
+    lines += routes.map { "  packets to its addresses go \($0): the routes are made before a program has the answer" }
     if refusal == nil, askees.isEmpty { lines.append("  not sent: no DNS server is known") }
     if let captured {
       lines.append(
@@ -101,6 +102,7 @@ extension NameReport {
     case .allowed(let domain)?: rebindAllowed = domain.text
     case nil: break
     }
+    byName = fate.routes.map(\.description)
     (isCaptured, lookup) = (captured, choice.lookup)
     switch outcome {
     case .success(let words)?: answer = words.joined(separator: "; ")

@@ -16,14 +16,14 @@ struct Explain: ParsableCommand {
       another one as `evaluate` does. Needs neither root nor the agent.
 
       With --to, it follows a packet: this machine's rules, routes and kill switch, the tunnel, and the other end of the tunnel, if the \
-      tunnel's provider can ask there. The first step that stops it is named. Firewall rules of other programs are not read. Exit \
+      tunnel's provider can ask there. A name is looked up as programs do, and its first address followed. The first step that stops it is named. Firewall rules of other programs are not read. Exit \
       status: 0 it passes; 1 it is stopped, or a step is not known.
 
       Example: `roamward explain corp --set interface=wifi --set ssid=Cafe`
       """)
 
   @Argument(help: "Name of the tunnel or group.", completion: .tunnels) var tunnel: String?
-  @Option(help: ArgumentHelp("Follow a packet to this destination.", valueName: "address[:port][/protocol]")) var to: String?
+  @Option(help: ArgumentHelp("Follow a packet to this destination.", valueName: "address-or-name[:port][/protocol]")) var to: String?
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
   @Flag(help: "Print JSON.") var json = false
@@ -31,13 +31,15 @@ struct Explain: ParsableCommand {
 
   func validate() throws {
     if (tunnel == nil) == (to == nil) { throw ValidationError("name a tunnel, or a packet's destination with --to") }
-    if let to, PacketDestination(to) == nil {
-      throw ValidationError("--to takes an address, with a port or without: 10.20.1.2, 10.20.1.2:443, [2001:db8::7]:53/udp")
+    if let to, PacketDestination(to) == nil, PacketDestination.named(to) == nil {
+      throw ValidationError(
+        "--to takes an address or a name, with a port or without: 10.20.1.2, 10.20.1.2:443, [2001:db8::7]:53/udp, git.corp.example:443")
     }
   }
 
   func run() throws {
-    if let destination = to.flatMap({ PacketDestination($0) }) { return try explain(destination) }
+    if let destination = to.flatMap({ PacketDestination($0) }) { return try explain(PacketExplanation(destination)) }
+    if let named = to.flatMap({ PacketDestination.named($0) }) { return try explain(named.name, at: named.at) }
     guard let tunnel else { return }
     let set = try policies.load()
     let members = try set.meant(tunnel)

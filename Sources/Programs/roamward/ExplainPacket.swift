@@ -2,6 +2,7 @@ import ControlClient
 import ControlProtocol
 import JSON
 import KernelNetwork
+import LinuxPlatform
 import NetworkTypes
 import ProviderProtocol
 import RoamwardCore
@@ -9,8 +10,9 @@ import Terminal
 
 extension Explain {
   /// Follows a packet on both sides of its tunnel (docs/decisions/0067-both-ends-of-a-tunnel-explain-what-happens-to-a-packet.md).
-  func explain(_ destination: PacketDestination) throws {
-    var packet = PacketExplanation(destination)
+  func explain(_ packet: PacketExplanation) throws {
+    var packet = packet
+    let destination = packet.destination
     // The kernel asks its local table before all others.
     if case .local? = try? KernelReader().route(to: destination.address) {
       packet.add("kernel", .pass, "an address of this machine")
@@ -34,6 +36,24 @@ extension Explain {
       }
     }
     try tell(packet)
+  }
+
+  /// Looks a name up, and follows a packet to its first address. An answer may bring routes of its own, so the way is looked at afterwards.
+  func explain(_ name: DomainName, at destination: (IPAddress) -> PacketDestination?) throws {
+    let snapshot = try facts.snapshot()
+    let preview = try facts.preview(of: try policies.load(unread: .left), on: snapshot, machine: try facts.sources.machine())
+    switch ask(name, in: preview, servers: preview.observed.listedServers) {
+    case .failure(let error):
+      writeError("roamward: no address of \(name): \(error)\n")
+      throw ExitStatus.refused
+    case .success((let answer, _)):
+      guard let address = answer.addresses.first, let destination = destination(address) else { throw ExitStatus.refused }
+      var packet = PacketExplanation(destination)
+      let fate = preview.desired.fate(of: name, on: snapshot, by: preview.resolverChoice)
+      let ways = fate.routes.map { ", and packets to it go \($0)" }.joined()
+      packet.add("names", .pass, "\(name) has the address \(address)\(ways)")
+      try explain(packet)
+    }
   }
 
   private func tell(_ packet: PacketExplanation) throws {

@@ -57,6 +57,16 @@ enum Golden {
     brought.gateways = [IPAddress("203.0.113.10")].compactMap(\.self)
     lab.brought = .init(brought)
     lab.transport = "by TCP to the relay 203.0.113.10:443, because 203.0.113.10:51820 does not answer by UDP"
+    let name = DomainName("git.corp.example")
+    var names = RoutePolicy()
+    (names.includeDomains, names.excludeDomains) = ([name].compactMap { $0 }, ["video.example"].compactMap { DomainName($0) })
+    var routes = RoutesByName()
+    let address = IPAddress(v4: 0xcb00_7107)
+    if let name { _ = routes.take(address, of: name, .include, in: "lab", for: .seconds(60), at: Moment(nanoseconds: 0)) }
+    _ = routes.share(address, with: "www.other.example")
+    lab.byName = NamedRoutesReport(
+      names, addresses: (routes.entries["lab"] ?? [:]).map { .init($0.key, $0.value, until: noon + .seconds(300)) }, count: 1, evicted: 2,
+      refused: "127.0.0.9 of git.corp.example gets no route, because it is of this machine")
     lab.questions = [
       .init(number: 7, kind: "url", prompt: "Sign in to lab", url: "https://login.example/start", until: noon + .seconds(300))
     ]

@@ -14,7 +14,7 @@ package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddres
   var findings: [LintFinding] = []
   for tunnel in tunnels {
     findings += pointlessExclusions(in: tunnel) + unroutedServers(of: tunnel) + namesOutside(of: tunnel)
-    findings += pointlessRebinding(in: tunnel) + allNames(of: tunnel)
+    findings += pointlessRebinding(in: tunnel) + allNames(of: tunnel) + routedNames(of: tunnel)
     findings += links(of: tunnel, ownAddresses: ownAddresses) + unappliedSettings(of: tunnel)
     guard tunnel.onDemand.isEnabled else { continue }
     if !groups.hasRulesOfAnother(tunnel, among: tunnels) { findings += lintRules(of: tunnel, networks: networks) }
@@ -28,6 +28,7 @@ package func lint(_ policies: PolicySet, unreliable: Set<String> = [], ownAddres
   var together = TunnelsTogether(tunnels, networks, groups)
   findings += unlikeMembers(of: policies, tunnels)
   findings += overlappingRoutes(of: tunnels, &together) + overlappingDomains(of: tunnels, &together) + endpointsInside(tunnels, &together)
+  findings += overlappingNames(of: tunnels, &together)
   return findings.sorted { a, b in
     (a.location.file, a.location.line, a.location.column, a.kind.rawValue, a.message)
       < (b.location.file, b.location.line, b.location.column, b.kind.rawValue, b.message)

@@ -37,6 +37,12 @@ package struct LintFinding: Equatable, Sendable {
     case allNames = "all-names"
     /// A domain of `rebind-allowed` whose names the tunnel's own servers resolve.
     case pointlessRebind = "pointless-rebind-allowed"
+    /// A domain of `include-domains` or `exclude-domains` that changes nothing.
+    case pointlessDomain = "pointless-domain"
+    /// Two tunnels include the names of one domain.
+    case overlappingNames = "overlapping-names"
+    /// A tunnel includes names, and its peers take some addresses only.
+    case namesBeyondPeers = "names-beyond-peers"
     /// Members of a group that do not take the same prefixes.
     case unlikeMembers = "unlike-members"
     /// The name of an endpoint is looked up through the tunnel that needs it.

@@ -66,6 +66,59 @@ func pointlessRebinding(in tunnel: TunnelPolicy) -> [LintFinding] {
   }
 }
 
+/// Finds domains of `include-domains` and `exclude-domains` that change nothing, and included names whose addresses no peer takes.
+func routedNames(of tunnel: TunnelPolicy) -> [LintFinding] {
+  guard let routes = tunnel.routes, tunnel.routesByName else { return [] }
+  var findings: [LintFinding] = []
+  func add(_ key: String, _ domain: DomainName, _ reason: String, help: String) {
+    findings.append(
+      LintFinding(
+        .pointlessDomain, "`\(key)` of `\(tunnel.name)` changes nothing for \(domain): \(reason)", help: help, at: tunnel.location))
+  }
+  for domain in routes.includeDomains {
+    if routes.excludeDomains.contains(domain) {
+      add("include-domains", domain, "`exclude-domains` has it too", help: "remove one of the two")
+    } else if tunnel.takesEverything, !routes.excludeDomains.contains(where: domain.isWithin), routes.exclude.isEmpty {
+      add("include-domains", domain, "the tunnel includes everything", help: "remove it, or remove `default` from `include`")
+    }
+  }
+  let isByNameAlone = routes.include.isEmpty && !routes.includeDomains.isEmpty && !tunnel.includesAllNetworks
+  for domain in routes.excludeDomains where isByNameAlone && !routes.includeDomains.contains(where: domain.isWithin) {
+    add("exclude-domains", domain, "nothing but the names of `include-domains` goes through it", help: "remove it")
+  }
+  if case .wireGuard(let provider) = tunnel.provider, let configuration = provider.configuration, !routes.includeDomains.isEmpty,
+    !IPAddress.Family.allCases.contains(where: configuration.destinations.coverEverything)
+  {
+    findings.append(
+      LintFinding(
+        .namesBeyondPeers,
+        "`\(tunnel.name)` includes names, but its peers take some addresses only (AllowedIPs): packets to others are lost",
+        help: "set `AllowedIPs = 0.0.0.0/0, ::/0` for the peer that leads there; `routes:` decides what goes through the tunnel",
+        at: tunnel.location))
+  }
+  return findings
+}
+
+/// Finds domains whose names two tunnels include: with both up, their addresses go through the first.
+func overlappingNames(of tunnels: [TunnelPolicy], _ together: inout TunnelsTogether) -> [LintFinding] {
+  var claims: [DomainName: [Int]] = [:]
+  var findings: [LintFinding] = []
+  for (i, tunnel) in tunnels.enumerated() where tunnel.isApplied {
+    for domain in (tunnel.routes?.includeDomains ?? []).uniqued() {
+      let other = (claims[domain] ?? []).first { together.mayBeUp($0, i) }
+      claims[domain, default: []].append(i)
+      guard let other else { continue }
+      let first = tunnels[other]
+      findings.append(
+        LintFinding(
+          .overlappingNames,
+          "`\(tunnel.name)` and `\(first.name)` (\(first.location.short)) both include the names of \(domain): with both up, one gets them",
+          help: "leave the domain to one of them", at: tunnel.location, related: first.location))
+    }
+  }
+  return findings
+}
+
 /// Finds peers whose name is looked up through a tunnel that may need it to connect.
 func endpointsInside(_ tunnels: [TunnelPolicy], _ together: inout TunnelsTogether) -> [LintFinding] {
   var claims: [DomainName: [Int]] = [:]

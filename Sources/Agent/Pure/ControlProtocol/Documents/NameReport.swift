@@ -9,6 +9,7 @@ package struct NameReport: Hashable, Sendable, Codable {
   package var nameServer: String?
   package var withheld: [String] = []
   package var rebindAllowed: String?
+  package var byName: [String] = []
   package var isCaptured = false
   package var backend: String
   package var reason: String
@@ -27,6 +28,7 @@ package struct NameReport: Hashable, Sendable, Codable {
     case nameServer = "name-server"
     case withheld
     case rebindAllowed = "rebind-allowed"
+    case byName = "by-name"
     case isCaptured = "captured"
     case backend, reason, lookup, answer, problem
 
@@ -39,6 +41,7 @@ package struct NameReport: Hashable, Sendable, Codable {
       case .nameServer: "The address of our own name server, if the question passes it; null: it does not."
       case .withheld: "The prefixes inside tunnels whose addresses answers may not have."
       case .rebindAllowed: "The domain of `rebind-allowed` that permits such answers; null: none."
+      case .byName: "Ways of packets to its addresses by the name alone, for people."
       case .isCaptured: "Whether questions to other servers are answered in the same way."
       case .backend: "The DNS backend."
       case .reason: "Why this backend, for people."

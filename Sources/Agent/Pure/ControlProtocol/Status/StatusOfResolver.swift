@@ -73,24 +73,6 @@ extension StatusReport {
     /// The last one; `nil`: the reader may not see what others look up.
     package var last: Last?
 
-    package init(_ answers: WithheldAnswers, of tunnel: String, at time: Timestamp) {
-      self.tunnel = tunnel
-      count = Int64(clamping: answers.count)
-      at = time
-      last = Last(
-        name: answers.name, address: answers.address.description, domain: WithheldAnswers.domain(toAllow: answers.name))
-    }
-
-    /// For people, as in `status` and `doctor`.
-    package var text: String {
-      let which = last.map { ", last of \($0.name) (\($0.address))" } ?? ""
-      return "\(count) answer\(count == 1 ? "" : "s") of the network with addresses inside \(tunnel)\(which) (DNS rebinding)"
-    }
-
-    package var cure: String {
-      "if the name is to have such addresses, `rebind-allowed: [\(last?.domain ?? "DOMAIN")]` in `dns:` of \(tunnel)"
-    }
-
     private enum CodingKeys: String, DescribedKey {
       case tunnel, count, at, last
 
@@ -177,5 +159,25 @@ extension StatusReport {
         }
       }
     }
+  }
+}
+
+extension StatusReport.Withheld {
+  package init(_ answers: WithheldAnswers, of tunnel: String, at time: Timestamp) {
+    self.tunnel = tunnel
+    count = Int64(clamping: answers.count)
+    at = time
+    last = Last(
+      name: answers.name, address: answers.address.description, domain: WithheldAnswers.domain(toAllow: answers.name))
+  }
+
+  /// For people, as in `status` and `doctor`.
+  package var text: String {
+    let which = last.map { ", last of \($0.name) (\($0.address))" } ?? ""
+    return "\(count) answer\(count == 1 ? "" : "s") of the network with addresses inside \(tunnel)\(which) (DNS rebinding)"
+  }
+
+  package var cure: String {
+    "if the name is to have such addresses, `rebind-allowed: [\(last?.domain ?? "DOMAIN")]` in `dns:` of \(tunnel)"
   }
 }

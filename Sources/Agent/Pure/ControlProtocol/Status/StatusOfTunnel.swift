@@ -78,6 +78,8 @@ extension StatusReport {
     package var questions: [Question] = []
     /// The transport of its packets, in the words of its provider.
     package var transport: String?
+    /// Its routes by name; `nil`: its policy has no such domains.
+    package var byName: NamedRoutesReport?
 
     /// The longest list of routes or domains in a report, which every user may ask for.
     package static let longestList = 100
@@ -144,6 +146,7 @@ extension StatusReport {
       case notes, outside
       case peerSilenceMilliseconds = "peer-silence-ms"
       case lookup, usage, provider, brought, questions, transport
+      case byName = "by-name"
 
       var about: String {
         switch self {
@@ -189,6 +192,7 @@ extension StatusReport {
         case .brought: "Settings that its provider has brought, as far as the policy allows them; null: none."
         case .questions: "What its provider asks a person; `roamward answer` answers."
         case .transport: "How its packets go, and why, in the words of its provider; null: it says nothing."
+        case .byName: "Routes to the addresses of names; null: its policy has no such domains."
         case .usage: "What its programs use, by their control group; null: none runs, or there is no such group."
         }
       }

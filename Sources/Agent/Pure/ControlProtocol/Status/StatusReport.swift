@@ -32,7 +32,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   /// The report for users who may not read what others do: without the names that programs look up.
   package var withoutOthers: StatusReport {
     var report = self
-    for i in report.tunnels.indices { report.tunnels[i].lookup = nil }
+    for i in report.tunnels.indices { (report.tunnels[i].lookup, report.tunnels[i].byName) = (nil, report.tunnels[i].byName?.withoutNames) }
     for i in (report.resolver?.withheld ?? []).indices { report.resolver?.withheld[i].last = nil }
     return report
   }

@@ -7,10 +7,11 @@ enum HarmlessKeys {
     // Policies, networks and timelines.
     "action", "age", "answer-by-arrival", "any", "bssid", "captive-portal-api", "class", "config", "days",
     "decide-within", "dns-domain",
-    "disconnect-on-sleep", "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude",
+    "disconnect-on-sleep", "dns-server", "dns-servers", "dnssec", "domains", "enabled", "enforce", "exclude", "exclude-domains",
     "exclude-file", "exit-node", "from", "gateway", "gateway-mac",
     "gateways",
-    "hosts", "idle", "include", "include-file", "include-all-networks", "insecure", "installed", "interface-name", "kill-switch",
+    "hosts", "idle", "include", "include-domains", "include-file", "include-all-networks", "insecure", "installed", "interface-name",
+    "kill-switch",
     "lan", "lan-networks", "match-domains", "minimum-dwell", "mtu", "name", "names", "network", "one-of", "on-overlap", "on-unknown",
     "overhead", "prefer", "profile", "proxy", "rebind-allowed", "release-delay", "search-domains", "servers", "settle", "size", "ssid",
     "ssid-file", "ssid-glob", "start-options", "subnet", "through", "time", "timeout", "to", "type", "unit", "unknown", "unavailable",
@@ -18,15 +19,17 @@ enum HarmlessKeys {
     "when-down", "primary", "other-probes",
     // Reports of our programs.
     "addresses", "answered-at", "asked", "at", "backend", "believed", "blocking", "brought", "chosen", "cipher", "column", "confirmed",
-    "control-group", "count", "counters", "decision", "endpoint", "endpoints", "evaluations", "events", "excluded", "failure-code", "file",
+    "control-group", "count", "counters", "decision", "endpoint", "endpoints", "evaluations", "events", "evicted", "excluded",
+    "failure-code", "file",
     "files",
     "generation", "group", "held-since", "identity", "included", "index", "ipv4", "ipv6", "kind", "last-handshake", "last-link-before",
     "last-wake",
     "level", "lifetime", "line", "link", "lookup", "memory-bytes", "name-servers", "next-at", "next-wake", "number", "observations",
     "outside", "overflows", "override", "override-ends", "override-lifetime", "override-since", "override-until", "peer-silence-ms", "pid",
     "plans", "polls", "prefix", "processor-ms", "program", "programs", "received-bytes", "refused", "repairs", "route-count", "rule",
-    "sent-bytes", "severity", "since", "situation", "source", "split", "stand-ins", "state", "steps", "table", "timer", "trial-until",
-    "tunnel", "until", "usage", "user", "wanted",
+    "sent-bytes", "severity", "shared", "since", "situation", "source", "split", "stand-ins", "state", "steps", "table", "timer",
+    "trial-until",
+    "tunnel", "until", "usage", "user", "wanted", "way",
     // Sentences of our programs, in which a search follows.
     "code", "failure", "message", "notes", "override-reason", "problems", "reason", "said", "text", "transport", "status",
   ]
@@ -44,6 +47,7 @@ enum HarmlessKeys {
     "match",
     "networkmanager", "networks", "not", "on-demand", "options", "others", "policy", "probe", "probes", "processes", "provider",
     "questions", "routes", "rules", "sign-in", "sites", "states", "tailscale", "timers", "timing", "tunnels", "wireguard", "withheld",
+    "by-name",
   ]
 
   /// Keys whose values have keys that a person or a program chose.
@@ -53,7 +57,8 @@ enum HarmlessKeys {
 
   /// Keys whose values are left out: addresses with names and words of people in them, what a provider asks for, and what was looked up.
   static let leftOut: Set<String> = [
-    "address", "answer", "credentials", "definition", "description", "domain", "http", "https", "pac", "pin", "prompt", "query", "stop",
+    "address", "answer", "credentials", "definition", "description", "domain", "http", "https", "other", "pac", "pin", "prompt", "query",
+    "stop",
     "url",
   ]
 

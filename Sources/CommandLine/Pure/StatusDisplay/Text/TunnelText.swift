@@ -77,6 +77,7 @@ struct TunnelText {
     if let transport = tunnel.transport { lines.append(line("packets", transport)) }
     if !tunnel.addresses.isEmpty { lines.append(line("address", shortened(tunnel.addresses, count: tunnel.addresses.count))) }
     if tunnel.routeCount > 0 { lines.append(line("routes", shortened(tunnel.routes, count: tunnel.routeCount))) }
+    if let byName = tunnel.byName { lines += text(of: byName) }
     if !tunnel.nameServers.isEmpty {
       let domains = tunnel.domains.isEmpty ? "all names" : shortened(tunnel.domains, count: tunnel.domains.count)
       lines.append(line("names", "\(tunnel.nameServers.joined(separator: ", ")) for \(domains)"))
@@ -87,6 +88,23 @@ struct TunnelText {
     }
     return lines
   }
+
+  /// The routes by name: their domains, shared addresses, and what got no route.
+  private func text(of report: NamedRoutesReport) -> [StyledLine] {
+    let domains = [
+      report.includeDomains.isEmpty ? nil : shortened(report.includeDomains, count: report.includeDomains.count),
+      report.excludeDomains.isEmpty ? nil : "not " + shortened(report.excludeDomains, count: report.excludeDomains.count),
+    ]
+    let evicted = report.evicted == 0 ? "" : ", \(report.evicted) made room for others"
+    let count = "\(report.count) address\(report.count == 1 ? "" : "es") in use\(evicted)"
+    var lines = [line("by name", "\(domains.compactMap(\.self).joined(separator: "; ")) (\(count))")]
+    lines += report.addresses.filter(\.isShared).prefix(Self.mostShared).map { line("shared", $0.shareText, .busy) }
+    if let refused = report.refused { lines.append(line("by name", refused, .busy)) }
+    return lines
+  }
+
+  /// Lines about addresses that belong to other names too.
+  private static let mostShared = 5
 
   private var programs: [StyledLine] {
     var lines: [StyledLine] = []
