@@ -56,6 +56,9 @@ struct Doctor: ParsableCommand {
           expiring: $0.notes.filter { $0.code == .credentialExpiring }.map(\.text))
       }
       host.withheld = (report.resolver?.withheld ?? []).map { WithheldCondition(text: $0.text, cure: $0.cure) }
+      host.sharedAddresses = report.tunnels.flatMap { tunnel in
+        (tunnel.byName?.addresses ?? []).filter(\.isShared).map { "\(tunnel.name): \($0.shareText)" }
+      }
       host.guards = report.guards.map { found in
         GuardCondition(
           name: "\(ProgramGuard(found))", hasLink: !found.links.isEmpty, age: (report.time - found.since).components.seconds,

@@ -108,6 +108,20 @@ struct DoctorTests {
     Ill(check: "withheld", severity: .risk, cure: "rebind-allowed: [home.example]") {
       $0.withheld = [WithheldCondition(text: "3 answers", cure: "`rebind-allowed: [home.example]`")]
     },
+    Ill(check: "shared-addresses", severity: .hint, cure: "name prefixes") {
+      $0.sharedAddresses = ["corp: 203.0.113.7 of a.example: b.example has it"]
+    } spoilPolicy: {
+      $0.routes = RoutePolicy()
+      $0.routes?.includeDomains = [Sample.domain("a.example")]
+      $0.dns?.names = .capture
+    },
+    Ill(check: "own-resolvers", severity: .risk, cure: "DNS over HTTPS") {
+      $0.ownResolvers = ["firefox (process 812) is connected to 9.9.9.9, port 443"]
+    } spoilPolicy: {
+      $0.routes = RoutePolicy()
+      $0.routes?.includeDomains = [Sample.domain("a.example")]
+      $0.dns?.names = .capture
+    },
     Ill(check: "policies", severity: .problem, cure: "roamward check") { $0.policyErrors = 2 },
     Ill(check: "agent", severity: .problem, cure: "systemctl enable --now roamwardd") { $0.agent = .absent(reason: "nobody listens") },
     Ill(check: "agent", severity: .problem, cure: "systemctl restart roamwardd") { $0.agent = .silent(reason: "no answer") },

@@ -35,6 +35,10 @@ package struct HostCondition: Equatable, Sendable {
   package var guards: [GuardCondition] = []
   /// Answers that our name server has withheld, from the running agent.
   package var withheld: [WithheldCondition] = []
+  /// Addresses that a routed name shares with another name, as sentences, from the running agent.
+  package var sharedAddresses: [String] = []
+  /// Programs with connections to public name servers by TLS or HTTPS, as sentences. Only if a policy routes names.
+  package var ownResolvers: [String] = []
   /// The agent sees a network. Without one nothing responds, and that is not a problem.
   package var isOnline = true
   /// The file that nftables.service loads, if it begins with the removal of all tables.

@@ -5,7 +5,7 @@ import RoamwardCore
 
 extension HostCheck {
   /// All checks, in the order of the output.
-  package static let all: [HostCheck] = kernelChecks + neighbourChecks + nameChecks + installationChecks + tunnelChecks
+  package static let all: [HostCheck] = kernelChecks + neighbourChecks + nameChecks + namedRouteChecks + installationChecks + tunnelChecks
 
   /// The names of the checks that look into the files that tunnels' providers name.
   package static let ofTunnelFiles: Set = [

@@ -1,6 +1,6 @@
 internal import HostFindings
 import KernelModel
-import NetworkTypes
+package import NetworkTypes
 import RoamwardCore
 
 extension HostCheck {
@@ -11,7 +11,10 @@ extension HostCheck {
         let programs = "programs that ask name servers of their own (`dig @9.9.9.9`, containers with DNS settings)"
         let outside = "ask those for its names too, outside of the tunnel"
         let effect =
-          if tunnel.resolvedDomains.isEmpty { "do not start it by look-ups" } else if tunnel.startingDomains.isEmpty { outside } else {
+          if tunnel.resolvedDomains.isEmpty, tunnel.startingDomains.isEmpty {
+            "get addresses without routes (`include-domains`)"
+          } else if tunnel.resolvedDomains.isEmpty { "do not start it by look-ups" } else if tunnel.startingDomains.isEmpty { outside } else
+          {
             outside + ", and do not start it"
           }
         let servers = tunnel.dnsInForce.servers.isEmpty ? "give it name servers, and " : ""
@@ -35,7 +38,11 @@ extension HostCheck {
 
 extension PolicySet {
   /// Tunnels that are used for some names only, or that look-ups of some names start.
-  fileprivate var dependingOnNames: [TunnelPolicy] { enabled.filter { !$0.resolvedDomains.isEmpty || !$0.startingDomains.isEmpty } }
+  fileprivate var dependingOnNames: [TunnelPolicy] {
+    enabled.filter {
+      !$0.resolvedDomains.isEmpty || !$0.startingDomains.isEmpty || $0.routesByName
+    }
+  }
 }
 
 extension TunnelPolicy {
@@ -44,6 +51,9 @@ extension TunnelPolicy {
     let dns = dnsInForce
     return dns.servers.isEmpty || !dns.isSplit ? [] : dns.ownDomains.map { .within($0) }
   }
+
+  /// The domains whose names' addresses have routes of their own.
+  fileprivate var routedDomains: [DomainPattern] { (routes?.routedDomains ?? []).map { .within($0) } }
 
   /// The domains whose look-ups our own name server watches, to start the tunnel.
   fileprivate var startingDomains: [DomainPattern] {
@@ -57,11 +67,14 @@ extension BrowserCondition {
   fileprivate func finding(_ tunnels: [TunnelPolicy], hasCanary: Bool, nameServers: [IPAddress]) -> HostFinding? {
     let names = list(tunnels.map(\.name))
     let started = tunnels.filter { !$0.startingDomains.isEmpty }.map(\.name)
-    let effect = "go to its own server" + (started.isEmpty ? "" : ", and do not start \(list(started))")
+    let routed = tunnels.filter(\.routesByName).map(\.name)
+    let effect =
+      "go to its own server" + (started.isEmpty ? "" : ", and do not start \(list(started))")
+      + (routed.isEmpty ? "" : ", and bring \(list(routed)) no routes")
     switch mode {
     case .off: return nil
     case .on(let excluded):
-      let domains = tunnels.flatMap { $0.resolvedDomains + $0.startingDomains }.uniqued()
+      let domains = tunnels.flatMap { $0.resolvedDomains + $0.startingDomains + $0.routedDomains }.uniqued()
       if domains.allSatisfy({ $0.isWithin(anyOf: excluded) }) { return nil }
       return HostFinding(
         "browsers", .risk,
@@ -80,7 +93,7 @@ extension BrowserCondition {
   /// unless the canary domain does not exist.
   private func mayUpgrade(hasCanary: Bool, nameServers: [IPAddress]) -> Bool {
     switch program {
-    case .chromium, .chrome: !Self.providers.isDisjoint(with: nameServers)
+    case .chromium, .chrome: !Self.publicServers.isDisjoint(with: nameServers)
     case .firefox: !hasCanary
     }
   }
@@ -102,7 +115,7 @@ extension BrowserCondition {
 
   /// Public name servers of Chromium's list of providers (net/dns/public/doh_provider_entry.cc): Cloudflare, Google, Quad9, OpenDNS,
   /// CleanBrowsing, CZ.NIC and DNS.SB.
-  private static let providers = Set(
+  package static let publicServers = Set(
     [
       "1.1.1.1", "1.0.0.1", "1.1.1.2", "1.0.0.2", "1.1.1.3", "1.0.0.3", "2606:4700:4700::1111", "2606:4700:4700::1001", "8.8.8.8",
       "8.8.4.4", "2001:4860:4860::8888", "2001:4860:4860::8844", "9.9.9.9", "149.112.112.112", "2620:fe::fe", "2620:fe::9",

@@ -1,6 +1,7 @@
 import AgentCore
 package import Doctor
 internal import Glibc
+internal import HostDNS
 internal import HostProbes
 import KernelModel
 internal import KernelNetwork
@@ -27,6 +28,9 @@ extension HostCondition {
     resolvConf = resolvConfCondition("/etc/resolv.conf")
     nameServers = ResolvConf(parsing: text("/etc/resolv.conf")).nameServers
     browsers = files.browsers
+    if loaded.policies.tunnels.contains(where: \.routesByName) {
+      ownResolvers = programsWithResolvers(at: BrowserCondition.publicServers)
+    }
     enabledUnits = files.enabledUnits
     otherTunnels = files.quickTunnels + (programs.contains("NetworkManager") ? files.managedTunnels : [])
     missingPrograms = missing(loaded.policies)
