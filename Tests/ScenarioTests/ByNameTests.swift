@@ -73,6 +73,15 @@ struct ByNameScenes {
       ], "\(seen.lines)")
   }
 
+  @Test("a restart of the agent keeps the routes: no packet to an included name leaves outside meanwhile") func restarted() throws {
+    let seen = try Scene(["corp.yaml": byName], words: ["unit.bash", "by-name.bash"]).play("ByName/restarted")
+    #expect(
+      seen.lines == [
+        "[answered=20 empty=0 shop outside=0 inside=20 video outside=0 inside=0]", "[shop outside=0 inside=some video outside=0 inside=0]",
+        "[answered=10 empty=0 shop outside=0 inside=10 video outside=0 inside=0]", "[routes 30]", "0", "[left 0]",
+      ], "\(seen.lines)")
+  }
+
   @Test("an address that another name has too is told, and loopback, gateways and neighbours are never routed") func shown() throws {
     let seen = try Scene(["corp.yaml": byName], words: ["by-name.bash"]).play("ByName/shown")
     #expect(

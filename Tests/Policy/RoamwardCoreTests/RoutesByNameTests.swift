@@ -128,6 +128,7 @@ import Testing
     #expect(
       RoutePolicyTests().routes(setup, on: cafe) == ["203.0.113.7/32 dev corp metric 53", "unreachable 2001:db8:5::7/128 metric 53"])
     #expect(RoutePolicyTests().routes(self.setup(names(include: ["shop.example"])), on: cafe) == [])
+    #expect(setup.policy.armingObstacle == .names)
   }
 
   @Test("addresses of excluded names stay outside a full tunnel, and its kill switch lets packets to them pass") func excluded() {
