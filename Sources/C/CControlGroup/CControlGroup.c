@@ -47,6 +47,14 @@ int ccontrolgroup_attach(int group, int program) {
   return call_bpf(BPF_PROG_ATTACH, &attributes) < 0 ? -1 : 0;
 }
 
+int ccontrolgroup_detach(int group) {
+  union bpf_attr attributes;
+  memset(&attributes, 0, sizeof attributes);
+  attributes.target_fd = (uint32_t)group;
+  attributes.attach_type = BPF_CGROUP_INET_SOCK_CREATE;
+  return call_bpf(BPF_PROG_DETACH, &attributes) < 0 ? -1 : 0;
+}
+
 int ccontrolgroup_mount(void) {
   int context = (int)syscall(SYS_fsopen, "cgroup2", FSOPEN_close_on_exec);
   if (context < 0) return -1;

@@ -12,6 +12,9 @@ int ccontrolgroup_load_marker(uint32_t mark);
 /// the group is removed. 0, or -1 with errno.
 int ccontrolgroup_attach(int group, int program);
 
+/// Detaches every such program from a group. 0, or -1 with errno.
+int ccontrolgroup_detach(int group);
+
 /// Mounts the version 2 hierarchy without a place in any folder: it is reachable through the returned descriptor alone, and is gone with
 /// it. A descriptor, close-on-exec, or -1 with errno.
 int ccontrolgroup_mount(void);

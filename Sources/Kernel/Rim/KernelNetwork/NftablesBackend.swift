@@ -117,8 +117,11 @@ package final class NftablesBackend {
     if let refusal = known.refusal { return (.refused(digest: refusal.digest, reason: refusal.reason), text) }
     let digest = Self.digest(in: text) ?? ""
     let isIntact = known.listing.map { $0.digest == digest && $0.text == text } ?? trusting
-    return (.table(digest: digest, isIntact: isIntact, isGuarding: text.contains("chain output")), text)
+    return (.table(digest: digest, isIntact: isIntact, isGuarding: Self.isGuarding(text)), text)
   }
+
+  /// Whether a table with this text blocks something: traffic of the whole machine, or of programs of one tunnel.
+  private static func isGuarding(_ text: String) -> Bool { ["chain output", "chain programs"].contains { text.contains($0) } }
 
   /// The kill switch's table as the kernel lists it, line by line; `nil` if there is none, or access is denied.
   package var lines: [String]? { (try? run("list table \(FirewallTable.name)"))?.split(separator: "\n").map(String.init) }
@@ -174,7 +177,7 @@ package final class NftablesBackend {
     // Then the kernel has what it took, and the listing can wait.
     if let after, companion == nil || takesCompanion == true, Self.isOfRuleset(transaction) {
       self[keyPath: table].unlisted = digest
-      let isGuarding = transaction.contains("chain output")
+      let isGuarding = Self.isGuarding(transaction)
       self[keyPath: table].last = (after, false, .table(digest: digest, isIntact: true, isGuarding: isGuarding))
     } else {
       self[keyPath: table].listing = (digest, try list(self[keyPath: table]))

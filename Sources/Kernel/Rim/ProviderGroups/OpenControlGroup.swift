@@ -128,6 +128,24 @@ package final class OpenControlGroup {
     return GroupUsage(memory: counted ?? processes.reduce(0) { $0 + residentBytes(of: $1) }, processorTime: time)
   }
 
+  // MARK: Owner
+
+  /// Does something as the user who owns the folder, to whom the agent leaves a folder of a user's manager: it has no CAP_DAC_OVERRIDE.
+  func asOwner<Value>(_ body: () throws(SystemError) -> Value) throws(SystemError) -> Value {
+    guard geteuid() == 0, let user = owner, user != 0 else { return try body() }
+    let result = Privileges.asUser(user) {
+      do throws(SystemError) { return Result<Value, SystemError>.success(try body()) } catch { return .failure(error) }
+    }
+    guard let result else { throw SystemError(code: EPERM, operation: "become user \(user), who owns the control group \(name)") }
+    return try result.get()
+  }
+
+  /// The user who owns the folder; `nil`: it is gone.
+  package var owner: UInt32? {
+    var status = stat()
+    return fstat(folder.number, &status) == 0 ? status.st_uid : nil
+  }
+
   // MARK: Files
 
   /// The content of a file of the group; `nil` if it cannot be read.

@@ -20,6 +20,8 @@ package final class ProviderGroups {
   private var failure: String?
   /// Open groups of guards, by their numbers.
   var openGuards: [UInt64: OpenControlGroup] = [:]
+  /// The groups of programs that users start (`roamward run`).
+  package let programs = ProgramGroups()
   /// Marked slices of units, by their tunnels.
   var slices: [String: OpenControlGroup] = [:]
 
@@ -41,6 +43,7 @@ package final class ProviderGroups {
   /// A descriptor of the group of tunnels or of a guard that has this number, for as long as this value lives.
   package func descriptor(of group: UInt64) -> Int32? {
     if let outside, outside.number == group { return outside.folder.number }
+    if let program = programs.descriptor(of: group) { return program }
     if folder == nil { _ = find() }
     if let slice = slices.values.first(where: { $0.number == group }) { return slice.folder.number }
     if openGuards[group] == nil { for process in guards { openGuard(of: process) } }

@@ -24,7 +24,7 @@ package enum Privileges {
   }
 
   /// Does something as another user and group: root alone can, and comes back. `nil`: it cannot. The program must have one thread.
-  static func asUser<Value>(_ user: UInt32, group: UInt32? = nil, _ body: () -> Value) -> Value? {
+  package static func asUser<Value>(_ user: UInt32, group: UInt32? = nil, _ body: () -> Value) -> Value? {
     guard group.map({ setegid($0) == 0 }) ?? true else { return nil }
     defer { if group != nil, setegid(0) != 0 { abort() } }
     guard seteuid(user) == 0 else { return nil }

@@ -59,6 +59,8 @@ package struct FirewallTable: Hashable, Sendable {
   package var guarded: [GuardedPrograms] = []
   /// The links of networks by which connections arrive that are answered by the same network, past every tunnel and kill switch.
   package var arrivals: [String] = []
+  /// The programs whose packets leave by one tunnel each, or not at all.
+  package var programs: [ProgramClass] = []
   /// The redirection of DNS questions to our own name server, which may pass; `nil`: there is none.
   package var capture: NameCapture?
 
@@ -107,7 +109,7 @@ extension IPPrefix {
 
 extension FirewallTable {
   /// Whether it only protects the addresses of tunnels: it blocks nothing that would flow without it.
-  package var isOpen: Bool { guards.isEmpty && gateways.isEmpty && portal == nil }
+  package var isOpen: Bool { guards.isEmpty && gateways.isEmpty && programs.isEmpty && portal == nil }
 }
 
 extension FirewallTable: CustomStringConvertible {
@@ -131,6 +133,7 @@ extension FirewallTable: CustomStringConvertible {
       parts.append((sites ?? "the web and DNS are open for a portal") + (portal.programs.map { ", to programs in \($0.name)" } ?? ""))
     }
     if !arrivals.isEmpty { parts.append("connections that arrive by \(arrivals.joined(separator: ", ")) are answered there") }
+    if let text = ProgramClass.text(of: programs) { parts.append(text) }
     let addresses = insides.flatMap(\.addresses)
     if !addresses.isEmpty { parts.append("\(addresses.map(\.description).joined(separator: ", ")) only from inside the tunnel") }
     return parts.joined(separator: "; ")

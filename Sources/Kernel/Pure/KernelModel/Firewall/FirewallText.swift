@@ -76,6 +76,15 @@ extension FirewallTable {
       chains.append(chain("answers", "type route hook output priority mangle", [answersOutside]))
     }
     if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules(sets))) }
+    if !programs.isEmpty {
+      let verdict = "counter drop", encrypted = ipsec.map { "ipsec out reqid \($0) accept" }
+      let rules = ProgramClass.rules(of: programs, passing: [], Self.refusal)
+      let names = ProgramClass.names(of: programs)
+      if !names.isEmpty { chains.append(chain("programs_names", "type nat hook output priority -100", names)) }
+      chains.append(chain("programs", "type filter hook output priority filter", rules))
+      let last = ProgramClass.rules(of: programs, passing: encrypted, verdict)
+      chains.append(chain("programs_leaving", "type filter hook postrouting priority filter", last))
+    }
     if !leaving.isEmpty { chains.append(chain("postrouting", "type filter hook postrouting priority filter", leaving)) }
     let toInside = insideAddresses.flatMap { addressed("iifname", $0.links, "daddr", $0.addresses) }
     if !toInside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", toInside)) }

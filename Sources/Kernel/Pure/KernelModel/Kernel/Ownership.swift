@@ -27,6 +27,13 @@ package enum Ownership {
   /// The firewall mark of the own packets of tunnels that go through tunnel number n; `nil`: that tunnel is down, and they go nowhere.
   package static func innerMark(of slot: UInt32?) -> UInt32 { mark | 0x0080_0000 | (slot.map { $0 + 1 } ?? 0) }
 
+  /// The firewall mark of programs whose packets go through one tunnel or nowhere. `number`: 1 to 65,535, the same for as long as such a
+  /// program runs. Under `wayMask` it is a mark of packets that go through another tunnel, so without a rule of its own they go nowhere.
+  package static func programMark(_ number: UInt32) -> UInt32 { mark | 0x00c0_0000 | number & 0xffff }
+
+  /// Under this mask, all marks of such programs are `programMark(0)`.
+  package static let programMask: UInt32 = 0xffc0_0000
+
   /// The table with the way of such packets into tunnel number n, and the priority of its rule.
   package static func innerTable(of slot: UInt32) -> UInt32 { tables.lowerBound + slots + slot }
 
