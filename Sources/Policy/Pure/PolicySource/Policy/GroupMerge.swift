@@ -89,6 +89,14 @@ private func findMemberProblems(
           + "its kill switch would block all else while the other one is in use", "give all members `include-all-networks`, or none"
       ))
   }
+  if member.isForApps {
+    problems.append(
+      (
+        member.location,
+        "`\(member.name)` is for some programs alone (`apps: include`), which cannot change to another member of the group `\(group.name)`",
+        "take it out of the group, or remove `apps`"
+      ))
+  }
   if group.killSwitch != .off, member.provider.isWithoutLink {
     problems.append(
       (

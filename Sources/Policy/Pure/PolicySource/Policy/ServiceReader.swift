@@ -103,7 +103,7 @@ func judgeService(_ service: ServiceProviderConfiguration, of entry: Node.Entry,
   }
 
   func refuseSettings(_ reason: String, help: String) {
-    for key in ["routes", "dns", "mtu", "overhead"] { refuse(key, "\(reason), so `\(key)` cannot be acted on", help: help) }
+    for key in ["routes", "apps", "dns", "mtu", "overhead"] { refuse(key, "\(reason), so `\(key)` cannot be acted on", help: help) }
   }
   func refuseGuards(_ reason: String, help: String) {
     guard draft.guarding != nil else { return }

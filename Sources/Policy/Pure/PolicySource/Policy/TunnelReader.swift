@@ -26,11 +26,13 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
       "\(provider.program.name) uses the kernel's IPsec, whose packets cannot be led into another tunnel",
       help: "remove `through`, or use another provider", at: entry.keyLocation)
   }
+  judgeApps(draft, &reading)
   if case .service(let service) = draft.provider { judgeService(service, of: entry, draft, &reading) }
   return draft.provider.map {
     TunnelPolicy(
       name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0, through: draft.through,
-      onDemand: draft.onDemand, routes: draft.routes, dns: dns, mtu: mtu, proxy: draft.proxy, killSwitch: draft.killSwitch,
+      onDemand: draft.onDemand, routes: draft.routes, dns: dns, mtu: mtu, proxy: draft.proxy, apps: draft.apps?.policy,
+      killSwitch: draft.killSwitch,
       includesAllNetworks: draft.includesAllNetworks, disconnectsOnSleep: draft.disconnectsOnSleep, location: entry.keyLocation)
   }
 }
@@ -44,6 +46,7 @@ struct TunnelDraft {
   var through: OuterTunnel?
   var onDemand = OnDemand()
   var routes: RoutePolicy?
+  var apps: (policy: AppsPolicy, location: SourceLocation)?
   var dns: DNSDraft?
   var proxy: ProxyPolicy?
   var mtu: UInt32?
@@ -79,6 +82,12 @@ let tunnelKeys = Mapping(
     },
     Key("on-demand", .onDemand, "On-demand rules and their timing.", example: "{ rules: [ { action: connect } ] }") { $0.onDemand = $1 },
     Key("routes", .routes, "The destinations that go through the tunnel.", example: "{ include: [10.0.0.0/8] }") { $0.routes = $1 },
+    Key(
+      "apps", expects: "programs to include or exclude", schema: appsKeys.schema,
+      "Programs that the tunnel is for alone, or that stay outside of every tunnel.", example: "{ include: [transmission.service] }"
+    ) { entry, draft, reading in
+      draft.apps = appsKeys.read(entry.value, &reading).map { ($0, entry.keyLocation) }
+    },
     Key(
       "dns", .dns, "The tunnel's name servers; `none`: the DNS configuration stays unchanged.",
       example: "{ servers: [10.0.0.53], match-domains: [corp.example] }"

@@ -22,6 +22,7 @@ package struct PrintableTunnel: Equatable, Sendable {
   package var dns: DNSPolicy?
   package var mtu: MTUPolicy?
   package var proxy: ProxyPolicy?
+  package var apps: AppsPolicy?
   package var killSwitch: KillSwitch
   package var includesAllNetworks: Bool
   package var disconnectsOnSleep: Bool
@@ -63,5 +64,6 @@ package struct PrintableTunnel: Equatable, Sendable {
       proxy: policy.proxy,
       killSwitch: policy.killSwitch, includesAllNetworks: policy.includesAllNetworks,
       disconnectsOnSleep: policy.disconnectsOnSleep)
+    apps = policy.apps
   }
 }

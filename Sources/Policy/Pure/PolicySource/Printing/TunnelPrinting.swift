@@ -13,6 +13,7 @@ extension PolicyPrinter {
     let onDemand = yaml(of: tunnel.onDemand)
     if !onDemand.isEmpty { mapping.add("on-demand", .mapping(onDemand)) }
     mapping.add("routes", tunnel.routes.map { .mapping(yaml(of: $0)) })
+    mapping.add("apps", tunnel.apps.map { .mapping(yaml(of: $0)) })
     mapping.add("dns", tunnel.dns.map { $0 == DNSPolicy() ? .word("none") : .mapping(yaml(of: $0)) })
     mapping.add("proxy", tunnel.proxy.map { .mapping(yaml(of: $0)) })
     switch tunnel.mtu {
@@ -23,6 +24,13 @@ extension PolicyPrinter {
     if tunnel.killSwitch != .off { mapping.add("kill-switch", .word(tunnel.killSwitch.rawValue)) }
     if tunnel.includesAllNetworks { mapping.add("include-all-networks", .word("true")) }
     if tunnel.disconnectsOnSleep { mapping.add("disconnect-on-sleep", .word("true")) }
+    return mapping
+  }
+
+  private static func yaml(of apps: AppsPolicy) -> YAMLMapping {
+    var mapping = YAMLMapping()
+    if !apps.include.isEmpty { mapping.add("include", .list(apps.include.map { .text($0.description) })) }
+    if !apps.exclude.isEmpty { mapping.add("exclude", .list(apps.exclude.map { .text($0.description) })) }
     return mapping
   }
 

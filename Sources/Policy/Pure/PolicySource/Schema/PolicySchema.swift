@@ -66,7 +66,7 @@ struct KeyTable: Sendable {
     KeyTable(installedKeys), KeyTable(allowanceKeys), KeyTable(signInKeys), KeyTable(unitKeys), KeyTable(profileKeys),
     KeyTable(tailscaleKeys),
     KeyTable(onDemandKeys), KeyTable(ruleKeys), KeyTable(criteria), KeyTable(anyServerKeys), KeyTable(probeKeys), KeyTable(timeKeys),
-    KeyTable(connectionKeys), KeyTable(timingKeys), KeyTable(routeKeys), KeyTable(dnsKeys), KeyTable(proxyKeys),
+    KeyTable(connectionKeys), KeyTable(timingKeys), KeyTable(routeKeys), KeyTable(appsKeys), KeyTable(dnsKeys), KeyTable(proxyKeys),
   ]
   /// Every mapping of a snapshot.
   static let snapshot = [KeyTable(snapshotKeys), KeyTable(linkKeys)]

@@ -32,6 +32,8 @@ enum SchemaPattern {
   static let networkName = "^[^ \\t\\n]([^\\t\\n]{0,62}[^ \\t\\n])?$"
   static let tunnelName = "^[0-9A-Za-z_][0-9A-Za-z._-]{0,63}$"
   static let unit = "^(?!-)[0-9A-Za-z:_.\\\\@-]{1,247}\\.(service|target)$"
+  static let app =
+    "^(cgroup:/[!#-~]{1,1000}|/[^\\n]{0,4094}[^\\n/]|(?![-.])[0-9A-Za-z:_.\\\\@-]{1,247}\\.(service|scope|slice))$"
   static let credential = "^(?!kept$)[a-z][a-z0-9.-]{0,63}$"
   static let webAddress = whole(url)
   static let endpoint = whole("(\(endpointHost)):0*\(port)")

@@ -2,10 +2,15 @@ package import KernelModel
 import NetworkTypes
 
 extension DesiredState {
-  /// The desired state of the tunnels, at their levels, on this underlay, and of guards.
-  package init(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil, guards: [GuardSetup] = []) {
+  /// The desired state of the tunnels, at their levels, on this underlay, of guards, and of programs with a route of their own.
+  package init(
+    of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil, guards: [GuardSetup] = [],
+    programs: [ProgramGroup] = []
+  ) {
     self.init()
-    firewall = FirewallTable(of: tunnels.map(\.withNames), on: underlay, portal: portal, guards: guards).map { .table($0) } ?? .open
+    let table = FirewallTable(
+      of: tunnels.map(\.withNames), on: underlay, portal: portal, guards: guards, programs: programs)
+    firewall = table.map { .table($0) } ?? .open
     let ordered = tunnels.sorted { $0.slot < $1.slot }
     for tunnel in ordered where tunnel.level == .device {
       if let link = DesiredLink(tunnel, on: underlay.below(tunnel, in: ordered)) { links.append(link) }
@@ -33,7 +38,7 @@ extension DesiredState {
           family: $0, priority: tunnel.table, table: tunnel.table, mark: Ownership.mark, mask: Ownership.markMask, isInverted: true)
       }
     }
-    addPassages(ordered)
+    addPassages(ordered, programs)
     addRulesForOthers(ordered, underlay.others)
     let up = ordered.filter { $0.level.hasRoutes && refusals[$0.policy.name] == nil }.inOrderOfNames
     let down = ordered.filter { !up.contains($0) }
@@ -42,6 +47,7 @@ extension DesiredState {
     watchNames(of: ordered, on: underlay)
     RoutedNames(tunnels: ordered, up: up, underlay: underlay).apply(to: &self)
     captureNames(of: up, down: down, on: underlay)
+    notes += up.compactMap(\.programNote)
     notes += ordered.compactMap { tunnel in
       tunnel.portHolder.map { Remark(.portTaken, of: tunnel.policy.name, "\($0), so it listens at another one until it starts again") }
     }

@@ -220,7 +220,8 @@ extension TunnelPolicy {
 extension TunnelPolicy {
   /// Whether all tunnel settings are the same, without the provider's.
   package func isSameSetup(as other: TunnelPolicy) -> Bool {
-    routes == other.routes && dns == other.dns && mtu == other.mtu && proxy == other.proxy && killSwitch == other.killSwitch
+    routes == other.routes && apps == other.apps && dns == other.dns && mtu == other.mtu && proxy == other.proxy
+      && killSwitch == other.killSwitch
       && includesAllNetworks == other.includesAllNetworks && precedence == other.precedence && through?.name == other.through?.name
   }
 }

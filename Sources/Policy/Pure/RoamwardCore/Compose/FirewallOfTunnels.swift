@@ -3,7 +3,10 @@ import NetworkTypes
 
 extension FirewallTable {
   /// The addresses that the tunnels' kill switches and guards block on this underlay; `nil`: none.
-  package init?(of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil, guards active: [GuardSetup] = []) {
+  package init?(
+    of tunnels: [TunnelSetup], on underlay: UnderlayFit, portal: PortalWindow? = nil, guards active: [GuardSetup] = [],
+    programs: [ProgramGroup] = []
+  ) {
     // The order of slots depends on that of starts; the same kill switches have to make the same table.
     let tunnels = tunnels.sorted { $0.policy.name < $1.policy.name }
     let guarding = tunnels.filter(\.isGuarding)
@@ -22,6 +25,13 @@ extension FirewallTable {
     let answering = tunnels.filter { ($0.level.hasRoutes || $0.isGuarding) && $0.answersByArrival }
     if !answering.isEmpty, active.isEmpty, guarding.allSatisfy(\.answersByArrival) { arrivals = underlay.arrivalLinks }
     if tunnels.contains(where: \.isOfPrograms) { providers = underlay.providers.all }
+    // A guard blocks all but its own program.
+    if active.isEmpty { providers += programs.outside }
+    self.programs = programs.classes.map { tunnel, number in
+      let up = tunnels.first { $0.policy.name == tunnel && $0.level.hasRoutes }
+      return ProgramClass(mark: Ownership.programMark(number), link: up?.link, servers: up?.policy.ownDNS.servers ?? [])
+    }
+    .sorted { $0.mark < $1.mark }
     hasKernelTunnel = tunnels.contains { $0.level > .device && $0.isOfKernel }
     ipsec = tunnels.compactMap { if $0.level > .nothing, case .xfrm(let identifier) = $0.device { identifier } else { nil } }.sorted()
     add(active.sorted { $0.guarded.process < $1.guarded.process })
@@ -32,7 +42,8 @@ extension FirewallTable {
       .compactMap(Inside.init)
     }
     for i in insides.indices { insides[i].prefixes = way(into: insides[i].link, among: tunnels) }
-    if guards.isEmpty, gateways.isEmpty, arrivals.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
+    let isUnguarded = guards.isEmpty && gateways.isEmpty && self.programs.isEmpty
+    if isUnguarded, arrivals.isEmpty, insides.allSatisfy(\.addresses.isEmpty) { return nil }
   }
 
   /// The destinations for which a tunnel is a way past the kill switches of others: those that its own policy may include, whatever its

@@ -10,7 +10,9 @@ extension DesiredTunnels {
     var left = self
     left.killSwitch.leaveNetwork(policies, overrides: overrides)
     left.snapshot = NetworkSnapshot()
-    let table = FirewallTable(of: left.setups, on: UnderlayFit(left.snapshot, providers: providers), portal: portal, guards: guards)
+    let table = FirewallTable(
+      of: left.setups, on: UnderlayFit(left.snapshot, providers: providers), portal: portal, guards: guards,
+      programs: killSwitch.launched)
     return table.flatMap { $0.guards.isEmpty ? nil : $0 }
   }
 }

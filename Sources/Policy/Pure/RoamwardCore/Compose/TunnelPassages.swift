@@ -1,15 +1,26 @@
 import KernelModel
 import NetworkTypes
 
-// Tunnels through other tunnels (docs/decisions/0003-each-tunnel-has-a-routing-table-before-the-main-one.md).
+// Tunnels through other tunnels (docs/decisions/0003-each-tunnel-has-a-routing-table-before-the-main-one.md), and programs through tunnels.
 extension DesiredState {
-  /// Adds the ways of the own packets of inner tunnels: into the link of the outer tunnel, or nowhere.
+  /// The state without a tunnel: packets of these programs go nowhere.
+  package init(keeping programs: [ProgramGroup]) {
+    self.init()
+    addPassages([], programs)
+  }
+
+  /// Adds the routes of the own packets of inner tunnels, and those of the packets of programs: into the link of the tunnel, or nowhere.
   ///
-  /// The last rule makes them unreachable. It is there before the outer tunnel is, and as long as one of the two runs: a packet that comes
-  /// too early or too late never leaves outside.
-  mutating func addPassages(_ tunnels: [TunnelSetup]) {
+  /// The last rule makes them unreachable. It is there before the outer tunnel is, and as long as one of the two runs, or a program: a
+  /// packet that comes too early or too late never leaves outside.
+  mutating func addPassages(_ tunnels: [TunnelSetup], _ programs: [ProgramGroup]) {
     let outers = Set(tunnels.compactMap { $0.policy.through?.name })
-    guard tunnels.contains(where: { $0.isRunning && $0.level != .device && ($0.policy.through != nil || outers.contains($0.policy.name)) })
+    let classes = programs.classes
+    guard
+      !classes.isEmpty
+        || tunnels.contains(where: {
+          $0.isRunning && $0.level != .device && ($0.policy.through != nil || outers.contains($0.policy.name))
+        })
     else { return }
     for family in IPAddress.Family.allCases {
       routes.append(.everything(of: family, kind: .unreachable, table: Ownership.lostTable))
@@ -18,13 +29,14 @@ extension DesiredState {
           family: family, priority: Ownership.lostTable, table: Ownership.lostTable, mark: Ownership.innerMark(of: nil),
           mask: Ownership.wayMask))
     }
-    for outer in tunnels where outers.contains(outer.policy.name) && outer.level.hasRoutes && refusals[outer.policy.name] == nil {
-      guard let link = outer.link else { continue }
+    for outer in tunnels where outer.level.hasRoutes && refusals[outer.policy.name] == nil {
+      let (isOuter, number) = (outers.contains(outer.policy.name), classes[outer.policy.name])
+      guard isOuter || number != nil, let link = outer.link else { continue }
       let table = Ownership.innerTable(of: outer.slot)
       for family in IPAddress.Family.allCases where outer.carries(family) {
         routes.append(.everything(of: family, kind: .unicast, on: link, table: table))
-        rules.append(
-          RoutingRule(family: family, priority: table, table: table, mark: Ownership.innerMark(of: outer.slot), mask: .max))
+        let marks = (isOuter ? [Ownership.innerMark(of: outer.slot)] : []) + (number.map { [Ownership.programMark($0)] } ?? [])
+        rules += marks.map { RoutingRule(family: family, priority: table, table: table, mark: $0, mask: .max) }
       }
     }
   }
@@ -40,6 +52,19 @@ extension [TunnelSetup] {
   /// The tunnel that this one goes through; `nil`: it goes through none, or no policy defines it.
   func outer(of tunnel: TunnelSetup) -> TunnelSetup? {
     tunnel.policy.through.flatMap { through in first { $0.policy.name == through.name } }
+  }
+}
+
+extension TunnelSetup {
+  /// The programs that the policy names; `nil`: none.
+  var programNote: Remark? {
+    guard let apps = policy.apps else { return nil }
+    func list(_ apps: [App]) -> String { apps.map(\.description).joined(separator: ", ") }
+    if policy.isForApps {
+      return Remark(.programRoute, of: policy.name, "it is for \(list(apps.include)) alone: no route of this machine leads into it")
+    }
+    return apps.exclude.isEmpty
+      ? nil : Remark(.programRoute, of: policy.name, "packets of \(list(apps.exclude)) stay outside, past kill switches")
   }
 }
 

@@ -14,6 +14,8 @@ package struct KillSwitchMachine: Hashable, Sendable {
   package var isHandedOver = false
   /// The guards of programs, each until all processes in its control group have ended.
   package var programs: [ProgramGuard] = []
+  /// The groups of programs whose packets have a route of their own, each until its last program has ended.
+  package var launched: [ProgramGroup] = []
 
   package init() {}
 

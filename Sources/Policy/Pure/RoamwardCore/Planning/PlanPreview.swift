@@ -42,16 +42,19 @@ package final class PlanPreview: Sendable {
       tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice,
       providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)),
       familiesOff: observed.familiesOff)
-    desired = DesiredState(of: setups, on: fit, portal: portal, guards: tunnels.killSwitch.guards(in: observed))
+    let (guards, programs) = (tunnels.killSwitch.guards(in: observed), tunnels.killSwitch.launched)
+    func state(of setups: [TunnelSetup]) -> DesiredState {
+      DesiredState(of: setups, on: fit, portal: portal, guards: guards, programs: programs)
+    }
+    desired = state(of: setups)
     actions = tunnels.providerActions
     let phases = StartPhases(setups, starting: Set(actions.filter(\.isStart).map(\.tunnel)), replaced: tunnels.replacedTunnels)
-    let guards = tunnels.killSwitch.guards(in: observed)
-    var plan = Plan(from: observed, to: phases.first.map { DesiredState(of: $0, on: fit, portal: portal, guards: guards) } ?? desired)
+    var plan = Plan(from: observed, to: phases.first.map(state) ?? desired)
     // Name servers are those of all tunnels together.
     if !unread.isEmpty { plan.steps.removeAll(where: \.isOfResolver) }
     self.plan = plan
     if let last = phases.last {
-      var end = DesiredState(of: last, on: fit, portal: portal, guards: guards)
+      var end = state(of: last)
       // The addresses that a provider brings are not known.
       end.firewall = desired.firewall
       let isPartial = !unread.isEmpty
@@ -209,7 +212,8 @@ extension ObservedState {
       kernel.addresses.removeAll { $0.link == link }
       kernel.routes.removeAll { $0.link == link }
       (wireGuard[link], resolver.links[link]) = (nil, nil)
-    case .replaceFirewall(let table): firewall = .table(digest: table.digest, isIntact: true, isGuarding: !table.guards.isEmpty)
+    case .replaceFirewall(let table):
+      firewall = .table(digest: table.digest, isIntact: true, isGuarding: !table.guards.isEmpty || !table.programs.isEmpty)
     case .removeFirewall: firewall = .absent
     case .setNameCapture(let capture): nameCapture = .table(digest: capture.digest, isIntact: true, isGuarding: false)
     case .removeNameCapture: nameCapture = .absent

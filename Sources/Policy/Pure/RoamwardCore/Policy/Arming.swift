@@ -69,12 +69,16 @@ extension TunnelPolicy {
   /// The prefixes that the policy includes, else those of the provider's own configuration; empty if only the provider knows them.
   package var namedPrefixes: PrefixList {
     if let known = knownIncludes { return known }
+    if isForApps { return [] }
     if case .installed(let provider) = provider { return PrefixList(provider.settings.included) }
     return []
   }
 
-  /// The prefixes that go into the tunnel, as they are known before it starts; `nil` if only the provider knows them.
-  package var knownIncludes: PrefixList? {
+  /// The prefixes that go into the tunnel, as they are known before it starts; `nil` if only the provider knows them. Into a tunnel for some
+  /// programs alone, none does: their packets are led by their marks.
+  package var knownIncludes: PrefixList? { isForApps ? [] : ownIncludes }
+
+  private var ownIncludes: PrefixList? {
     if includesAllNetworks { return [.everything(.v4), .everything(.v6)] }
     // With names alone, nothing else goes through it.
     if let routes, !routes.include.isEmpty || !routes.includeDomains.isEmpty { return routes.include }
@@ -85,7 +89,7 @@ extension TunnelPolicy {
 
   /// The prefixes that can go into the tunnel, whatever its provider brings; `nil`: only its own programs know.
   package var possibleIncludes: PrefixList? {
-    if let known = knownIncludes { return known }
+    if let known = ownIncludes { return known }
     return switch provider {
     case .installed(let provider): PrefixList(provider.allowance.routes)
     case .wireGuard(let provider): provider.configuration?.destinations
@@ -97,8 +101,11 @@ extension TunnelPolicy {
   /// starts.
   package var takesEverything: Bool { knownIncludes?.coverEverything ?? false }
 
-  /// The policy's name servers, else those of the provider's own configuration.
-  package var dnsInForce: DNSPolicy {
+  /// The policy's name servers, else those of the provider's own configuration; of a tunnel for some programs alone, none.
+  package var dnsInForce: DNSPolicy { isForApps ? DNSPolicy() : ownDNS }
+
+  /// The same, also of a tunnel for some programs alone.
+  package var ownDNS: DNSPolicy {
     guard var own = dns else { return dnsOfProvider }
     guard case .installed = provider, own.keepsServers else { return own }
     let brought = dnsOfProvider

@@ -42,6 +42,11 @@ package struct TunnelPolicy: Sendable {
     _read { yield contents.value.routes }
     _modify { yield &own.value.routes }
   }
+  /// The programs that it is for, or not for; `nil`: the policy names none.
+  package var apps: AppsPolicy? {
+    _read { yield contents.value.apps }
+    _modify { yield &own.value.apps }
+  }
   package var dns: DNSPolicy? {
     _read { yield contents.value.dns }
     _modify { yield &own.value.dns }
@@ -84,13 +89,13 @@ package struct TunnelPolicy: Sendable {
   package init(
     name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: ProviderConfiguration,
     through: OuterTunnel? = nil, onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil,
-    proxy: ProxyPolicy? = nil,
+    proxy: ProxyPolicy? = nil, apps: AppsPolicy? = nil,
     killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false, disconnectsOnSleep: Bool = false, location: SourceLocation
   ) {
     contents = Contents(
       TunnelContents(
         name: name, about: about, isEnabled: isEnabled, precedence: precedence, provider: provider, through: through, onDemand: onDemand,
-        routes: routes, dns: dns, mtu: mtu, proxy: proxy, killSwitch: killSwitch, includesAllNetworks: includesAllNetworks,
+        routes: routes, apps: apps, dns: dns, mtu: mtu, proxy: proxy, killSwitch: killSwitch, includesAllNetworks: includesAllNetworks,
         disconnectsOnSleep: disconnectsOnSleep, location: location))
   }
 }
@@ -119,6 +124,7 @@ private struct TunnelContents: Hashable {
   var through: OuterTunnel?
   var onDemand: OnDemand
   var routes: RoutePolicy?
+  var apps: AppsPolicy?
   var dns: DNSPolicy?
   var mtu: MTUPolicy?
   var proxy: ProxyPolicy?

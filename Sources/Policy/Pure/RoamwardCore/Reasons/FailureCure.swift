@@ -36,7 +36,7 @@ extension ReasonCode {
       .agentRestarted, .peerSilent, .providerReasserting, .dnsLimited, .answerWithheld, .addressShared, .routesLimited, .overlap,
       .unanswered, .oneWay,
       .credentialExpiring, .firewallUnavailable, .needsRoot, .conflict, .trouble, .stopTimeout, .policyLoaded, .policyRefused, .trialEnded,
-      .trafficBlocked,
+      .trafficBlocked, .programRoute,
       .trafficFlows, .killSwitchSuspended, .portalOpened, .killSwitchChanged, .captureChanged, .rulesChanged, .routesChanged, .linkChanged:
       nil
     }

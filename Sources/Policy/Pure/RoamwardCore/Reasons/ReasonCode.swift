@@ -136,6 +136,9 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   /// Programs or tunnels that had to end with the agent have not ended in time.
   case stopTimeout = "stop-timeout"
 
+  /// Packets of a program have a route of their own (`roamward run`).
+  case programRoute = "program-route"
+
   // MARK: Events that concern all tunnels
 
   /// A new policy set is active.
