@@ -15,6 +15,8 @@ final class WatchedAgent {
   var whenTold: (Event.Kind) -> Void = { _ in }
   /// The control groups of guards, if the machine has any.
   var guards: GuardPlatform?
+  /// The control groups of programs with a route of their own, if the machine has any.
+  var programs: ProgramPlatform?
   private(set) lazy var agent = make()
 
   convenience init(_ tunnels: TunnelPolicy..., on network: NetworkSnapshot) { self.init(tunnels, on: network) }
@@ -72,6 +74,7 @@ final class WatchedAgent {
   private func make() -> Agent {
     var platform = machine.platform
     if let guards { platform.guards = guards }
+    if let programs { platform.programs = programs }
     let agent = Agent(platform: platform, settle: .milliseconds(500))
     agent.announcer.receive = { [unowned self] in
       events.append($0)

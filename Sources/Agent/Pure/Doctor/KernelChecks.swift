@@ -55,7 +55,7 @@ extension HostCheck {
       ]
     },
     HostCheck("nftables", "the kill switch can block traffic") { host, policies in
-      let names = policies.enabled.filter { $0.guarding != .off }.map(\.name)
+      let names = policies.enabled.filter { $0.guarding != .off || $0.isForApps }.map(\.name)
       guard !names.isEmpty, let reason = host.kernel.nftablesAbsence else { return [] }
       return [
         HostFinding(
@@ -68,7 +68,14 @@ extension HostCheck {
       let tunnels = policies.enabled.filter(\.provider.opensOwnSockets)
       let guarded = tunnels.filter { $0.guarding != .off }.map(\.name)
       let full = tunnels.filter { $0.guarding == .off && $0.takesEverything }.map(\.name)
+      let naming = policies.enabled.filter { $0.apps != nil }.map(\.name)
       var findings: [HostFinding] = []
+      if !naming.isEmpty {
+        findings.append(
+          HostFinding(
+            "mark", .problem, "packets of the programs in `apps` of \(list(naming)) go where those of all programs go: \(reason)",
+            cure: "run the agent by its unit, on a kernel with CONFIG_CGROUP_BPF"))
+      }
       if !guarded.isEmpty {
         findings.append(
           HostFinding(
@@ -99,14 +106,20 @@ extension HostCheck {
     },
     HostCheck("rp-filter", "reverse path filtering is not strict") { host, policies in
       let names = policies.enabled.filter(\.takesEverything).map(\.name)
-      guard !names.isEmpty, !host.kernel.strictLinks.isEmpty else { return [] }
+      let naming = policies.enabled.filter { $0.apps != nil }.map(\.name)
+      guard !names.isEmpty || !naming.isEmpty, !host.kernel.strictLinks.isEmpty else { return [] }
       let links = host.kernel.strictLinks
-      return [
+      let cure = "sysctl \(links.map { "net.ipv4.conf.\($0).rp_filter=2" }.joined(separator: " ")), and the same in /etc/sysctl.d"
+      let ofApps = HostFinding(
+        "rp-filter", .risk,
+        "\(list(naming)): strict reverse path filtering on \(list(links)) (rp_filter is 1) drops the answers to programs that `apps` names",
+        cure: cure)
+      if names.isEmpty { return [ofApps] }
+      return (naming.isEmpty ? [] : [ofApps]) + [
         HostFinding(
           "rp-filter", .risk,
           "\(list(names)): strict reverse path filtering on \(list(links)) (rp_filter is 1) drops replies that arrive on another path, "
-            + "so all traffic to the gateway's address stays outside the tunnel",
-          cure: "sysctl \(links.map { "net.ipv4.conf.\($0).rp_filter=2" }.joined(separator: " ")), and the same in /etc/sysctl.d")
+            + "so all traffic to the gateway's address stays outside the tunnel", cure: cure)
       ]
     },
   ]

@@ -95,7 +95,9 @@ package struct SimulatedState {
     case .removeRoute(let route): observed.kernel.routes.removeAll { $0 == route }
     case .addRule(let rule): observed.kernel.rules.append(rule)
     case .removeRule(let rule): observed.kernel.rules.removeAll { $0 == rule }
-    case .replaceFirewall(let table): observed.firewall = .table(digest: table.digest, isIntact: true, isGuarding: !table.guards.isEmpty)
+    case .replaceFirewall(let table):
+      let isGuarding = !table.guards.isEmpty || !table.programs.isEmpty
+      observed.firewall = .table(digest: table.digest, isIntact: true, isGuarding: isGuarding)
     case .removeFirewall: observed.firewall = .absent
     case .writeResolvConf(let file): observed.resolvConf = .file(file.rendered)
     case .restoreResolvConf: observed.resolvConf = .file(Self.hostResolvConf)

@@ -21,6 +21,8 @@ package enum Request: Equatable, Sendable, Codable {
   case release(ReleaseRequest)
   /// Begins a guard: the caller becomes its program after the reply.
   case `guard`(GuardRequest)
+  /// Gives the caller's packets a route of their own: the caller becomes its program after the reply.
+  case run(RunRequest)
   /// Reads the policies again, as SIGHUP does.
   case reload
   /// Activates policies, permanently or on trial.
@@ -53,6 +55,10 @@ package enum Request: Equatable, Sendable, Codable {
     case _0 = "program"
   }
 
+  private enum RunCodingKeys: String, CodingKey {
+    case _0 = "program"
+  }
+
   private enum ApplyCodingKeys: String, CodingKey {
     case _0 = "policies"
   }
@@ -75,6 +81,7 @@ package enum Request: Equatable, Sendable, Codable {
     }
     if case .apply(let request) = self { try request.check() }
     if case .guard(let request) = self { try request.check() }
+    if case .run(let request) = self { try request.check() }
     if case .start(_, _, let options) = self { try options.check() }
   }
 

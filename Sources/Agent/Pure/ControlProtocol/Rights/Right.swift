@@ -4,11 +4,11 @@ internal import JSON
 package enum Right: String, Equatable, Sendable, CaseIterable {
   /// Read states and the network: every user.
   case read
-  /// Connect and disconnect tunnels by hand, end overrides, answer a provider's questions.
+  /// Connect and disconnect tunnels by hand, end overrides, answer a provider's questions, run programs through a tunnel.
   case override
   /// Open the portal window.
   case portal
-  /// Suspend the kill switch, or disconnect a tunnel whose kill switch ends with it.
+  /// Suspend the kill switch, disconnect a tunnel whose kill switch ends with it, or run a program past it.
   case suspend
   /// Activate, confirm and revert policies, which can run commands as root: as much as root's own rights.
   case apply
@@ -46,13 +46,14 @@ package enum Right: String, Equatable, Sendable, CaseIterable {
 
 extension Request {
   /// The permission that the request needs. `opensKillSwitch`: whether an override of the tunnel, up or down, ends a kill switch with the
-  /// setting `on`.
-  package func right(opensKillSwitch: (_ tunnel: String, _ wantsUp: Bool) -> Bool) -> Right {
+  /// setting `on`. `hasKillSwitch`: whether a policy or a guard has one, that a program outside would pass.
+  package func right(opensKillSwitch: (_ tunnel: String, _ wantsUp: Bool) -> Bool, hasKillSwitch: Bool = true) -> Right {
     switch self {
     case .status, .metrics, .network, .monitor: .read
     case .override(let tunnel, let request), .start(let tunnel, let request, _):
       opensKillSwitch(tunnel, request.wantsUp) ? .suspend : .override
     case .resume, .answer: .override
+    case .run(let request): request.tunnel == nil && hasKillSwitch ? .suspend : .override
     case .release(let request): request.isPortal ? .portal : .suspend
     case .apply, .confirm, .revert, .reload: .apply
     // A simulation of one of this machine's packets: it changes nothing.

@@ -13,6 +13,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package var firewall: FirewallStatus
   package var tunnels: [Tunnel]
   package var guards: [Guard]
+  package var programs: [ProgramReport] = []
   package var probes: [Probe]
   /// Requests of policies that could not be fulfilled, and other notes.
   package var notes: [RemarkReport]
@@ -62,7 +63,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   private enum CodingKeys: String, DescribedKey {
     case version, time
     case process = "pid"
-    case policy, primary, firewall, tunnels, guards, probes, notes, others, counters
+    case policy, primary, firewall, tunnels, guards, programs, probes, notes, others, counters
     case resolver = "dns"
     case lastWake = "last-wake"
     case nextWake = "next-wake"
@@ -77,6 +78,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
       case .firewall: "The state of the kill switch."
       case .tunnels: "Every tunnel with a policy, by name."
       case .guards: "The guards of programs (`roamward guard`)."
+      case .programs: "Programs whose packets have a route of their own (`roamward run`)."
       case .probes: "The questions that were put to the network."
       case .notes: "Parts of the policies that cannot be fulfilled."
       case .others: "Other VPNs of the machine, and what they route."

@@ -18,10 +18,18 @@ extension Agent {
         network: .init(v4: state.seen.network.digest(.v4), v6: state.seen.network.digest(.v6))),
       firewall: state.firewallStatus, tunnels: state.tunnels.ordered.sorted { $0.policy.name < $1.policy.name }.map { report($0, remarks) },
       probes: probeReports,
-      notes: (announcer.problems + state.decisions.groups.remarks(of: state.set, at: now)).map { RemarkReport($0) },
+      notes: (announcer.problems + state.decisions.groups.remarks(of: state.set, at: now) + state.killSwitch.remarks).map {
+        RemarkReport($0)
+      },
       others: state.seen.others.all.map(\.description), counters: state.agenda.counters, resolver: resolverReport)
     status.guards = state.killSwitch.machine.allGuards(in: state.seen.state).map {
       StatusReport.Guard($0, usage: platform.guards.usage($0.guarded).map { .init($0) })
+    }
+    status.programs = state.killSwitch.machine.launched.map { program in
+      let tunnel = program.route.tunnel.flatMap { state.tunnels[$0] }
+      return ProgramReport(
+        program, link: tunnel.flatMap { $0.machine.level.hasRoutes ? $0.linkName : nil },
+        usage: platform.programs.usage(program).map { .init($0) })
     }
     addNetwork(to: &status.tunnels)
     let fit = state.underlayFit

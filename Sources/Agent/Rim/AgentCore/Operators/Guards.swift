@@ -66,7 +66,7 @@ extension Agent {
       process: process, program: request.program, since: platform.clock.wallClock(), endpoints: endpoints, link: request.link,
       lastLinkBefore: last, group: group)
     do throws(RequestError) {
-      try refuseToCut(request.sessions, under: preview(adding: new), cure: "`--even-ssh` does it all the same")
+      try refuseToCut(request.sessions, under: new.preview(in: state), cure: "`--even-ssh` does it all the same")
       reconciler.change { $0.killSwitch.machine.programs.append(new) }
       reconciler.lookAgain()
       if let reason = state.reasonWithoutFirewall {
@@ -86,16 +86,11 @@ extension Agent {
     return GuardReply(endpoints: endpoints.map(\.description), links: links, presence: platform.guards.presence(new))
   }
 
-  /// The desired state with one more guard.
-  private func preview(adding new: ProgramGuard) -> DesiredState {
-    var tunnels = state.desiredTunnels
-    tunnels.killSwitch.programs.append(new)
-    return DesiredState(
-      of: tunnels.setups, on: state.underlayFit, portal: state.portalWindow, guards: tunnels.killSwitch.guards(in: state.seen.state))
-  }
-
   /// Keeps the control groups of programs ready, or removes them.
-  func keepGroup() { platform.commands.keepGroup(state.set.tunnels.contains { $0.isEnabled && !$0.provider.isWireGuard }) }
+  func keepGroup() {
+    platform.commands.keepGroup(state.set.tunnels.contains { $0.isEnabled && !$0.provider.isWireGuard })
+    ProgramLaunch(self).follow()
+  }
 
   /// Opens the way into a guard's new link at once: its traffic is blocked meanwhile, and no rule depends on it.
   func admitLinksOfGuards(at now: Moment) {
@@ -117,6 +112,7 @@ extension Agent {
     let found = platform.guards.found()
     reconciler.change { $0.killSwitch.machine.programs = found }
     for program in found where program.heldSince == nil { watchGuard(program) }
+    ProgramLaunch(self).resume()
   }
 
   private func watchGuard(_ program: ProgramGuard) {
@@ -128,8 +124,11 @@ extension Agent {
     }
   }
 
-  /// Ends every guard, with its program.
-  func endGuards() { for program in state.killSwitch.machine.programs { endGuard(program) } }
+  /// Ends every guard, with its program, and releases the programs of `roamward run`.
+  func endGuards() {
+    for program in state.killSwitch.machine.programs { endGuard(program) }
+    ProgramLaunch(self).release()
+  }
 
   /// Ends what is left of a program. Its kill switch stays until nothing is.
   private func endGuard(_ program: ProgramGuard) {
@@ -161,9 +160,20 @@ extension Agent {
   }
 }
 
+extension ProgramGuard {
+  /// The desired state with this guard too.
+  fileprivate func preview(in state: AgentState) -> DesiredState {
+    var tunnels = state.desiredTunnels
+    tunnels.killSwitch.programs.append(self)
+    return DesiredState(
+      of: tunnels.setups, on: state.underlayFit, portal: state.portalWindow, guards: tunnels.killSwitch.guards(in: state.seen.state),
+      programs: tunnels.killSwitch.launched)
+  }
+}
+
 extension AgentState {
   /// The reason why the wanted table is not in force; `nil`: it is.
-  fileprivate var reasonWithoutFirewall: String? {
+  var reasonWithoutFirewall: String? {
     guard case .table(let wanted) = desiredState.firewall else { return "no table is planned" }
     guard let found = seen.state?.firewall else { return "the machine cannot be observed" }
     return found.isSatisfied(by: wanted) ? nil : found.refusal(of: wanted) ?? "its table is not in place"

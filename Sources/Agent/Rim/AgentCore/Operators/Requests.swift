@@ -165,5 +165,5 @@ extension AgentState {
   }
 
   /// Whether a policy has a kill switch, or there is a guard.
-  fileprivate var hasKillSwitch: Bool { !killSwitch.machine.programs.isEmpty || !set.tunnels.allSatisfy { $0.guarding == .off } }
+  var hasKillSwitch: Bool { !killSwitch.machine.programs.isEmpty || !set.tunnels.allSatisfy { $0.guarding == .off } }
 }

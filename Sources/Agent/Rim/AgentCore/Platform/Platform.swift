@@ -15,6 +15,7 @@ package struct Platform {
   package var installed: InstalledPlatform
   package var services: ServicePlatform
   package var guards: GuardPlatform
+  package var programs: ProgramPlatform
   package var policies: PolicyPlatform
   package var recoveryLog: RecoveryLog
   /// All look-ups by `network`.
@@ -25,10 +26,11 @@ package struct Platform {
   package init(
     clock: ClockPlatform, machine: MachinePlatform, network: NetworkPlatform, commands: CommandPlatform,
     installed: InstalledPlatform = .unsupported, services: ServicePlatform = .unsupported, guards: GuardPlatform = .unsupported,
-    policies: PolicyPlatform, recoveryLog: RecoveryLog,
+    programs: ProgramPlatform = .unsupported, policies: PolicyPlatform, recoveryLog: RecoveryLog,
     recordBlocking: @escaping (FirewallStatus?) -> Void
   ) {
     self.guards = guards
+    self.programs = programs
     self.clock = clock
     self.machine = machine
     self.network = network

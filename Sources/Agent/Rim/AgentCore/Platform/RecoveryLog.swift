@@ -17,6 +17,9 @@ package struct RecoveryLog {
   package var recordGuard: (ProgramGuard) -> Void
   /// Forgets the guard of a process.
   package var forgetGuard: (Int32) -> Void
+  /// The groups of programs that were started with a route of their own.
+  package var programs: () -> [ProgramGroup]
+  package var savePrograms: ([ProgramGroup]) -> Void
   /// Manual overrides, which outlive the agent and the boot.
   package var overrides: () -> [String: ManualOverride]
   package var saveOverrides: ([String: ManualOverride]) -> Void
@@ -37,6 +40,7 @@ package struct RecoveryLog {
     overrides: @escaping () -> [String: ManualOverride], saveOverrides: @escaping ([String: ManualOverride]) -> Void,
     troubles: @escaping () -> [String], guards: @escaping () -> [ProgramGuard] = { [] },
     recordGuard: @escaping (ProgramGuard) -> Void = { _ in }, forgetGuard: @escaping (Int32) -> Void = { _ in },
+    programs: @escaping () -> [ProgramGroup] = { [] }, savePrograms: @escaping ([ProgramGroup]) -> Void = { _ in },
     takeHandOver: @escaping () -> HandOver = { HandOver() }, recordHandOver: @escaping (HandOver) -> Void = { _ in },
     isBehind: @escaping () -> Bool = { false }, latestTime: @escaping () -> Timestamp? = { nil }
   ) {
@@ -47,6 +51,8 @@ package struct RecoveryLog {
     self.guards = guards
     self.recordGuard = recordGuard
     self.forgetGuard = forgetGuard
+    self.programs = programs
+    self.savePrograms = savePrograms
     self.unfinishedLinks = unfinishedLinks
     self.recordLink = recordLink
     self.forgetLink = forgetLink

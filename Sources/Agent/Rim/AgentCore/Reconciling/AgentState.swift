@@ -78,7 +78,9 @@ extension AgentState {
 
   var desiredState: DesiredState {
     var desired = seen.derived.desired(
-      .init(tunnels: desiredTunnels.setups, underlay: underlayFit, portal: portalWindow, guards: programGuards))
+      .init(
+        tunnels: desiredTunnels.setups, underlay: underlayFit, portal: portalWindow, guards: programGuards,
+        programs: killSwitch.machine.launched))
     if policies.generation == 0 {
       desired.firewall = .asItIs
       desired.keepsNameCapture = !stop.isStopping
@@ -124,14 +126,16 @@ extension AgentState {
     ObservationRequest(
       facts: neededFacts.union(extra), tables: tables,
       everywhere: seen.observation == nil || looksEverywhere, wireGuardLinks: tunnels.links.wireGuard,
-      foreignLinks: (tunnels.links.others + killSwitch.machine.programs.compactMap(\.link)).sorted(), firewall: firewallDetail,
-      nameCapture: captureDetail, resolverLinks: resolverLinks)
+      foreignLinks: (tunnels.links.others + killSwitch.machine.programs.compactMap(\.link)).sorted(), firewall: .ofKillSwitch(in: self),
+      nameCapture: .ofCapture(in: self), resolverLinks: resolverLinks)
   }
 
   /// The tables of the tunnels; with tunnels inside others, or what is left of them, also the tables for their packets.
   private var tables: [UInt32] {
     let own = tunnels.slots.map { Ownership.tables.lowerBound + $0 }
-    let isNested = tunnels.isNested || seen.state?.kernel.ownRules.contains { $0.priority == Ownership.lostTable } ?? false
+    let isNested =
+      tunnels.isNested || !killSwitch.machine.launched.isEmpty
+      || seen.state?.kernel.ownRules.contains { $0.priority == Ownership.lostTable } ?? false
     return isNested ? own + tunnels.slots.map(Ownership.innerTable).sorted() + [Ownership.lostTable] : own
   }
 
@@ -143,21 +147,6 @@ extension AgentState {
       .union(tunnels.engaged.contains { $0.policyInForce.bringsServers } ? [.searchDomains, .dnsServers] : [])
   }
 
-  /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here. A table that the agent has
-  /// written is read, whatever it was written for.
-  private var firewallDetail: FirewallDetail {
-    if repairs.hasFirewall || !killSwitch.machine.programs.isEmpty { return .whole }
-    if set.concernsFirewall { return .whole }
-    guard let state = seen.state else { return .leftover }
-    return state.firewall == .absent ? .nothing : .whole
-  }
-
-  private var captureDetail: FirewallDetail {
-    if repairs.hasNameCapture || set.capturesNames { return .whole }
-    guard let state = seen.state else { return .leftover }
-    return state.nameCapture == .absent ? .nothing : .whole
-  }
-
   /// Links whose name servers the agent sets; `nil` if no tunnel has name servers: no resolver is queried.
   var resolverLinks: Set<String>? {
     let brings = set.bringsNames || tunnels.engaged.contains { $0.policyInForce.bringsServers }
@@ -167,6 +156,24 @@ extension AgentState {
       || seen.state?.resolver.links.contains { !$0.value.isEmpty } ?? false
     let refusals = seen.state.map { $0.kernel.link(named: Ownership.refusalLink) != nil } ?? false ? [Ownership.refusalLink] : []
     return brings || isLeft ? Set(tunnels.engaged.filter(\.machine.isRunning).compactMap(\.linkName) + refusals) : nil
+  }
+}
+
+extension FirewallDetail {
+  /// The detail in which the firewall is read: none, unless a policy or a table concerns the firewall here. A table that the agent has
+  /// written is read, whatever it was written for.
+  fileprivate static func ofKillSwitch(in state: AgentState) -> FirewallDetail {
+    let machine = state.killSwitch.machine
+    if state.repairs.hasFirewall || !machine.programs.isEmpty || !machine.launched.isEmpty { return .whole }
+    if state.set.concernsFirewall { return .whole }
+    guard let seen = state.seen.state else { return .leftover }
+    return seen.firewall == .absent ? .nothing : .whole
+  }
+
+  fileprivate static func ofCapture(in state: AgentState) -> FirewallDetail {
+    if state.repairs.hasNameCapture || state.set.capturesNames { return .whole }
+    guard let seen = state.seen.state else { return .leftover }
+    return seen.nameCapture == .absent ? .nothing : .whole
   }
 }
 

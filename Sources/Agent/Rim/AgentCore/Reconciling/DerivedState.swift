@@ -9,6 +9,7 @@ struct DerivedState {
     var underlay: UnderlayFit
     var portal: PortalWindow?
     var guards: [GuardSetup]
+    var programs: [ProgramGroup]
   }
 
   /// Routes of the network that would bypass our tunnels; `nil`: not searched since the last observation.
@@ -18,7 +19,8 @@ struct DerivedState {
   /// The desired state of these inputs, computed if they differ from the last ones.
   mutating func desired(_ inputs: Inputs) -> DesiredState {
     if let last, last.inputs == inputs { return last.desired }
-    let desired = DesiredState(of: inputs.tunnels, on: inputs.underlay, portal: inputs.portal, guards: inputs.guards)
+    let desired = DesiredState(
+      of: inputs.tunnels, on: inputs.underlay, portal: inputs.portal, guards: inputs.guards, programs: inputs.programs)
     last = (inputs, desired)
     return desired
   }

@@ -8,6 +8,8 @@ struct KillSwitch {
   private static let portalInterval = Duration.seconds(5)
 
   var machine = KillSwitchMachine()
+  /// Programs that policies name and that ran before their sockets were marked, by the numbers of their groups, as remarks.
+  var earlyPrograms: [UInt64: Remark] = [:]
   /// The step that closes the firewall when this network is left.
   private var stepOnLeaving: Step?
   /// Whether that step was applied since the last observation.
@@ -24,6 +26,9 @@ struct KillSwitch {
   mutating func prepareToLeave(_ tunnels: DesiredTunnels, portal: PortalWindow?, providers: ProviderGroupState, guards: [GuardSetup]) {
     stepOnLeaving = tunnels.tableOnLeaving(portal: portal, providers: providers, guards: guards).map { .replaceFirewall($0) }
   }
+
+  /// The remarks on those programs, in the order of their groups.
+  var remarks: [Remark] { earlyPrograms.sorted { $0.key < $1.key }.map(\.value) }
 
   var isPreparedToLeave: Bool { stepOnLeaving != nil }
 

@@ -51,6 +51,7 @@ package struct PlanInputs: Equatable, Sendable {
     }
     killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), suspension: suspension)
     killSwitch.programs = report.guards.map { ProgramGuard($0) }
+    killSwitch.launched = report.programs.compactMap { ProgramGroup($0) }
   }
 
   /// The links of our tunnels: those of the policies, and those of tunnels that are not down yet.
@@ -73,6 +74,10 @@ package struct PlanInputs: Equatable, Sendable {
         ? "blocks all traffic outside of its link, but for its own to \(program.reach)"
         : "was killed, and blocks all traffic; `roamward release` ends it"
       return Remark(.trafficBlocked, "\(program) \(words)")
+    }
+    remarks += killSwitch.launched.map { program in
+      let words = program.route.tunnel.map { "leave by \($0) or not at all" } ?? "leave outside of every tunnel, past kill switches"
+      return Remark(.programRoute, of: program.route.tunnel, "packets of programs in \(escaped(program.path)) \(words)")
     }
     return remarks
   }

@@ -47,7 +47,8 @@ extension LinuxMachine {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
-    return observed.ownedObjects + ownedGroups + ownedSlices + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
+    return observed.ownedObjects + ownedGroups + ownedSlices + owned(notes.programs)
+      + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
       + MarkedProcess.all.map { process in
         let link = process.marks["ROAMWARD_LINK"]
         return OwnedObject(
@@ -75,6 +76,17 @@ extension LinuxMachine {
         return OwnedObject(
           kind: .controlGroup, what: escaped(group.name), tunnel: nil, purpose: "the programs of a guard (\(group.processes.count))")
       }
+  }
+
+  /// The control groups of programs that users have started.
+  private func owned(_ programs: [ProgramGroup]) -> [OwnedObject] {
+    programs.compactMap { program in
+      guard let group = providerGroups.programs.open(program.path, number: program.group.number) else { return nil }
+      let route = program.route.tunnel.map { "through \(escaped($0))" } ?? "outside"
+      return OwnedObject(
+        kind: .controlGroup, what: escaped(program.path), tunnel: program.route.tunnel.map { escaped($0) },
+        purpose: "programs \(route) (\(group.processes.count))")
+    }
   }
 
   /// The slices of tunnels that are units, and the drop-ins that name them.
@@ -126,6 +138,7 @@ extension LinuxMachine {
       } else {
         purpose =
           switch name {
+          case ProgramNote.name: "records the programs of `roamward run`, so that their packets keep their route after a crash of the agent"
           case "lock": "prevents a second agent"
           case ProviderGroups.noteName: "names the control group of tunnels' programs"
           case "holds.json": "manual overrides"
@@ -184,7 +197,7 @@ extension ObservedState {
       objects.append(
         OwnedObject(
           kind: .rule, what: "\(rule.family == .v6 ? "-6 " : "")\(rule)", tunnel: tables[rule.table],
-          purpose: rule.table == Route.mainTable ? "keeps another VPN's own packets outside" : "leads to the tunnel's table"
+          purpose: rule.purpose
         ))
     }
     for route in own { objects.append(OwnedObject(kind: .route, what: "\(route)", tunnel: tables[route.table], purpose: route.purpose)) }
@@ -211,6 +224,14 @@ extension ObservedState {
       objects.append(OwnedObject(kind: .resolver, what: "resolvconf \(name)", tunnel: nil, purpose: "DNS servers inside the tunnel"))
     }
     return objects
+  }
+}
+
+extension RoutingRule {
+  fileprivate var purpose: String {
+    if table == Route.mainTable { return "keeps another VPN's own packets outside" }
+    let isOfPrograms = mask == .max && mark & Ownership.programMask == Ownership.programMark(0)
+    return isOfPrograms ? "leads programs into the tunnel" : "leads to the tunnel's table"
   }
 }
 

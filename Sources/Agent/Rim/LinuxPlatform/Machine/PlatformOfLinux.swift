@@ -32,6 +32,7 @@ extension Platform {
       commands: .linux(loop, machine.providerGroups), installed: .linux(loop, machine, kept: state.path + "/kept"),
       services: .linux(loop, machine.providerGroups),
       guards: .linux(loop, machine.providerGroups, log, GuardPresence(in: state.path)),
+      programs: .linux(loop, machine.providerGroups.programs, log),
       policies: PolicyPlatform(
         load: { lastKnownGood.load(trial.layersInForce, files: trial.files, isTrial: trial.isInForce) }, trials: trial.trials),
       recoveryLog: log, recordBlocking: record.write)

@@ -8,6 +8,7 @@ extension PlanInputs {
     self.init()
     overrides = recorded.overrides(on: snapshot)
     killSwitch.programs = recorded.guards
+    killSwitch.launched = recorded.programs
     if firewall.isGuarding { killSwitch.beganGuarded = true }
   }
 }

@@ -29,6 +29,12 @@ package struct RecordedState {
     return notes.guards.compactMap { GuardPresence(in: path).standing($0, in: groups) }
   }
 
+  /// The groups of programs that the next agent would go on with: a program is left in them.
+  package var programs: [ProgramGroup] {
+    let groups = ProgramGroups()
+    return notes.programs.filter { groups.open($0.path, number: $0.group.number)?.isPopulated ?? false }
+  }
+
   /// The folder of policies on trial, if they are in force.
   package var trialLayer: String? { notes.trial == nil ? nil : TrialFolder.path(in: path) }
 }

@@ -176,6 +176,14 @@ package final class StateFolder {
       troubles: { [self] in troubles }, guards: { [self] in notes.guards },
       recordGuard: { [self] in put(GuardNote.prefix + String($0.process), JSON(encoding: GuardNote($0, boot: boot))) },
       forgetGuard: { [self] in if notes[GuardNote.prefix + String($0)] != nil { drop(GuardNote.prefix + String($0)) } },
+      programs: { [self] in notes.programs },
+      savePrograms: { [self] in
+        if !$0.isEmpty {
+          put(ProgramNote.name, JSON(encoding: ProgramNote($0, boot: boot)))
+        } else if notes[ProgramNote.name] != nil {
+          drop(ProgramNote.name)
+        }
+      },
       takeHandOver: { [self] in
         defer { if notes[HandOverNote.name] != nil { drop(HandOverNote.name) } }
         return notes.handOver
@@ -214,7 +222,7 @@ package struct NotesOnDisk {
       let name = isUnfinished ? String(found.dropLast(TextFile.temporarySuffix.count)) : found
       let isOfPolicies = [LastKnownGoodPolicies.noteName, LastKnownGoodPolicies.changesName].contains(name)
       guard
-        isOfPolicies || ["holds.json", TrialNote.name, HandOverNote.name].contains(name)
+        isOfPolicies || ["holds.json", TrialNote.name, HandOverNote.name, ProgramNote.name].contains(name)
           || ["link-", "command-", GuardNote.prefix].contains(where: name.hasPrefix)
       else { continue }
       if isUnfinished {
@@ -246,6 +254,8 @@ package struct NotesOnDisk {
   package var startedCommands: [String: CommandProviderConfiguration] { notes.startedCommands }
 
   package var guards: [ProgramGuard] { notes.guards }
+
+  package var programs: [ProgramGroup] { notes.programs }
 
   package var overrides: [String: ManualOverride] { OverrideNote.overrides(in: notes["holds.json"] ?? .null) }
 

@@ -1,0 +1,46 @@
+internal import JSON
+
+/// Programs whose packets have a route of their own (`roamward run`): those of one control group.
+package struct ProgramReport: Hashable, Sendable, Codable {
+  /// The path of the control group.
+  package var group: String
+  /// The tunnel that their packets leave by, or not at all; `nil`: outside of every tunnel.
+  package var tunnel: String?
+  /// The link of that tunnel; `nil`: it is down, and their packets are blocked, or they go outside.
+  package var link: String?
+  /// The mark of their sockets.
+  package var mark: String
+  /// The user who started the first of them.
+  package var user: Int
+  package var usage: StatusReport.Usage?
+  /// The number of the control group (inode) and its depth.
+  package var cgroup: StatusReport.Guard.Group
+
+  package init(
+    group: String, tunnel: String?, link: String?, mark: String, user: Int, usage: StatusReport.Usage?, cgroup: StatusReport.Guard.Group
+  ) {
+    self.group = group
+    self.tunnel = tunnel
+    self.link = link
+    self.mark = mark
+    self.user = user
+    self.usage = usage
+    self.cgroup = cgroup
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case group, tunnel, link, mark, user, usage, cgroup
+
+    var about: String {
+      switch self {
+      case .group: "The path of their control group."
+      case .tunnel: "The tunnel that their packets leave by, or not at all; null: they leave outside of every tunnel."
+      case .link: "The link of that tunnel; null: it is down, and their packets are blocked, or they leave outside."
+      case .mark: "The mark of their sockets, as 0x and hexadecimal digits."
+      case .user: "The user who started the first of them."
+      case .usage: "What they use; null: not known."
+      case .cgroup: "The number and the depth of their control group."
+      }
+    }
+  }
+}
