@@ -19,11 +19,14 @@ struct Explain: ParsableCommand {
       tunnel's provider can ask there. A name is looked up as programs do, and its first address followed. The first step that stops it is named. Firewall rules of other programs are not read. Exit \
       status: 0 it passes; 1 it is stopped, or a step is not known.
 
+      With --app too, it is a packet of a program that `apps` of a policy names: transmission.service, /usr/bin/firefox.
+
       Example: `roamward explain corp --set interface=wifi --set ssid=Cafe`
       """)
 
   @Argument(help: "Name of the tunnel or group.", completion: .tunnels) var tunnel: String?
   @Option(help: ArgumentHelp("Follow a packet to this destination.", valueName: "address-or-name[:port][/protocol]")) var to: String?
+  @Option(help: ArgumentHelp("With --to: as a packet of this program, unit or group.", valueName: "program")) var app: String?
   @OptionGroup var policies: PolicyOptions
   @OptionGroup var facts: FactOptions
   @Flag(help: "Print JSON.") var json = false
@@ -31,6 +34,7 @@ struct Explain: ParsableCommand {
 
   func validate() throws {
     if (tunnel == nil) == (to == nil) { throw ValidationError("name a tunnel, or a packet's destination with --to") }
+    if app != nil, to == nil { throw ValidationError("--app is for a packet: add --to with its destination") }
     if let to, PacketDestination(to) == nil, PacketDestination.named(to) == nil {
       throw ValidationError(
         "--to takes an address or a name, with a port or without: 10.20.1.2, 10.20.1.2:443, [2001:db8::7]:53/udp, git.corp.example:443")

@@ -19,6 +19,7 @@ extension Explain {
       return try tell(packet)
     }
     let set = try policies.load(unread: .left)
+    if let app, packet.takeRoute(of: app, in: set, facts.agent) { return try tell(packet) }
     let snapshot = try facts.snapshot()
     let machine = try facts.sources.machine()
     let preview = try facts.preview(of: set, on: snapshot, machine: machine)
@@ -63,6 +64,34 @@ extension Explain {
 }
 
 extension PacketExplanation {
+  /// Follows a packet of a program with a route of its own. Returns whether it has one.
+  fileprivate mutating func takeRoute(of text: String, in set: PolicySet, _ agent: AgentOptions) -> Bool {
+    let program = escaped(text)
+    guard let app = App(text), let route = set.route(of: app) else {
+      add(program, .note, "no policy names it in `apps`, so its packets go where those of all programs go")
+      return false
+    }
+    guard let tunnel = route else {
+      add(program, .pass, "its packets leave outside of every tunnel, past kill switches (apps: exclude)")
+      return true
+    }
+    add(program, .pass, "its packets leave by \(tunnel) or not at all (apps: include)")
+    do throws(ControlClient.Failure) {
+      let report = try ControlClient(path: agent.socket).status(within: .seconds(5))
+      let known = report.tunnels.first { $0.name == tunnel }
+      guard let known, ["connected", "reasserting", "armed"].contains(known.state) else {
+        add(tunnel, .stop, "blocked: " + (known.map { "\($0.state), \($0.reason)" } ?? "unknown to the agent"))
+        return true
+      }
+      add(tunnel, .pass, known.state)
+      ask(agent, tunnel)
+    } catch {
+      let isMissing = if case .noAgent = error { true } else { false }
+      add(tunnel, .unknown, isMissing ? "no agent is running that could say whether it is connected" : "\(error)")
+    }
+    return true
+  }
+
   /// Whether the tunnel carries packets now. Without it they may go outside, where its kill switch does not block them.
   fileprivate mutating func take(_ agent: AgentOptions, _ tunnel: String, _ desired: DesiredState) -> Bool {
     let report: StatusReport

@@ -36,8 +36,8 @@ struct Guard: ParsableCommand {
   }
 
   func run() throws {
-    let path = try executable(program[0])
-    let name = program[0].split(separator: "/").last.map(String.init) ?? program[0]
+    let path = try executable(program[0], butSo: "nothing was blocked")
+    let name = shortName(program[0])
     let request = GuardRequest(
       program: name, endpoints: endpoint, link: link, namespace: ownNetworkNamespace ?? 0, sessions: session.sessions)
     let reply: GuardReply
@@ -66,24 +66,5 @@ struct Guard: ParsableCommand {
       child.awaitPerson()
     }
     throw ExitCode(code)
-  }
-
-  /// The file of a program, which is searched on PATH unless it contains a slash: before anything is blocked.
-  private func executable(_ name: String) throws -> String {
-    let folders =
-      name.contains("/")
-      ? [""]
-      : (getenv("PATH").map { String(cString: $0) } ?? "/usr/sbin:/usr/bin:/sbin:/bin").split(
-        separator: ":", omittingEmptySubsequences: false
-      ).map { $0.isEmpty ? "./" : "\($0)/" }
-    if let path = folders.map({ $0 + name }).first(where: { access($0, X_OK) == 0 && isFile($0) }) { return path }
-    let isThere = folders.contains { access($0 + name, F_OK) == 0 }
-    writeError("roamward: \(escaped(name)) \(isThere ? "is no program that can be executed" : "is not found"); nothing was blocked\n")
-    throw ExitCode(isThere ? 126 : 127)
-  }
-
-  private func isFile(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 }

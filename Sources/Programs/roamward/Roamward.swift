@@ -19,7 +19,7 @@ struct Roamward: ParsableCommand {
         name: "Agent",
         subcommands: [
           Status.self, Monitor.self, HistoryOfMachine.self, Metrics.self, Bugreport.self, Up.self, Down.self, Resume.self, Release.self,
-          Guard.self, Wait.self, Message.self, Answer.self, Login.self,
+          Run.self, Guard.self, Wait.self, Message.self, Answer.self, Login.self,
         ]),
       CommandGroup(
         name: "Policy",
@@ -46,7 +46,7 @@ struct Roamward: ParsableCommand {
       "connect": "up", "start": "up", "enable": "up", "disconnect": "down", "stop": "down", "disable": "down", "ls": "list",
       "policies": "list", "show": "status", "info": "status", "log": "monitor", "logs": "monitor", "watch": "monitor", "events": "monitor",
       "bug-report": "bugreport", "report": "bugreport", "validate": "check", "lint": "check", "test": "evaluate", "dry-run": "plan",
-      "version": "--version", "exec": "guard", "run": "guard", "unblock": "release", "clean": "cleanup",
+      "version": "--version", "exec": "run", "unblock": "release", "clean": "cleanup",
       "signin": "login", "sign-in": "login",
     ])
   }

@@ -24,7 +24,7 @@ enum HarmlessKeys {
     "files",
     "generation", "group", "held-since", "identity", "included", "index", "ipv4", "ipv6", "kind", "last-handshake", "last-link-before",
     "last-wake",
-    "level", "lifetime", "line", "link", "lookup", "memory-bytes", "name-servers", "next-at", "next-wake", "number", "observations",
+    "level", "lifetime", "line", "link", "lookup", "mark", "memory-bytes", "name-servers", "next-at", "next-wake", "number", "observations",
     "outside", "overflows", "override", "override-ends", "override-lifetime", "override-since", "override-until", "peer-silence-ms", "pid",
     "plans", "polls", "prefix", "processor-ms", "program", "programs", "received-bytes", "refused", "repairs", "route-count", "rule",
     "sent-bytes", "severity", "shared", "since", "situation", "source", "split", "stand-ins", "state", "steps", "table", "timer",
@@ -42,7 +42,8 @@ enum HarmlessKeys {
 
   /// Keys whose values have keys of their own.
   static let containers: Set<String> = [
-    "allow", "any-of", "candidates", "command", "connections", "dns", "engine", "facts", "firewall", "groups", "guards", "history", "last",
+    "allow", "any-of", "apps", "candidates", "cgroup", "command", "connections", "dns", "engine", "facts", "firewall", "groups", "guards",
+    "history", "last",
     "links",
     "match",
     "networkmanager", "networks", "not", "on-demand", "options", "others", "policy", "probe", "probes", "processes", "provider",

@@ -108,6 +108,7 @@ package struct StatusText {
     var lines = tunnels.flatMap { [StyledLine()] + text(of: $0).lines }
     let isSuspended = report.firewall.situation == .released
     for program in report.guards { lines += [StyledLine()] + program.lines(at: time, isSuspended: isSuspended) }
+    for program in report.programs { lines += [StyledLine()] + program.lines }
     if !report.probes.isEmpty {
       lines += [StyledLine(), StyledLine("probes:", .strong)]
       lines += report.probes.map { StyledLine("  " + $0.line(at: time), hang: 4) }
@@ -165,6 +166,18 @@ extension StatusReport.Guard {
     let reach = endpoints.isEmpty ? "every address" : endpoints.joined(separator: ", ")
     let details = ["link:    \(link)", "outside: its own packets, to \(reach)"] + (usage.map { [$0.line] } ?? [])
     return [StyledLine("guard: \(program) (process \(process)) \(lasting(time - since))", .strong, hang: 2)]
+      + details.map { StyledLine("  \($0)", hang: 11) }
+  }
+}
+
+extension ProgramReport {
+  /// A heading, and what becomes of their packets.
+  fileprivate var lines: [StyledLine] {
+    let route =
+      tunnel.map { tunnel in link.map { "leave by \($0) alone" } ?? "are blocked, because \(tunnel) is down" }
+      ?? "leave outside of every tunnel, past kill switches"
+    let details = ["packets: \(route)", "group:   \(escaped(group))"] + (usage.map { [$0.line] } ?? [])
+    return [StyledLine("programs \(tunnel.map { "through \($0)" } ?? "outside") (user \(user))", .strong, hang: 2)]
       + details.map { StyledLine("  \($0)", hang: 11) }
   }
 }

@@ -1,0 +1,46 @@
+import ArgumentParser
+import Glibc
+import LinuxIO
+import NetworkTypes
+import Terminal
+
+/// The file of a program, which is searched on PATH unless it contains a slash. A failure says `reason` too, and ends with a shell's code.
+func executable(_ name: String, butSo reason: String) throws -> String {
+  let folders =
+    name.contains("/")
+    ? [""]
+    : (getenv("PATH").map { String(cString: $0) } ?? "/usr/sbin:/usr/bin:/sbin:/bin").split(
+      separator: ":", omittingEmptySubsequences: false
+    ).map { $0.isEmpty ? "./" : "\($0)/" }
+  if let path = folders.map({ $0 + name }).first(where: { access($0, X_OK) == 0 && isFile($0) }) { return path }
+  let isThere = folders.contains { access($0 + name, F_OK) == 0 }
+  writeError("roamward: \(escaped(name)) \(isThere ? "is no program that can be executed" : "is not found"); \(reason)\n")
+  throw ExitCode(isThere ? 126 : 127)
+}
+
+/// The name of a program without its folder, for people.
+func shortName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+/// Becomes this program, with this process's terminal, descriptors and environment. Returns only to say why it cannot.
+func become(_ path: String, _ arguments: [String]) -> SystemError {
+  // A terminal shows what was written before.
+  fflush(nil)
+  var argv = arguments.map { strdup($0) } + [nil]
+  defer { for text in argv { free(text) } }
+  execv(path, &argv)
+  return .last("execute \(path)")
+}
+
+/// The path of a program's file from the root, as policies name it: without links in its folders.
+func policyPath(of path: String) -> String {
+  let name = shortName(path)
+  guard let folder = realpath(path.contains("/") ? Folder.parent(of: path) : ".", nil) else { return path }
+  defer { free(folder) }
+  let above = String(cString: folder)
+  return above == "/" ? "/\(name)" : "\(above)/\(name)"
+}
+
+private func isFile(_ path: String) -> Bool {
+  var status = stat()
+  return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+}
