@@ -1,0 +1,79 @@
+import Testing
+
+/// `roamward run`, by an ordinary user.
+@Suite("A program with a route of its own", .needsLab, .marksSockets)
+struct RunTests {
+  private func scene(_ policies: [String: String]) throws -> Scene { try Scene(policies, words: ["run.bash"]) }
+
+  @Test("goes through its tunnel from its first packet on, with the tunnel's address, and is itself: status, signals, terminal, arguments")
+  func through() throws {
+    let seen = try scene(["corp.yaml": corp]).play("Run/through")
+    #expect(
+      seen.lines == [
+        "[the watch sees what leaves outside]",
+        "roamward: corp is not connected; run `roamward up corp` first, or have `roamward run --up` do it", "[1]",
+        "roamward: no tunnel is named \"nowhere\"; known: corp", "[1]", "[brought up]",
+        "[25 launches: 0 outside, 0 with another address]", "10.77.0.2", "198.51.100.23", "hello", "an  argument", "65534", "[7]",
+        "Terminated", "[143]", "roamward: no-such-program is not found; nothing was started", "[127]", "[nothing runs]", "0",
+      ], "\(seen)")
+  }
+
+  @Test("stays on it with all that it starts: down, the agent killed, cleaned up, roamed, 0 packets outside, while others flow")
+  func life() throws {
+    let seen = try scene(["corp.yaml": corp]).play("Run/life")
+    #expect(
+      seen.lines == [
+        "[0 outside, 1 1]", "programs through corp (user 65534)", "  packets: leave by corp alone", "  group: G-through-1", "[no drift]", "3",
+        "[down: 0 outside, others 1]", "programs through corp (user 65534)", "  packets: are blocked, because corp is down",
+        "[up: 0 outside, 1]", "[killed: 0 outside, others 1]", "[cleaned up: 0 outside, others 1]", "[roamed: 0 outside, others 1]",
+        "[back: 0 outside, 1 1]", "[nothing left]", "0",
+      ], "\(seen)")
+  }
+
+  @Test("outside passes a full tunnel and its kill switch, and nothing else does; one in the other has its own") func outside() throws {
+    let seen = try scene(["corp.yaml": corpForEverything(killSwitch: "on")]).play("Run/outside")
+    #expect(
+      seen.lines.filter { !$0.contains("Killed") } == [
+        "[1]", "[10 outside, 0 of others]", "198.51.100.23", "198.51.100.23", "10.77.0.2", "[lost: 0 of others, 1]",
+        "[killed: 0 of others, 1]", "[back: 0 of others, 1 1]", "0", "[goes on]", "[nothing left]",
+      ], "\(seen)")
+  }
+
+  @Test("works with the unit's capabilities, in a session of root's and in a group of the user's manager, not in another user's")
+  func ofUnit() throws {
+    let seen = try scene(["corp.yaml": corpForEverything(killSwitch: "on")]).play("Run/of-unit")
+    let addresses = ["10.77.0.2", "198.51.100.23"]
+    #expect(
+      seen.lines == ["[1]"] + addresses + ["session/G-through-1"] + addresses + [
+        "app/G-through-1",
+        "roamward: the program does not start, because the sockets of its control group cannot be marked: the control group /other is another "
+          + "user's; run the program in a session of your own", "0",
+      ], "\(seen)")
+  }
+}
+
+/// `apps` in a policy.
+@Suite("Programs that a policy names", .needsLab, .marksSockets)
+struct AppsTests {
+  @Test("have a tunnel for themselves: their packets and names, and no others; down, killed and back, 0 packets outside")
+  func included() throws {
+    let seen = try Scene([:], words: ["run.bash"]).play("Run/apps")
+    #expect(
+      seen.lines.filter { !$0.contains("Killed") } == [
+        "[checked]", "[dev wlan0, 0]", "10.77.0.2", "198.51.100.23", "1", "0", "203.0.113.80 icmp",
+        "  pass  cgroup:/G/app: its packets leave by corp or not at all (apps: include)", "  pass  corp: connected",
+        "  ?     other end of corp: corp has no installed provider, which could read messages", "not known to the end", "10.77.0.2",
+        "roamward: no policy names /usr/bin/env in `apps`; name its route: --through TUNNEL, or --outside", "[1]", "[no drift]",
+        "[0 outside, 1]", "[down: 0 outside, others 1]", "[killed: 0 outside, others 1]", "[back: 0 outside, 1]", "198.51.100.23", "0",
+      ], "\(seen)")
+  }
+
+  @Test("stay outside of a full tunnel, past its kill switch; that sockets from before keep their route is said") func excluded() throws {
+    let seen = try Scene(["corp.yaml": corpForEverything(killSwitch: "on")], words: ["run.bash"]).play("Run/excluded")
+    #expect(
+      seen.lines == [
+        "198.51.100.23", "10.77.0.2", "1", "203.0.113.80 icmp",
+        "  pass  cgroup:/G/out: its packets leave outside of every tunnel, past kill switches (apps: exclude)", "passes", "198.51.100.23", "0",
+      ], "\(seen)")
+  }
+}

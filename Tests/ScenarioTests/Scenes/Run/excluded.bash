@@ -1,0 +1,35 @@
+# shellcheck shell=bash disable=SC2154
+# shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
+source "$tests/scene.bash"
+# shellcheck source=Tests/ScenarioTests/Scenes/run.bash
+source "$tests/run.bash"
+
+[[ -e /sys/fs/cgroup/cgroup.procs || -e /sys/fs/cgroup/unified/cgroup.procs ]] || mount -t cgroup2 none /sys/fs/cgroup
+groups=/sys/fs/cgroup; [[ -e $groups/cgroup.procs ]] || groups+=/unified
+name=${scene##*/}
+mkdir "$groups/$name" "$groups/$name/out"
+trap 'for one in /out ""; do within 5 rmdir "$groups/$name$one"; done' EXIT
+within_group() { bash -c 'echo $BASHPID >"$0/cgroup.procs"; exec "${@:1}"' "$groups/$name/$1" "${@:2}"; }
+
+go cafe
+take_everything
+watch_programs
+sed -i "s|^    routes:|    apps: { exclude: [\"cgroup:/$name/out\"] }\n&|" "$policies/corp.yaml"
+within_group out sleep 600 &
+sleeper=$!
+within 2 grep -q . "$groups/$name/out/cgroup.procs"
+remember
+start_agent
+tunnel_is corp connected
+within 5 eval '[[ $(programs) == 1 ]]'
+within_group out curl --silent --max-time 5 http://203.0.113.80/cgi-bin/whoami
+curl --silent --max-time 5 http://203.0.113.80/cgi-bin/whoami
+roamward status | grep -c 'run already: sockets that they have open keep their route'
+roamward explain --policies "$policies" --app "cgroup:/$name/out" --to 203.0.113.80 | sed "s/$name/G/"
+engine=$(engine_pid corp)
+if [[ -n $engine ]]; then kill -KILL "$engine"; else ip link delete corp; fi
+within_group out curl --silent --max-time 5 http://203.0.113.80/cgi-bin/whoami
+kill -KILL $sleeper
+wait $sleeper 2>/dev/null || true
+stop_agent
+as_before
