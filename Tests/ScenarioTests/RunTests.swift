@@ -23,7 +23,8 @@ struct RunTests {
     let seen = try scene(["corp.yaml": corp]).play("Run/life")
     #expect(
       seen.lines == [
-        "[0 outside, 1 1]", "programs through corp (user 65534)", "  packets: leave by corp alone", "  group: G-through-1", "[no drift]", "3",
+        "[0 outside, 1 1]", "programs through corp (user 65534)", "  packets: leave by corp alone", "  group: G-through-1", "[no drift]",
+        "3",
         "[down: 0 outside, others 1]", "programs through corp (user 65534)", "  packets: are blocked, because corp is down",
         "[up: 0 outside, 1]", "[killed: 0 outside, others 1]", "[cleaned up: 0 outside, others 1]", "[roamed: 0 outside, others 1]",
         "[back: 0 outside, 1 1]", "[nothing left]", "0",
@@ -73,7 +74,9 @@ struct AppsTests {
     #expect(
       seen.lines == [
         "198.51.100.23", "10.77.0.2", "1", "203.0.113.80 icmp",
-        "  pass  cgroup:/G/out: its packets leave outside of every tunnel, past kill switches (apps: exclude)", "passes", "198.51.100.23", "0",
+        "  pass  cgroup:/G/out: its packets leave outside of every tunnel, past kill switches (apps: exclude)",
+        "it passes", "198.51.100.23",
+        "0",
       ], "\(seen)")
   }
 }

@@ -158,6 +158,6 @@ private final class Groups {
     ] {
       #expect(request.right(opensKillSwitch: { _, _ in true }, hasKillSwitch: hasKillSwitch) == right)
     }
-    #expect(throws: RequestError.self) { try Request(outside.json.replacing("\"a\"", with: "\"\"")) }
+    #expect(throws: RequestError.self) { try Request(Request.run(RunRequest(program: "", tunnel: nil, namespace: 7)).json) }
   }
 }

@@ -87,7 +87,18 @@ enum Golden {
     return resolver
   }()
 
-  static let status = StatusReport(
+  static let status = {
+    var status = statusWithoutPrograms
+    status.programs = [
+      ProgramReport(
+        group: "/user.slice/user-1000.slice/session-3.scope/roamward-4026531840-through-1", tunnel: "corp", link: "corp",
+        mark: "0x52c00001", user: 1000, usage: .init(processes: 1, memoryBytes: 9_700_000, processorMilliseconds: 160),
+        cgroup: .init(number: 8424, level: 4))
+    ]
+    return status
+  }()
+
+  private static let statusWithoutPrograms = StatusReport(
     time: noon, process: 4711,
     policy: .init(
       generation: 3, files: 2,

@@ -16,7 +16,6 @@ take_everything
 watch_programs
 sed -i "s|^    routes:|    apps: { exclude: [\"cgroup:/$name/out\"] }\n&|" "$policies/corp.yaml"
 within_group out sleep 600 &
-sleeper=$!
 within 2 grep -q . "$groups/$name/out/cgroup.procs"
 remember
 start_agent
@@ -29,7 +28,6 @@ roamward explain --policies "$policies" --app "cgroup:/$name/out" --to 203.0.113
 engine=$(engine_pid corp)
 if [[ -n $engine ]]; then kill -KILL "$engine"; else ip link delete corp; fi
 within_group out curl --silent --max-time 5 http://203.0.113.80/cgi-bin/whoami
-kill -KILL $sleeper
-wait $sleeper 2>/dev/null || true
+pkill -KILL -x sleep
 stop_agent
 as_before
