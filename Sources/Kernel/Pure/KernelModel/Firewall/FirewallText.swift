@@ -76,15 +76,7 @@ extension FirewallTable {
       chains.append(chain("answers", "type route hook output priority mangle", [answersOutside]))
     }
     if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules(sets))) }
-    if !programs.isEmpty {
-      let verdict = "counter drop", encrypted = ipsec.map { "ipsec out reqid \($0) accept" }
-      let rules = ProgramClass.rules(of: programs, passing: [], Self.refusal)
-      let names = ProgramClass.names(of: programs)
-      if !names.isEmpty { chains.append(chain("programs_names", "type nat hook output priority -100", names)) }
-      chains.append(chain("programs", "type filter hook output priority filter", rules))
-      let last = ProgramClass.rules(of: programs, passing: encrypted, verdict)
-      chains.append(chain("programs_leaving", "type filter hook postrouting priority filter", last))
-    }
+    chains += ProgramClass.chains(of: programs, ipsec: ipsec, refusal: Self.refusal).map { chain($0.name, $0.hook, $0.rules) }
     if !leaving.isEmpty { chains.append(chain("postrouting", "type filter hook postrouting priority filter", leaving)) }
     let toInside = insideAddresses.flatMap { addressed("iifname", $0.links, "daddr", $0.addresses) }
     if !toInside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", toInside)) }
@@ -98,7 +90,8 @@ extension FirewallTable {
   // MARK: Outgoing packets
 
   private func output(_ sets: FirewallSets) -> [String] {
-    ["oifname \"lo\" accept"] + ofArrivals("ct direction reply") + [ownMark] + captured + answersToGuests + intoTunnels(sets) + network
+    ["oifname \"lo\" accept"] + ofArrivals("ct direction reply") + [ownMark] + captured + answersToGuests + intoTunnels(sets)
+      + networkOut(attached: attached)
       + portalRules(of: portal?.programs)
       + between(outgoing: true, sets) + refusals(Self.refusal, sets)
   }
@@ -145,7 +138,8 @@ extension FirewallTable {
       ["oifname \"lo\" accept"] + ofArrivals() + [ownMarkLeaving] + encrypted + fromInside + intoTunnels(sets)
       + toGateways("counter drop")
     if guards.isEmpty { return rules }
-    return rules + answersToGuests + answersOutOfTunnels + network + portalRules(of: nil) + between(outgoing: true, sets)
+    return rules + answersToGuests + answersOutOfTunnels + networkOut(attached: attached) + portalRules(of: nil)
+      + between(outgoing: true, sets)
       + refusals("counter drop", sets)
   }
 
@@ -219,17 +213,6 @@ extension FirewallTable {
   /// For forwarded packets. Hosts inside a tunnel cannot open connections to the network that the machine is on.
   private var answersOutOfTunnels: [String] {
     insides.isEmpty ? [] : ["iifname \(set(insides.map { "\"\($0.link)\"" })) ct state established,related accept"]
-  }
-
-  /// 4: packets that the network itself needs. Packets to a DHCP server are broadcasts, or unicast on the link when a lease is renewed.
-  private var network: [String] {
-    let servers = [IPPrefix("255.255.255.255/32")].compactMap { $0 } + attached.filter { $0.family == .v4 && !$0.isPieceOfEverything }
-    return [
-      "ip daddr \(set(servers.aggregated.map(\.description))) udp sport 68 udp dport 67 accept",
-      "ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept",
-      "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
-      "icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept",
-    ]
   }
 
   /// The situation "portal", for these programs; `nil`: for all.
@@ -309,6 +292,17 @@ extension FirewallTable {
   private func word(_ family: IPAddress.Family) -> String { family == .v4 ? "ip" : "ip6" }
 
   private func set(_ items: [String]) -> String { "{ \(items.joined(separator: ", ")) }" }
+}
+
+/// 4: packets that the network itself needs. Packets to a DHCP server are broadcasts, or unicast on the link when a lease is renewed.
+private func networkOut(attached: [IPPrefix]) -> [String] {
+  let servers = [IPPrefix("255.255.255.255/32")].compactMap { $0 } + attached.filter { $0.family == .v4 && !$0.isPieceOfEverything }
+  return [
+    "ip daddr { \(servers.aggregated.map(\.description).joined(separator: ", ")) } udp sport 68 udp dport 67 accept",
+    "ip6 saddr fe80::/10 ip6 daddr ff02::1:2 udp sport 546 udp dport 547 accept",
+    "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept",
+    "icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept",
+  ]
 }
 
 /// 4: packets from the network that it needs itself.

@@ -16,6 +16,16 @@ package struct ProgramClass: Hashable, Sendable {
     self.servers = servers
   }
 
+  /// The chains of a table for these programs. `ipsec`: our policies, for packets that are encrypted later.
+  static func chains(of classes: [ProgramClass], ipsec: [UInt32], refusal: String) -> [(name: String, hook: String, rules: [String])] {
+    if classes.isEmpty { return [] }
+    let (names, encrypted) = (Self.names(of: classes), ipsec.map { "ipsec out reqid \($0) accept" })
+    return (names.isEmpty ? [] : [("programs_names", "type nat hook output priority -100", names)]) + [
+      ("programs", "type filter hook output priority filter", rules(of: classes, passing: [], refusal)),
+      ("programs_leaving", "type filter hook postrouting priority filter", rules(of: classes, passing: encrypted, "counter drop")),
+    ]
+  }
+
   /// Rules for the hook that changes destinations. Resolvers of this machine are asked as they are. A family without a server has no names.
   static func names(of classes: [ProgramClass]) -> [String] {
     classes.sorted { $0.mark < $1.mark }.flatMap { one -> [String] in
