@@ -7,25 +7,23 @@ let appsKeys = Mapping(
   constraints: [.init(key: "not", value: .given("include", "exclude"))],
   keys: [
     Key(
-      "include", .oneOrMore(.app), "The programs that the tunnel is for: all of their packets go through it or nowhere, and no others.",
+      "include", .oneOrMore(app), "The programs that the tunnel is for: all of their packets go through it or nowhere, and no others.",
       example: "[transmission.service]"
     ) { $0.include = $1 },
-    Key("exclude", .oneOrMore(.app), "Programs that stay outside of every tunnel, past kill switches.", example: "[/usr/bin/steam]") {
+    Key("exclude", .oneOrMore(app), "Programs that stay outside of every tunnel, past kill switches.", example: "[/usr/bin/steam]") {
       $0.exclude = $1
     },
   ])
 
-extension ValueReader where Value == App {
-  fileprivate static let app = ValueReader(
-    "a unit such as transmission.service or work.slice, a program's path, or `cgroup:` with a path",
-    schema: .string(pattern: SchemaPattern.app), cure: cure
-  ) { App($0) }
+private let app = ValueReader<App>(
+  "a unit such as transmission.service or work.slice, a program's path, or `cgroup:` with a path",
+  schema: .string(pattern: SchemaPattern.app), cure: cureOfApp
+) { App($0) }
 
-  @Sendable private static func cure(_ text: String) -> String? {
-    if text.hasSuffix(".desktop") { return "name the program's file, as its `Exec=` line has it, and start it by `roamward run`" }
-    if [".socket", ".timer", ".target"].contains(where: text.hasSuffix) { return "only a service, a scope or a slice has programs" }
-    return text.contains("/") ? "a path begins with `/`" : "write its suffix (`\(text).service`), or the path of its file"
-  }
+@Sendable private func cureOfApp(_ text: String) -> String? {
+  if text.hasSuffix(".desktop") { return "name the program's file, as its `Exec=` line has it, and start it by `roamward run`" }
+  if [".socket", ".timer", ".target"].contains(where: text.hasSuffix) { return "only a service, a scope or a slice has programs" }
+  return text.contains("/") ? "a path begins with `/`" : "write its suffix (`\(text).service`), or the path of its file"
 }
 
 /// Refuses what has no meaning for a tunnel of some programs alone.

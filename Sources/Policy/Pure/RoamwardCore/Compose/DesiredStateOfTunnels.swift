@@ -38,7 +38,9 @@ extension DesiredState {
           family: $0, priority: tunnel.table, table: tunnel.table, mark: Ownership.mark, mask: Ownership.markMask, isInverted: true)
       }
     }
-    addPassages(ordered, programs)
+    let passages = TunnelPassages(ordered, programs, refused: refusals.keys)
+    routes += passages.routes
+    rules += passages.rules
     addRulesForOthers(ordered, underlay.others)
     let up = ordered.filter { $0.level.hasRoutes && refusals[$0.policy.name] == nil }.inOrderOfNames
     let down = ordered.filter { !up.contains($0) }
@@ -47,7 +49,7 @@ extension DesiredState {
     watchNames(of: ordered, on: underlay)
     RoutedNames(tunnels: ordered, up: up, underlay: underlay).apply(to: &self)
     captureNames(of: up, down: down, on: underlay)
-    notes += up.compactMap(\.programNote)
+    remarks += up.compactMap(\.programNote)
     notes += ordered.compactMap { tunnel in
       tunnel.portHolder.map { Remark(.portTaken, of: tunnel.policy.name, "\($0), so it listens at another one until it starts again") }
     }

@@ -1,27 +1,23 @@
 import KernelModel
 import NetworkTypes
 
-// Tunnels through other tunnels (docs/decisions/0003-each-tunnel-has-a-routing-table-before-the-main-one.md), and programs through tunnels.
-extension DesiredState {
-  /// The state without a tunnel: packets of these programs go nowhere.
-  package init(keeping programs: [ProgramGroup]) {
-    self.init()
-    addPassages([], programs)
-  }
+/// The routes and rules of packets that go through a tunnel by their mark: those of inner tunnels
+/// (docs/decisions/0003-each-tunnel-has-a-routing-table-before-the-main-one.md), and those of programs.
+///
+/// They lead into the link of the tunnel, or nowhere. The last rule makes them unreachable. It is there before the outer tunnel is, and as
+/// long as one of the two runs, or a program: a packet that comes too early or too late never leaves outside.
+struct TunnelPassages {
+  private(set) var routes: [Route] = []
+  private(set) var rules: [RoutingRule] = []
 
-  /// Adds the routes of the own packets of inner tunnels, and those of the packets of programs: into the link of the tunnel, or nowhere.
-  ///
-  /// The last rule makes them unreachable. It is there before the outer tunnel is, and as long as one of the two runs, or a program: a
-  /// packet that comes too early or too late never leaves outside.
-  mutating func addPassages(_ tunnels: [TunnelSetup], _ programs: [ProgramGroup]) {
+  /// `refused`: the tunnels that may not be up.
+  init(_ tunnels: [TunnelSetup], _ programs: [ProgramGroup], refused: some Collection<String>) {
     let outers = Set(tunnels.compactMap { $0.policy.through?.name })
     let classes = programs.classes
-    guard
-      !classes.isEmpty
-        || tunnels.contains(where: {
-          $0.isRunning && $0.level != .device && ($0.policy.through != nil || outers.contains($0.policy.name))
-        })
-    else { return }
+    let isNested = tunnels.contains {
+      $0.isRunning && $0.level != .device && ($0.policy.through != nil || outers.contains($0.policy.name))
+    }
+    guard isNested || !classes.isEmpty else { return }
     for family in IPAddress.Family.allCases {
       routes.append(.everything(of: family, kind: .unreachable, table: Ownership.lostTable))
       rules.append(
@@ -29,7 +25,7 @@ extension DesiredState {
           family: family, priority: Ownership.lostTable, table: Ownership.lostTable, mark: Ownership.innerMark(of: nil),
           mask: Ownership.wayMask))
     }
-    for outer in tunnels where outer.level.hasRoutes && refusals[outer.policy.name] == nil {
+    for outer in tunnels where outer.level.hasRoutes && !refused.contains(outer.policy.name) {
       let (isOuter, number) = (outers.contains(outer.policy.name), classes[outer.policy.name])
       guard isOuter || number != nil, let link = outer.link else { continue }
       let table = Ownership.innerTable(of: outer.slot)
@@ -39,6 +35,15 @@ extension DesiredState {
         rules += marks.map { RoutingRule(family: family, priority: table, table: table, mark: $0, mask: .max) }
       }
     }
+  }
+}
+
+extension DesiredState {
+  /// The state without a tunnel: packets of these programs go nowhere.
+  package init(keeping programs: [ProgramGroup]) {
+    self.init()
+    let passages = TunnelPassages([], programs, refused: [])
+    (routes, rules) = (passages.routes, passages.rules)
   }
 }
 

@@ -75,23 +75,6 @@ extension TunnelPolicy {
 }
 
 extension PolicySet {
-  /// The control groups that policies name, with the route of their programs' packets. A group that several name has the route that the first
-  /// tunnel gives it. `known`: the groups that have a route now, whose classes keep their numbers.
-  package func programGroups(beside known: [ProgramGroup]) -> [ProgramGroup] {
-    var groups: [ProgramGroup] = []
-    func add(_ app: App, _ route: ProgramRoute) {
-      guard let path = app.group, !groups.contains(where: { $0.path == path }) else { return }
-      groups.append(ProgramGroup(path: path, group: ProviderGroup(number: 0, level: 0), route: route, user: 0))
-    }
-    for tunnel in tunnels where tunnel.isEnabled {
-      for app in tunnel.apps?.include ?? [] {
-        add(app, .through(tunnel.name, number: (known + groups).number(of: tunnel.name)))
-      }
-      for app in tunnel.apps?.exclude ?? [] { add(app, .outside) }
-    }
-    return groups
-  }
-
   /// The route that the policies give these programs: a tunnel, or `nil` for outside; without a value, none names them.
   package func route(of app: App) -> String?? {
     for tunnel in tunnels where tunnel.isEnabled {

@@ -74,8 +74,8 @@ extension TunnelPolicy {
     return []
   }
 
-  /// The prefixes that go into the tunnel, as they are known before it starts; `nil` if only the provider knows them. Into a tunnel for some
-  /// programs alone, none does: their packets are led by their marks.
+  /// The prefixes that go into the tunnel, as they are known before it starts; `nil` if only the provider knows them. Into a tunnel for
+  /// some programs alone, none does: their packets are led by their marks.
   package var knownIncludes: PrefixList? { isForApps ? [] : ownIncludes }
 
   private var ownIncludes: PrefixList? {
