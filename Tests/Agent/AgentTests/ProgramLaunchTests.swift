@@ -105,7 +105,7 @@ private final class Groups {
     let life = life(groups) { $0.onDemand = OnDemand(rules: [Sample.rule(.always, .disconnect)]) }
     life.start()
     life.machine.run(for: .seconds(2))
-    #expect(message(run(life, "corp")) == "corp is not connected; run `roamward up corp` first, or have `roamward run --up` do it")
+    #expect(message(run(life, "corp")) == "corp is not connected; connect it first, or have `roamward run --up` do it")
     #expect(message(run(life, "none")) == "no tunnel is named \"none\"; known: corp")
     #expect(message(run(life, nil, namespace: 8)).contains("another network or process namespace"))
     #expect(message(run(life, nil, start: nil)).contains("another network or process namespace"))

@@ -55,17 +55,10 @@ extension Daemon {
     bus.connect()
   }
 
-  private func right(of request: Request) -> Right {
-    var request = request
-    // A refusal for another reason follows.
-    if case .run(let program) = request, let resolved = try? ProgramLaunch(agent).resolved(program) { request = .run(resolved) }
-    return request.right(opensKillSwitch: agent.policySet.opensKillSwitch, hasKillSwitch: ProgramLaunch(agent).hasKillSwitch)
-  }
-
   private func authorize(
     _ request: Request, _ caller: Caller, mayInteract: Bool, _ done: @escaping (RequestError?) -> Void
   ) -> Gatekeeper.Pending {
-    let right = right(of: request)
+    let right = ProgramLaunch(agent).right(of: request)
     return gatekeeper.decide(RightsQuestion(right, of: caller, mayInteract: mayInteract)) { [weak self] error in
       // A change that polkit or the group has allowed is in the journal with its user.
       if right != .read, !caller.isOwner {
@@ -74,7 +67,7 @@ extension Daemon {
           metadata: ["right": "\(right.rawValue)", "user": "\(caller.user)", "pid": "\(caller.process)"])
       }
       // A person may take two minutes at a prompt.
-      if error == nil, let self, self.right(of: request) != right {
+      if error == nil, let self, ProgramLaunch(agent).right(of: request) != right {
         return done(
           RequestError(code: .notAllowed, message: "the policies have changed meanwhile, and the request needs another right; repeat it"))
       }
@@ -120,21 +113,6 @@ extension Daemon {
     }
   }
 
-  /// A process on the other end of the local socket alone can be moved: the number of one on D-Bus may be another's by now.
-  private func run(_ program: RunRequest, from caller: Caller) throws(RequestError) -> RunReply {
-    var startTime: UInt64?
-    if case .process(_, let time) = caller.subject { startTime = time }
-    if caller.isOwner, caller.subject == nil { startTime = PeerIdentity.startTime(of: caller.process) }
-    let reply = try ProgramLaunch(agent).begin(program, process: caller.process, startTime: startTime, user: caller.user)
-    logger.notice(
-      "program begins",
-      metadata: [
-        "program": "\(escaped(program.program))", "through": "\(program.tunnel ?? "(outside)")", "user": "\(caller.user)",
-        "pid": "\(caller.process)",
-      ])
-    return reply
-  }
-
   /// The report of now, as this caller may read it.
   private func status(for caller: Caller) -> StatusReport {
     agent.refresh()
@@ -164,7 +142,7 @@ extension Daemon {
         log(release, caller)
         return .done(JSON(encoding: try agent.release(release)))
       case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
-      case .run(let program): return .done(JSON(encoding: try run(program, from: caller)))
+      case .run(let program): return .done(JSON(encoding: try ProgramLaunch(agent).begin(program, from: caller, logger)))
       case .reload: reloadPolicies()
       case .apply(let request):
         logger.warning(
@@ -186,5 +164,30 @@ extension Daemon {
     } catch {
       return .refused(error)
     }
+  }
+}
+
+extension ProgramLaunch {
+  /// The right that a request needs now. The policies may give a program its route.
+  fileprivate func right(of request: Request) -> Right {
+    var request = request
+    // A refusal for another reason follows.
+    if case .run(let program) = request, let resolved = try? self.resolved(program) { request = .run(resolved) }
+    return request.right(opensKillSwitch: policies.opensKillSwitch, hasKillSwitch: hasKillSwitch)
+  }
+
+  /// A process on the other end of the local socket alone can be moved: the number of one on D-Bus may be another's by now.
+  fileprivate func begin(_ program: RunRequest, from caller: Caller, _ logger: Logger) throws(RequestError) -> RunReply {
+    var startTime: UInt64?
+    if case .process(_, let time) = caller.subject { startTime = time }
+    if caller.isOwner, caller.subject == nil { startTime = PeerIdentity.startTime(of: caller.process) }
+    let reply = try begin(program, process: caller.process, startTime: startTime, user: caller.user)
+    logger.notice(
+      "program begins",
+      metadata: [
+        "program": "\(escaped(program.program))", "through": "\(program.tunnel ?? "(outside)")", "user": "\(caller.user)",
+        "pid": "\(caller.process)",
+      ])
+    return reply
   }
 }

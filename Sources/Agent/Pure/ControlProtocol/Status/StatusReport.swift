@@ -15,7 +15,6 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package var guards: [Guard]
   package var programs: [ProgramReport] = []
   package var probes: [Probe]
-  /// Requests of policies that could not be fulfilled, and other notes.
   package var notes: [RemarkReport]
   /// Other VPNs of the machine, and the prefixes that they route.
   package var others: [String]
@@ -41,8 +40,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package init(
     time: Timestamp, process: Int, policy: Policies, primary: Primary, firewall: FirewallStatus = FirewallStatus(), tunnels: [Tunnel],
     guards: [Guard] = [], probes: [Probe] = [], notes: [RemarkReport] = [], others: [String] = [], counters: Counters = Counters(),
-    resolver: Resolver? = nil,
-    lastWake: Wake? = nil, nextWake: Wake? = nil
+    resolver: Resolver? = nil, lastWake: Wake? = nil, nextWake: Wake? = nil
   ) {
     self.time = time
     self.process = process

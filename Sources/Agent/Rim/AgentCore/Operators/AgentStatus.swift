@@ -25,12 +25,7 @@ extension Agent {
     status.guards = state.killSwitch.machine.allGuards(in: state.seen.state).map {
       StatusReport.Guard($0, usage: platform.guards.usage($0.guarded).map { .init($0) })
     }
-    status.programs = state.killSwitch.machine.launched.map { program in
-      let tunnel = program.route.tunnel.flatMap { state.tunnels[$0] }
-      return ProgramReport(
-        program, link: tunnel.flatMap { $0.machine.level.hasRoutes ? $0.linkName : nil },
-        usage: platform.programs.usage(program).map { .init($0) })
-    }
+    status.programs = ProgramLaunch(self).reports
     addNetwork(to: &status.tunnels)
     let fit = state.underlayFit
     for setup in state.desiredTunnels.setups where setup.level.hasRoutes || setup.isGuarding {

@@ -87,10 +87,7 @@ extension Agent {
   }
 
   /// Keeps the control groups of programs ready, or removes them.
-  func keepGroup() {
-    platform.commands.keepGroup(state.set.tunnels.contains { $0.isEnabled && !$0.provider.isWireGuard })
-    ProgramLaunch(self).follow()
-  }
+  func keepGroup() { ProgramLaunch(self).keepGroups() }
 
   /// Opens the way into a guard's new link at once: its traffic is blocked meanwhile, and no rule depends on it.
   func admitLinksOfGuards(at now: Moment) {

@@ -9,9 +9,7 @@ extension Agent {
     var tunnels = state.desiredTunnels
     tunnels.policies = policies
     for tunnel in held { tunnels.overrides[tunnel] = ManualOverride(wantsUp: up, since: .distantFuture, lifetime: .resume) }
-    return DesiredState(
-      of: tunnels.atRest.setups, on: state.underlayFit, portal: state.portalWindow, guards: state.programGuards,
-      programs: state.killSwitch.machine.launched)
+    return state.desired(of: tunnels.atRest.setups)
   }
 
   /// Throws if a session from one of these addresses would be cut.

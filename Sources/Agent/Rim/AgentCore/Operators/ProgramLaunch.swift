@@ -1,7 +1,7 @@
 package import ControlProtocol
 internal import KernelModel
 internal import NetworkTypes
-internal import RoamwardCore
+package import RoamwardCore
 
 /// Programs whose packets have a route of their own: `roamward run`.
 package struct ProgramLaunch {
@@ -15,11 +15,13 @@ package struct ProgramLaunch {
 
   private var state: AgentState { reconciler.state }
 
+  package var policies: PolicySet { state.set }
+
   /// Whether a policy or a guard has a kill switch, which a program outside would pass.
   package var hasKillSwitch: Bool { state.hasKillSwitch }
 
-  /// Gives the process a route for its packets. Before the reply, rules and firewall are in force, and it is in its control group. It has no
-  /// internet socket yet. `startTime`: the time at which the caller's process started, in clock ticks since the boot.
+  /// Gives the process a route for its packets. Before the reply, rules and firewall are in force, and it is in its control group. It has
+  /// no internet socket yet. `startTime`: the time at which the caller's process started, in clock ticks since the boot.
   package func begin(_ request: RunRequest, process: Int32, startTime: UInt64?, user: UInt32) throws(RequestError) -> RunReply {
     let request = try resolved(request)
     try check(request)
@@ -77,7 +79,7 @@ package struct ProgramLaunch {
       throw refusal("the policy of \(name) names no link of its provider, so no packets can be led into it; add `interface:` to it")
     }
     guard tunnel.machine.level.hasRoutes else {
-      throw refusal("\(name) is not connected; run `roamward up \(name)` first, or have `roamward run --up` do it")
+      throw refusal("\(name) is not connected; connect it first, or have `roamward run --up` do it")
     }
     if isStrict, !tunnel.policyInForce.takesEverything { throw refusal(cure) }
     return .through(name, number: state.killSwitch.machine.launched.number(of: name))
@@ -133,8 +135,24 @@ package struct ProgramLaunch {
     return RunRequest(program: request.program, tunnel: route, namespace: request.namespace)
   }
 
+  /// Keeps the control groups of tunnels' programs ready, or removes them, and marks those that policies name.
+  func keepGroups() {
+    platform.commands.keepGroup(state.set.tunnels.contains { $0.isEnabled && !$0.provider.isWireGuard })
+    follow()
+  }
+
+  /// The programs, for `status`.
+  var reports: [ProgramReport] {
+    state.killSwitch.machine.launched.map { program in
+      let tunnel = program.route.tunnel.flatMap { state.tunnels[$0] }
+      return ProgramReport(
+        program, link: tunnel.flatMap { $0.machine.level.hasRoutes ? $0.linkName : nil },
+        usage: platform.programs.usage(program).map { .init($0) })
+    }
+  }
+
   /// Marks the sockets of the control groups that policies name.
-  func follow() {
+  private func follow() {
     guard state.policies.isLoaded, !state.stop.isStopping else { return }
     let launched = state.killSwitch.machine.launched
     let named = state.set.programGroups(beside: launched)

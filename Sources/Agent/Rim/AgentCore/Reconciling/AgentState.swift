@@ -99,6 +99,12 @@ extension AgentState {
     return desired
   }
 
+  /// The desired state of these tunnels, with the guards and programs of now.
+  func desired(of setups: [TunnelSetup]) -> DesiredState {
+    DesiredState(
+      of: setups, on: underlayFit, portal: portalWindow, guards: programGuards, programs: killSwitch.machine.launched)
+  }
+
   /// The active guards of programs, with their links.
   var programGuards: [GuardSetup] { killSwitch.machine.guards(in: seen.state) }
 

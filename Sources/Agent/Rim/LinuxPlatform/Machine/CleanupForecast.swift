@@ -34,10 +34,7 @@ extension LinuxMachine {
       }
       lines += ["rmdir \(escaped(name))", "rm \(stateDirectory)/\(ProviderGroups.noteName)"]
     }
-    let running = notes.programs.filter { providerGroups.programs.open($0.path, number: $0.group.number)?.isPopulated ?? false }
-    for program in notes.programs where !running.contains(program) { lines.append("rmdir \(escaped(program.path))") }
-    // Programs that run keep their route: they stay blocked until the next agent.
-    var wanted = DesiredState(keeping: running)
+    var wanted = DesiredState(keeping: providerGroups.programs.running(notes, &lines, in: stateDirectory))
     wanted.firewall = .asItIs
     lines += Plan(from: observed, to: wanted).steps.map(\.description)
     for link in notes.links.sorted() where access(UserspaceWireGuard.socketPath(of: link), F_OK) == 0 {
@@ -46,7 +43,6 @@ extension LinuxMachine {
     lines += notes.notes.keys.sorted().filter { name in ["link-", "command-", GuardNote.prefix].contains(where: name.hasPrefix) }.map {
       "rm \(stateDirectory)/\($0)"
     }
-    if running.isEmpty, notes.notes[ProgramNote.name] != nil { lines.append("rm \(stateDirectory)/\(ProgramNote.name)") }
     lines += Folder.names(in: stateDirectory, withPrefix: GuardPresence.prefix).sorted().map { "rm \(stateDirectory)/\($0)" }
     let isHeldBack = observed.firewall.isGuarding
     if !isHeldBack { lines += BlockedTrafficRecord().files.map { "rm \($0.path)" } }

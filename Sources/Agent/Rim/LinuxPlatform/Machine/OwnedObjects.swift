@@ -47,8 +47,8 @@ extension LinuxMachine {
     let notes = NotesOnDisk(stateDirectory)
     var observed = try observeForLeftOvers()
     observed.unfinishedLinks = observed.kernel.unfinished(among: notes.links)
-    return observed.ownedObjects + ownedGroups + ownedSlices + owned(notes.programs)
-      + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
+    return observed.ownedObjects + ownedGroups + ownedSlices + ownedFiles(notes, stateDirectory, socket, resolvConf: observed.resolvConf)
+      + providerGroups.programs.owned(notes.programs)
       + MarkedProcess.all.map { process in
         let link = process.marks["ROAMWARD_LINK"]
         return OwnedObject(
@@ -76,17 +76,6 @@ extension LinuxMachine {
         return OwnedObject(
           kind: .controlGroup, what: escaped(group.name), tunnel: nil, purpose: "the programs of a guard (\(group.processes.count))")
       }
-  }
-
-  /// The control groups of programs that users have started.
-  private func owned(_ programs: [ProgramGroup]) -> [OwnedObject] {
-    programs.compactMap { program in
-      guard let group = providerGroups.programs.open(program.path, number: program.group.number) else { return nil }
-      let route = program.route.tunnel.map { "through \(escaped($0))" } ?? "outside"
-      return OwnedObject(
-        kind: .controlGroup, what: escaped(program.path), tunnel: program.route.tunnel.map { escaped($0) },
-        purpose: "programs \(route) (\(group.processes.count))")
-    }
   }
 
   /// The slices of tunnels that are units, and the drop-ins that name them.
@@ -160,6 +149,27 @@ extension LinuxMachine {
         OwnedObject(kind: .file, what: UserspaceWireGuard.socketPath(of: link), tunnel: link, purpose: "the WireGuard engine's socket"))
     }
     return files
+  }
+}
+
+extension ProgramGroups {
+  /// The control groups of programs that users have started, or that policies name.
+  fileprivate func owned(_ programs: [ProgramGroup]) -> [OwnedObject] {
+    programs.compactMap { program in
+      guard let group = open(program.path, number: program.group.number) else { return nil }
+      let route = program.route.tunnel.map { "through \(escaped($0))" } ?? "outside"
+      return OwnedObject(
+        kind: .controlGroup, what: escaped(program.path), tunnel: program.route.tunnel.map { escaped($0) },
+        purpose: "programs \(route) (\(group.processes.count))")
+    }
+  }
+
+  /// The noted programs that run: a clean-up leaves them blocked until the next agent. Adds a line for each thing that it removes.
+  func running(_ notes: NotesOnDisk, _ lines: inout [String], in folder: String) -> [ProgramGroup] {
+    let running = notes.programs.filter { open($0.path, number: $0.group.number)?.isPopulated ?? false }
+    for program in notes.programs where !running.contains(program) && program.isMade { lines.append("rmdir \(escaped(program.path))") }
+    if running.isEmpty, notes.notes[ProgramNote.name] != nil { lines.append("rm \(folder)/\(ProgramNote.name)") }
+    return running
   }
 }
 
