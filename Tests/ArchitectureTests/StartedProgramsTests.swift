@@ -50,6 +50,7 @@ import Testing
     Place(
       file: "Sources/Programs/roamward/BugReportSources.swift",
       input: "programs that print the machine's state, with arguments of the command"),
+    Place(file: "Sources/Programs/roamward/ExecutedProgram.swift", input: "the program that the person typed"),
     Place(file: "Sources/Programs/roamward/GuardedProgram.swift", input: "the program that the person typed"),
     Place(
       file: "Sources/Programs/roamward/StrangersReading.swift",

@@ -11,7 +11,7 @@ struct RunTests {
     #expect(
       seen.lines == [
         "[the watch sees what leaves outside]",
-        "roamward: corp is not connected; run `roamward up corp` first, or have `roamward run --up` do it", "[1]",
+        "roamward: corp is not connected; connect it first, or have `roamward run --up` do it", "[1]",
         "roamward: no tunnel is named \"nowhere\"; known: corp", "[1]", "[brought up]",
         "[25 launches: 0 outside, 0 with another address]", "10.77.0.2", "198.51.100.23", "hello", "an  argument", "65534", "[7]",
         "Terminated", "[143]", "roamward: no-such-program is not found; nothing was started", "[127]", "[nothing runs]", "0",
