@@ -48,6 +48,26 @@ struct LocalSocketTests {
     withExtendedLifetime(second) {}
   }
 
+  @Test("listens from the moment that its file is there")
+  func atOnce() async throws {
+    for round in 0..<400 {
+      let path = "\(folder.path)/\(round).sock"
+      async let refusal = Task.detached { () -> Int32 in
+        while true {
+          do throws(SystemError) {
+            _ = try FileDescriptor.connect(to: path)
+            return 0
+          } catch  where error.code == ENOENT {
+            sched_yield()
+          } catch { return error.code }
+        }
+      }.value
+      let server = try FileDescriptor.listen(at: path, mode: 0o600)
+      #expect(await refusal == 0, "round \(round)")
+      withExtendedLifetime(server) {}
+    }
+  }
+
   @Test("writing to one that has gone is an error, not a signal")
   func brokenPipe() throws {
     let server = try FileDescriptor.listen(at: path, mode: 0o600)

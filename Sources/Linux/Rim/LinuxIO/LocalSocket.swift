@@ -22,18 +22,24 @@ extension FileDescriptor {
     return socket
   }
 
-  /// A listening unix socket, created with the mode from its first instant. A dead socket at the path is replaced, a live one is not.
+  /// A listening unix socket, created with the mode from its first instant. A dead socket at the path is replaced, a live one is not. At its
+  /// path it listens from its first instant too: wg(8) removes one that does not, and others wait for the file and connect at once.
   package static func listen(at path: String, mode: UInt32) throws(SystemError) -> FileDescriptor {
     if let other = try? connect(to: path) {
       withExtendedLifetime(other) {}
       throw SystemError(code: EADDRINUSE, operation: "listen at \(path), where another agent answers")
     }
-    unlink(path)
+    let new = "\(path)~"
+    unlink(new)
     let socket = try localSocket(nonBlocking: true)
     let before = umask(0o777 & ~mode)
     defer { umask(before) }
-    guard clinux_unix_bind(socket.number, path) == 0 else { throw .last("listen at \(path)") }
-    guard Glibc.listen(socket.number, 64) == 0 else { throw .last("listen at \(path)") }
+    guard clinux_unix_bind(socket.number, new) == 0 else { throw .last("listen at \(path)") }
+    guard Glibc.listen(socket.number, 64) == 0, rename(new, path) == 0 else {
+      let error = SystemError.last("listen at \(path)")
+      unlink(new)
+      throw error
+    }
     return socket
   }
 
