@@ -15,6 +15,8 @@ struct EndpointResolverTests {
   private let v4: IPAddress
   private let v6: IPAddress
   private let loopback: IPAddress
+  /// Of look-ups that come to an end by themselves: a busy machine takes long to start the program.
+  private static let patience = Duration.seconds(60)
 
   init() throws {
     name = try #require(DomainName("vpn.example"))
@@ -25,7 +27,7 @@ struct EndpointResolverTests {
 
   /// Asks a server that answers so, in a network namespace with loopback alone.
   private func resolve(
-    _ name: DomainName? = nil, link: String? = "lo", mark: UInt32? = 0x5200_0000, limit: Duration = EndpointResolver.limit,
+    _ name: DomainName? = nil, link: String? = "lo", mark: UInt32? = 0x5200_0000, limit: Duration = EndpointResolverTests.patience,
     answer: @escaping (String, TinyDNSServer.Kind) -> TinyDNSServer.Answer
   ) throws -> (Result<[IPAddress], ResolveError>, questions: [String]) {
     try inNamespaces {
@@ -90,7 +92,9 @@ struct EndpointResolverTests {
       try onLoop { loop, done in
         let server = try TinyDNSServer(on: loop) { _, _ in .addresses([v4]) }
         return (
-          server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [dead, loopback], then: done)
+          server,
+          EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port, limit: Self.patience).resolve(
+            name, servers: [dead, loopback], then: done)
         )
       }
     }
@@ -138,7 +142,8 @@ struct EndpointResolverTests {
           let server = try TinyDNSServer(on: loop) { _, _ in .addresses([v4]) }
           return (
             server,
-            EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback], mark: mark, then: done)
+            EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port, limit: Self.patience).resolve(
+              name, servers: [loopback], mark: mark, then: done)
           )
         }
       }
@@ -175,7 +180,9 @@ struct EndpointResolverTests {
         let result: Outcome = try onLoop { loop, done in
           let server = try TinyDNSServer(on: loop) { _, kind in kind == .a ? .addresses([v4]) : .noData }
           return (
-            server, EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port).resolve(name, servers: [loopback], then: done)
+            server,
+            EndpointResolver(on: loop, ProbeHelper(on: loop), port: server.port, limit: Self.patience).resolve(
+              name, servers: [loopback], then: done)
           )
         }
         #expect(result == .success([v4]))
