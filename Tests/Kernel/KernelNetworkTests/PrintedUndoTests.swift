@@ -15,9 +15,10 @@ struct PrintedUndoTests {
       .removeNameCapture, .revertLinkResolver, .removeRecord:
       true
     // Told as prose: the agent alone has what stood there.
-    case .restoreResolvConf, .stopNameServer: false
+    case .restoreResolvConf, .stopNameServer, .removeProxies: false
     case .addWireGuardLink, .addTUNLink, .addXFRMLink, .addDummyLink, .setAlias, .configureWireGuard, .renewSessions, .setUp,
-      .replaceFirewall, .writeResolvConf, .setLinkResolver, .setRecord, .setNameServer, .setNameCapture:
+      .replaceFirewall, .writeResolvConf, .setLinkResolver, .setRecord, .setNameServer, .setNameCapture,
+      .setProxies:
       // They undo nothing.
       false
     }

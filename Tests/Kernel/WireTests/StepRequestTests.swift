@@ -49,7 +49,7 @@ extension Step {
   fileprivate func executor(isOfResolver: Bool) -> Bool {
     switch traits.executor {
     case .resolverFile, .resolverProgram: isOfResolver
-    case .kernelInBatches, .kernel, .firewall, .userspaceEngine: !isOfResolver
+    case .kernelInBatches, .kernel, .firewall, .userspaceEngine, .proxies: !isOfResolver
     }
   }
 }

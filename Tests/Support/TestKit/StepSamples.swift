@@ -43,7 +43,9 @@ extension Sample {
     case .setNameServer: .stopNameServer
     case .stopNameServer: .setNameCapture(NameCapture())
     case .setNameCapture: .removeNameCapture
-    case .removeNameCapture: nil
+    case .removeNameCapture: .setProxies(ProxyPublication(.direct, for: [.chromium]))
+    case .setProxies: .removeProxies
+    case .removeProxies: nil
     }
   }
 }

@@ -113,6 +113,8 @@ package struct SimulatedState {
     case .stopNameServer: observed.resolver.nameServer = .absent
     case .setNameCapture(let capture): observed.nameCapture = .table(digest: capture.digest, isIntact: true, isGuarding: false)
     case .removeNameCapture: observed.nameCapture = .absent
+    case .setProxies(let publication): observed.proxies.publish(publication)
+    case .removeProxies: observed.proxies.withdraw()
     }
   }
 

@@ -19,7 +19,7 @@ extension Step {
   /// Whether another program than the kernel applies it.
   var isOutsideKernel: Bool {
     switch traits.executor {
-    case .firewall, .resolverFile, .userspaceEngine: true
+    case .firewall, .resolverFile, .userspaceEngine, .proxies: true
     // Steps of resolver programs take another path; the applier refuses them.
     case .kernelInBatches, .kernel, .resolverProgram: false
     }

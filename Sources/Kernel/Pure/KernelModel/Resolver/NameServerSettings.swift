@@ -48,6 +48,8 @@ package struct NameServerSettings: Hashable, Sendable {
   package var place: String
   /// Domains whose names are refused while their tunnel is not up (`when-down: refuse`).
   package var refused: [DomainName]
+  /// Whether names are refused by which programs look for a proxy of the network (`wpad`).
+  package var refusesDiscovery = false
   /// Addresses that the network's servers must not give, because they are inside tunnels (rebinding).
   package var blocked: [IPPrefix]
   /// Domains whose names may have such addresses all the same.
@@ -75,6 +77,12 @@ package struct NameServerSettings: Hashable, Sendable {
 extension NameServerSettings {
   /// Every domain whose names are routed.
   package var routed: [DomainName] { routings.flatMap { $0.included + $0.excluded }.uniqued().sorted { $0.text < $1.text } }
+
+  /// The names by which programs look for a proxy: alone, and in each domain that they may append.
+  package var discoveryNames: [DomainName] {
+    guard refusesDiscovery else { return [] }
+    return (["wpad"] + (searchDomains + shares.flatMap(\.domains)).map { "wpad.\($0)" }).compactMap { DomainName($0) }
+  }
 }
 
 extension NameServerSettings.Routing {
@@ -93,6 +101,7 @@ extension NameServerSettings: CustomStringConvertible {
     func words(_ domains: [DomainName]) -> [String] { domains.isEmpty ? ["."] : domains.map(\.text) }
     var parts = watches.map { ["\($0)"] } + shares.map { words($0.domains) + $0.servers.map(\.description) }
     if !refused.isEmpty { parts.append(["refuse"] + refused.map(\.text)) }
+    if refusesDiscovery { parts.append(["refuse", "wpad"]) }
     if !shares.contains(where: \.domains.isEmpty) { parts.append(["."] + (network.isEmpty ? ["none"] : network.map(\.description))) }
     parts += routings.map(\.words)
     if capture != nil { parts.append(["captured: the server that was asked"]) }

@@ -58,6 +58,10 @@ package enum Step: Hashable, Sendable {
   case setNameCapture(NameCapture)
   /// Removes that table.
   case removeNameCapture
+  /// Serves the script of proxies at its address, and gives the address to programs, or does so with another script.
+  case setProxies(ProxyPublication)
+  /// Takes the address from programs, and serves it no more.
+  case removeProxies
 }
 
 extension Step {
@@ -210,6 +214,10 @@ extension Step {
     case .removeNameCapture:
       return declared(
         .removal, .firewall, takesAway: true, words: "nft delete table \(NameCapture.name)", object: "table \(NameCapture.name)")
+    case .setProxies(let publication):
+      return declared(.proxies, .proxies, words: "roamward-proxy at \(ProxyPublication.url): \(publication)", undo: .removeProxies)
+    case .removeProxies:
+      return declared(.removal, .proxies, takesAway: true, words: "roamward-proxy: end, with the files that name its address")
     }
   }
 

@@ -5,6 +5,8 @@ package enum StepStage: Int, Equatable, Sendable, Comparable {
   /// Links, with the alias that marks the owner: a link without its alias is not touched again.
   case links
   case settings, routes, rules, resolver
+  /// The address of proxies.
+  case proxies
   /// Removals: executed even if earlier steps failed.
   case removal
 
@@ -18,9 +20,9 @@ extension Step {
     if case .removeRoute = self { return false }
     if case .removeRoute = failed { return false }
     switch (stage, failed.stage) {
-    case (.removal, _), (_, .removal), (_, .firewall), (_, .resolver): return false
+    case (.removal, _), (_, .removal), (_, .firewall), (_, .resolver), (_, .proxies): return false
     case (.settings, .links), (.routes, .links), (.routes, .settings): return failed.link.map(needs) ?? false
-    case (.rules, .links), (.rules, .settings), (.resolver, _): return true
+    case (.rules, .links), (.rules, .settings), (.resolver, _), (.proxies, _): return true
     case (.rules, .routes): return traits.table == failed.traits.table
     default: return false
     }

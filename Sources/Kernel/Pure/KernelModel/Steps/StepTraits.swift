@@ -26,6 +26,8 @@ package enum StepExecutor: Equatable, Sendable {
   case resolverProgram
   /// `roamward-wireguard`.
   case userspaceEngine
+  /// `roamward-proxy`, and files of other programs.
+  case proxies
 }
 
 extension Step {
@@ -41,7 +43,7 @@ extension Step {
   package var isCommand: Bool {
     switch self {
     case .configureWireGuard, .renewSessions, .replaceFirewall, .setNameCapture, .writeResolvConf, .restoreResolvConf, .setLinkResolver,
-      .setRecord, .setNameServer, .stopNameServer:
+      .setRecord, .setNameServer, .stopNameServer, .setProxies, .removeProxies:
       false
     case .addWireGuardLink, .addTUNLink, .addXFRMLink, .addDummyLink, .setAlias, .setMTU, .addAddress, .removeAddress, .setUp, .deleteLink,
       .addRoute, .removeRoute, .addRule, .removeRule, .removeFirewall, .removeNameCapture, .revertLinkResolver, .removeRecord:
