@@ -80,8 +80,9 @@ let house = """
   Probes: answers of portals, beacons and name servers, and their process
     rim ProbeProtocol: JSON NetworkTypes
     rim ProbeWorker: CAres CCurl ClientLibraries LinuxIO NetworkTypes ProbeProtocol ProcessConfinement
+    rim ProxyWorker: LinuxIO NetworkTypes ProbeProtocol ProcessConfinement
     tests ProbeProtocolTests: NetworkTypes ProbeProtocol SeededRandom
-    tests ProbeWorkerTests: CConfined LinuxIO NetworkTypes ProbeProtocol ProbeWorker ProcessConfinement roamward-probe
+    tests ProbeWorkerTests: CConfined LinuxIO NetworkTypes ProbeProtocol ProbeWorker ProcessConfinement ProxyWorker roamward-probe
   ProviderKit: for programs that are tunnels: protocol, library, an agent for their tests
     pure ProviderProtocol: JSON NetworkTypes
     rim RoamwardProvider: CLinux CProviderIO JSON LinuxIO NetworkTypes ProviderProtocol
@@ -89,21 +90,21 @@ let house = """
     tests ProviderProtocolTests: JSON NetworkTypes ProviderProtocol SeededRandom
     tests RoamwardProviderTests: CTunDevice JSON LinuxIO NetworkTypes plain-udp PlainUDP ProviderProtocol RoamwardProvider
         RoamwardProviderTesting TestSupport
-    tests ExampleProviderTests: BestVPN JSON NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
-        SimpleTunnel
+    tests ExampleProviderTests: BestVPN JSON NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom SimpleTunnel
   Agent: the agent: tunnels, requests, records, on this machine or in memory
     pure ControlProtocol: JSON KernelModel NetworkTypes RoamwardCore
     pure FlightRecord: ControlProtocol JSON KeyMemory NetworkTypes RoamwardCore
     pure Doctor: HostFindings KernelModel NetworkTypes RoamwardCore
     rim AgentCore: ControlProtocol JSON KernelModel Lives NetworkTypes PeerDetection PolicySource ProviderProtocol RoamwardCore +tested
-    rim AgentDaemon: AgentCore ControlProtocol CTextPages HostDNS HostServices JSON KernelModel KernelNetwork LinuxAgent LinuxIO
-        LinuxPlatform Logging NetworkTypes RoamwardCore SystemdIO
+    rim AgentDaemon: AgentCore ControlProtocol CTextPages HostDNS HostProxies HostServices JSON KernelModel KernelNetwork LinuxAgent
+        LinuxIO LinuxPlatform Logging NetworkTypes RoamwardCore SystemdIO
     rim LinuxAgent: AgentCore ControlProtocol HostDNS HostServices KernelModel KernelNetwork LinuxIO LinuxPlatform Logging NetworkTypes
         PolicySource ProviderGroups RoamwardCore SystemdIO TunnelProviders
-    rim LinuxPlatform: AgentCore CLinux ControlProtocol Doctor FlightRecord HostDNS HostProbes HostServices JSON KernelModel KernelNetwork
+    rim LinuxPlatform: AgentCore CLinux ControlProtocol Doctor FlightRecord HostDNS HostProbes HostProxies HostServices JSON KernelModel KernelNetwork
         KeyMemory LinuxIO NetworkTypes PolicyFiles PolicySource ProviderGroups ProviderProtocol RoamwardCore SystemdIO TunnelProviders
     rim HostDNS: CLinux ConfinedProcess KernelModel LinuxIO NameProtocol NameServer NetworkTypes RoamwardCore SystemdIO Wire WorkerLife
     rim HostProbes: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes ProbeProtocol RoamwardCore SystemdIO WorkerLife
+    rim HostProxies: ConfinedProcess HostDNS KernelModel LinuxIO NetworkTypes ProbeProtocol SystemdIO WorkerLife
     rim HostServices: JSON KernelModel LinuxIO NetworkTypes RoamwardCore SystemdIO
     rim TunnelProviders: CLinux ConfinedProcess KernelModel LinuxIO NetworkTypes PolicyFiles ProviderGroups ProviderProtocol RoamwardCore
         SystemdIO Wire WireGuardControl WorkerLife
@@ -114,7 +115,7 @@ let house = """
     tests ControlProtocolTests: ControlProtocol JSON KernelModel LinuxIO NetworkTypes PolicySource RoamwardCore SchemaCheck SeededRandom
         TestKit +but=Golden
     tests HostDNSTests: CSystemd HostDNS KernelModel LinuxIO NetworkTypes RoamwardCore SeededRandom SystemdIO SystemdTestSupport TestSupport
-    tests HostProbesTests: HostProbes LinuxIO NetworkTypes roamward-probe RoamwardCore SystemdIO SystemdTestSupport TestSupport
+    tests HostProbesTests: HostProbes HostProxies KernelModel LinuxIO NetworkTypes roamward-probe roamward-proxy RoamwardCore SystemdIO SystemdTestSupport TestSupport
     tests HostServicesTests: CSystemd HostServices KernelModel LinuxIO NetworkTypes RoamwardCore SystemdIO SystemdTestSupport TestSupport
     tests TunnelProvidersTests: CLinux CSodium KernelModel KeyMemory LinuxIO NetworkTypes ProviderGroups ProviderProtocol roamward-wireguard
         RoamwardCore SystemdIO SystemdTestSupport TestSupport TunnelProviders
@@ -138,8 +139,7 @@ let house = """
     rim GatewayPostgreSQL: CPostgreSQL GatewayCore GatewayStore LinuxIO NetworkTypes ProcessConfinement
     rim GatewaySockets: LinuxIO NetworkTypes
     rim GatewayStore: CSodium CSQLite GatewayCore KernelModel NetworkTypes
-    rim GatewayWeb: CMicroHTTPD LinuxIO LoginProtocol NetworkTypes PageProtocol ProcessConfinement
-        +embed=Files/page.html,Files/page.css,Files/page.js
+    rim GatewayWeb: CMicroHTTPD LinuxIO LoginProtocol NetworkTypes PageProtocol ProcessConfinement +embed=Files/page.html,Files/page.css,Files/page.js
     rim ClientProvider: CSodium CTLS JSON KeyMemory LinuxIO Lives LoginProtocol NameServer NetworkTypes PeerDetection ProcessConfinement
         ProviderProtocol RoamwardProvider WireGuardControl
     tests GatewayAuthTests: CConfined ClientProvider GatewayAuth GatewayOpenID GatewayPAM GatewayPostgreSQL GatewayWeb ProcessConfinement
@@ -172,8 +172,7 @@ let house = """
         ProviderProtocol RoamwardProvider VICI
     tests NebulaProviderTests: JSON LinuxIO NebulaProvider NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting
         SeededRandom TestSupport
-    tests OpenConnectProviderTests: JSON NetworkTypes OpenConnectProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting
-        SeededRandom
+    tests OpenConnectProviderTests: JSON NetworkTypes OpenConnectProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
     tests OpenVPNProviderTests: JSON NetworkTypes OpenVPNProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
     tests ProviderLifeTests: Lives ProviderLife ProviderProtocol SeededRandom
     tests StrongSwanProviderTests: JSON NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider RoamwardProviderTesting
@@ -185,7 +184,7 @@ let house = """
     pure PolicyAuthoring: JSON NetworkTypes PolicyFiles PolicySource RoamwardCore
     pure PolicyImport: JSON KernelModel NetworkTypes OpenVPNLanguage PolicyFiles PolicySource RoamwardCore SignedMessages XMLEvents
     pure PolicyLint: KernelModel NetworkTypes RoamwardCore
-    pure StatusDisplay: ControlProtocol JSON Metrics NetworkTypes RoamwardCore
+    pure StatusDisplay: ControlProtocol JSON KernelModel Metrics NetworkTypes RoamwardCore
     rim ControlClient: ControlProtocol JSON LinuxIO NetworkTypes
     rim SignedMessages: CCrypto
     rim Terminal: ArgumentParser NetworkTypes PolicySource
@@ -201,7 +200,7 @@ let house = """
     tests DesktopServiceTests: DesktopService LinuxIO NetworkTypes SeededRandom SystemdIO SystemdTestSupport TestSupport
   Programs: what is installed
     program roamward: AgentCore ArgumentParser BugReport ControlClient ControlProtocol CWipingHeap Doctor FlightRecord History HostFindings
-        JSON KernelModel KernelNetwork KeyMemory LinuxAgent LinuxIO LinuxPlatform LoginProtocol Metrics NetworkTypes PolicyAuthoring
+        HostProxies JSON KernelModel KernelNetwork KeyMemory LinuxAgent LinuxIO LinuxPlatform LoginProtocol Metrics NetworkTypes PolicyAuthoring
         PolicyFiles PolicyImport PolicyLint PolicySource ProviderProtocol RoamwardCore Simulation StatusDisplay Terminal
     program roamwardd: AgentCore AgentDaemon ControlProtocol CWipingHeap LinuxAgent LinuxIO LinuxPlatform Logging NetworkTypes RoamwardCore
     program roamward-desktop: DesktopService LinuxIO SystemdIO
@@ -209,6 +208,7 @@ let house = """
     program roamward-probe: ProbeWorker ProcessConfinement
     program roamward-provider: ClientProvider CWipingHeap NebulaProvider NetworkTypes OpenConnectProvider OpenVPNProvider RoamwardProvider
         StrongSwanProvider
+    program roamward-proxy: ProcessConfinement ProxyWorker
     program roamward-wireguard: LinuxIO NetworkTypes WireGuardControl WireGuardDataPath
     program roamward-gateway: ArgumentParser CWipingHeap GatewayCore GatewayCredentials GatewayHost GatewayLogin GatewayPage GatewaySource
         GatewayStore HostFindings JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes PolicySource Terminal
