@@ -60,9 +60,6 @@ import Testing
         /etc/p/10.yaml:3:31: error: expected an IP address such as 192.0.2.1 or 2001:db8::1, found "192.168.7"
             home: { sid: Home, gateway: 192.168.7 }
                                         ^
-        /etc/p/10.yaml:7:5: warning: `proxy` is read; this version does not set proxies
-              proxy: {}
-              ^
         /etc/p/10.yaml:8:5: error: unknown key "clas" in a tunnel
               clas: enterprise
               ^

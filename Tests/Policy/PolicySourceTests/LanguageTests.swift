@@ -95,7 +95,16 @@ let languageCases: [(policy: String, said: String)] = [
   (provider + "proxy: @{} } }", "`proxy` names no proxy"),
   (
     provider + "proxy: @{ pac: \"http://p.example/x\", http: \"p.example:1\" } } }",
-    "`pac` excludes `http`, `https` and `exclude`: the script decides"
+    "`pac` excludes `http`, `https`, `exclude` and `exclude-simple-names`: the script decides"
+  ),
+  (
+    provider + "proxy: @{ pac: \"http://p.example/x\", exclude-simple-names: true } } }",
+    "`pac` excludes `http`, `https`, `exclude` and `exclude-simple-names`: the script decides"
+  ),
+  (provider + "proxy: { pac-file: @none.pac } } }", "cannot use none.pac: no such file"),
+  (
+    provider + "proxy: { http: \"p.example:1\", publish: @gnome } } }",
+    "expected pac, environment, dconf, chromium, chrome or firefox, found \"gnome\""
   ),
   (
     provider + "proxy: { http: @p.example } } }",
@@ -187,19 +196,8 @@ let languageCases: [(policy: String, said: String)] = [
     #expect(tunnel.mtu == .overhead(80) && tunnel.killSwitch == .always && tunnel.includesAllNetworks && tunnel.disconnectsOnSleep)
     #expect(
       loaded.diagnostics.map { "\($0.location.line) \($0.message)" } == [
-        "13 `proxy` is read; this version does not set proxies"
+        "13 `proxy` is given to no program: it has no `publish`"
       ])
-  }
-
-  @Test("what this version does not act on is told once a file")
-  func limits() {
-    let tunnel = "{ provider: { command: { up: /u, down: /d } }, proxy: { http: \"10.0.0.80:3128\" } }"
-    let text = "version: 1\ntunnels: { a: \(tunnel), b: \(tunnel) }\n"
-    let loaded = MemoryFiles(["/etc/p/1.yaml": text, "/etc/p/2.yaml": text.replacing("a:", with: "c:").replacing("b:", with: "d:")]).load()
-    #expect(!loaded.hasErrors)
-    for key in ["proxy"] {
-      #expect(loaded.diagnostics.count { $0.message.hasPrefix("`\(key)` is read; this version ") } == 2, "\(key)")
-    }
   }
 
   @Test("secrets that stand in a policy are never shown")

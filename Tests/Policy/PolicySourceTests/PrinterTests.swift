@@ -139,6 +139,8 @@ private struct Invention {
         chance(2)
         ? ProxyPolicy(pac: "http://10.0.0.80/proxy.pac")
         : ProxyPolicy(http: "p.example:3128", exclude: one([[], ["corp.example", "10.0.0.0/8"]]))
+      if tunnel.proxy?.pac == nil { tunnel.proxy?.excludesSimpleNames = chance(2) }
+      tunnel.proxy?.publish = one([[], [.environment], [.firefox, .pac]])
     }
     return tunnel
   }

@@ -38,6 +38,7 @@ import Testing
     up.record = ResolverRecord(servers, program: .openresolv)
     up.nameServer = NameServerSettings(network: [Sample.address("192.0.2.1")])
     up.nameServer?.capture = NameCapture(tunnelLinks: ["corp"])
+    up.proxies = ProxyPublication(.direct, for: [.chromium])
 
     // Every object that is replaced or removed alone.
     var changed = up
@@ -66,7 +67,7 @@ import Testing
   /// as a whole nothing is left to change.
   private static func isRepairable(_ step: Step) -> Bool {
     switch step {
-    case .renewSessions, .deleteLink, .removeFirewall, .removeNameCapture: false
+    case .renewSessions, .deleteLink, .removeFirewall, .removeNameCapture, .setProxies, .removeProxies: false
     default: !step.isOfResolver
     }
   }

@@ -1,3 +1,4 @@
+internal import KernelModel
 internal import PolicyFiles
 package import RoamwardCore
 
@@ -81,6 +82,19 @@ struct Surroundings: Sendable {
     let file = PrefixFile(path: path, prefixes: prefixes)
     prefixFiles[path] = file
     return file
+  }
+
+  /// A proxy auto-configuration script, which is not looked into; `nil` if it is left unread.
+  mutating func scriptFile(named name: String) throws(FileFailure) -> ScriptFile? {
+    let path = absolutePath(of: name)
+    do throws(FileFailure) {
+      let bytes = try readNamed(path, limit: ProxyScript.longest).bytes
+      if bytes.isEmpty { throw FileFailure("it is empty") }
+      return ScriptFile(path: path, bytes: bytes)
+    } catch {
+      if leaveUnread(path, error) { return nil }
+      throw error
+    }
   }
 
   /// Reads a file of at most `limit` bytes that a policy names, and records the access, successful or not.

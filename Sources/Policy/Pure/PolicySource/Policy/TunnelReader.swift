@@ -95,8 +95,8 @@ let tunnelKeys = Mapping(
       $0.dns = $1
     },
     Key(
-      "proxy", .proxy, "The web proxy for programs while the tunnel is up.",
-      example: "{ pac: \"http://10.0.0.80/proxy.pac\" }", limitation: "this version does not set proxies"
+      "proxy", .proxy, "The web proxy for programs while the tunnel is connected.",
+      example: "{ http: \"10.0.0.80:3128\", publish: [environment, chromium] }"
     ) { $0.proxy = $1 },
     Key("mtu", .number(576...65535), "The tunnel's MTU in bytes.", example: "1420") { $0.mtu = $1 },
     Key(

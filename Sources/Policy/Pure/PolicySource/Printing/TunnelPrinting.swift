@@ -159,9 +159,12 @@ extension PolicyPrinter {
   private static func yaml(of proxy: ProxyPolicy) -> YAMLMapping {
     var mapping = YAMLMapping()
     mapping.add("pac", proxy.pac.map { .text($0) })
+    mapping.add("pac-file", proxy.file.map { .text($0.path) })
     mapping.add("http", proxy.http.map { .text($0) })
     mapping.add("https", proxy.https.map { .text($0) })
     if !proxy.exclude.isEmpty { mapping.add("exclude", texts(proxy.exclude)) }
+    if proxy.excludesSimpleNames { mapping.add("exclude-simple-names", .word("true")) }
+    if !proxy.publish.isEmpty { mapping.add("publish", texts(proxy.publish.map(\.rawValue))) }
     return mapping
   }
 

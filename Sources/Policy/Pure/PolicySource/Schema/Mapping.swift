@@ -83,14 +83,22 @@ extension Reading {
     }
   }
 
-  /// Whether an optional key has a value. A limitation of this version is reported with it.
-  fileprivate mutating func isGiven(_ entry: Node.Entry, of name: String, limitation: String?) -> Bool {
-    switch entry.value.content {
-    case .null, .scalar("null", isPlain: true): return false
-    default: break
+}
+
+extension Node.Entry {
+  /// Whether an optional key has a value.
+  fileprivate var isGiven: Bool {
+    switch value.content {
+    case .null, .scalar("null", isPlain: true): false
+    default: true
     }
-    if let limitation { tellLimit(of: name, limitation, at: entry.keyLocation) }
-    return true
+  }
+}
+
+extension Node {
+  /// Whether it is a mapping in which this optional key has a value.
+  func gives(_ key: String) -> Bool {
+    if case .mapping(let entries) = content { entries.contains { $0.key == key && $0.isGiven } } else { false }
   }
 }
 
@@ -120,8 +128,6 @@ struct KeyDeclaration: Sendable {
   let example: String
   /// A suggestion for a missing required key; `nil`: the key is optional.
   var missing: String?
-  /// A limitation of this version.
-  var limitation: String?
   /// Whether nothing (`~`) is a value: for an optional key it means the same as no key.
   var takesNull = true
 }
@@ -134,17 +140,14 @@ package struct Key<Draft: Sendable>: Sendable {
 
 extension Key {
   /// An optional key. Empty or a plain `null` means the same as absent.
-  ///
-  /// `limitation` is a limitation of this version, reported once per file.
   package init<Value>(
-    _ name: String, _ reader: ValueReader<Value>, _ about: String, standard: String? = nil, example: String, limitation: String? = nil,
+    _ name: String, _ reader: ValueReader<Value>, _ about: String, standard: String? = nil, example: String,
     _ assign: @escaping @Sendable (inout Draft, Value) -> Void
   ) {
     declaration = KeyDeclaration(
-      name: name, about: about, expected: reader.expected, schema: reader.schema, standard: standard, example: example,
-      limitation: limitation)
+      name: name, about: about, expected: reader.expected, schema: reader.schema, standard: standard, example: example)
     read = { entry, draft, reading in
-      guard reading.isGiven(entry, of: name, limitation: limitation), let value = reader.read(entry.value, &reading) else { return }
+      guard entry.isGiven, let value = reader.read(entry.value, &reading) else { return }
       assign(&draft, value)
     }
   }
@@ -165,15 +168,15 @@ extension Key {
   /// A key whose reader needs its place. `judgesNull`: its reader judges nothing, too, which means no key otherwise.
   package init(
     _ name: String, expects expected: String, schema: Schema, _ about: String, standard: String? = nil, example: String,
-    missing: String? = nil, limitation: String? = nil, judgesNull: Bool = false,
+    missing: String? = nil, judgesNull: Bool = false,
     _ read: @escaping @Sendable (Node.Entry, inout Draft, inout Reading) -> Void
   ) {
     declaration = KeyDeclaration(
       name: name, about: about, expected: expected, schema: schema, standard: standard, example: example, missing: missing,
-      limitation: limitation, takesNull: missing == nil && !judgesNull)
+      takesNull: missing == nil && !judgesNull)
     let isGivenAlways = missing != nil || judgesNull
     self.read = { entry, draft, reading in
-      if isGivenAlways || reading.isGiven(entry, of: name, limitation: limitation) { read(entry, &draft, &reading) }
+      if isGivenAlways || entry.isGiven { read(entry, &draft, &reading) }
     }
   }
 }

@@ -51,7 +51,7 @@ struct KeyTable: Sendable {
     func cell(_ text: String) -> String { text.replacing("|", with: "\\|") }
     func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
     let rows = keys.map { key -> String in
-      let about = capitalized(key.about) + (key.limitation.map { " *\(capitalized($0)).*" } ?? "")
+      let about = capitalized(key.about)
       let standard = key.standard.map { "`\($0)`" } ?? (key.missing == nil && key.name != "version" ? "" : "required")
       return "| `\(key.name)` | \(cell(about)) | \(cell(key.expected)) | \(standard) | `\(cell(key.example))` |\n"
     }

@@ -10,8 +10,6 @@ package struct Reading {
   var references: [NetworkReference] = []
   /// The empty keys of the match that is being read.
   var emptyCriteria: [EmptyCriterion] = []
-  /// The limitations of this version that were already reported.
-  private var limits: Set<String> = []
 
   package init(_ source: SourceText, problems: DiagnosticList) { self.init(source, problems: problems, surroundings: nil) }
 
@@ -27,12 +25,6 @@ package struct Reading {
 
   package mutating func warning(_ message: @autoclosure () -> String, help: @autoclosure () -> String? = nil, at place: SourceLocation) {
     problems.add(.warning, message(), help: help(), at: place, in: source)
-  }
-
-  /// Reports, at its first place in the file, that this version reads a key but does not act on it.
-  mutating func tellLimit(of name: String, _ limitation: String, help: String? = nil, at place: SourceLocation) {
-    guard limits.insert(name).inserted else { return }
-    warning("`\(name)` is read; \(limitation)", help: help, at: place)
   }
 
   /// Reports a node of the wrong kind, unless it was already refused.

@@ -30,8 +30,7 @@ extension DesiredState {
       let (routes, notes) = tunnelRoutes(tunnel, on: underlay, through: ordered.outer(of: tunnel))
       self.routes += routes
       self.notes += notes
-      if tunnel.level != .armed { remarks += tunnel.overlapRemarks(on: underlay) }
-      if tunnel.level == .armed { remarks += armedRemarks(of: tunnel, on: underlay) }
+      remarks += tunnel.level == .armed ? armedRemarks(of: tunnel, on: underlay) : tunnel.overlapRemarks(on: underlay)
       let families = Set(routes.map(\.destination.family)).sorted()
       rules += families.map {
         RoutingRule(
@@ -50,12 +49,12 @@ extension DesiredState {
     RoutedNames(tunnels: ordered, up: up, underlay: underlay).apply(to: &self)
     captureNames(of: up, down: down, on: underlay)
     remarks += up.compactMap(\.programNote)
-    notes += ordered.compactMap { tunnel in
-      tunnel.portHolder.map { Remark(.portTaken, of: tunnel.policy.name, "\($0), so it listens at another one until it starts again") }
-    }
+    proxies = ProxyPublication(of: ordered)
+    notes += ordered.compactMap(\.portRemark)
     leaveOutOfNarrowLinks()
     leaveOut(underlay.familiesOff)
     nameServer?.asksNetworkInside = ordered.contains(where: \.takesNamesInside)
+    nameServer?.refusesDiscovery = proxies != nil && ordered.contains(where: \.isGuarding)
   }
 
   /// Leaves IPv6 out of links that are too narrow for it (RFC 8200, 5): the kernel takes no IPv6 address there. What would go in is
@@ -145,6 +144,10 @@ extension DesiredLink {
 
 extension TunnelSetup {
   var dns: DNSPolicy { policy.dnsInForce }
+
+  fileprivate var portRemark: Remark? {
+    portHolder.map { Remark(.portTaken, of: policy.name, "\($0), so it listens at another one until it starts again") }
+  }
 }
 
 extension DesiredLink.Device {

@@ -84,7 +84,10 @@ package struct DesiredTunnels: Hashable, Sendable {
       setup.isRunning = current.isRunning
       if policy.routesByName { setup.byName = byName[policy.name] ?? PrefixesByName() }
       if let through = policy.through { setup.device.mark(Ownership.innerMark(of: slot(of: through.name))) }
-      if isStopping { setup.policy.dns?.whenDown = .ask }
+      if isStopping {
+        setup.policy.dns?.whenDown = .ask
+        setup.policy.proxy = nil
+      }
       return setup
     }
     .sorted { ($0.slot, $0.policy.name) < ($1.slot, $1.policy.name) }

@@ -19,6 +19,8 @@ package struct DesiredState: Equatable, Sendable {
   package var nameCapture: NameCapture? { nameServer?.capture }
   /// Whether the redirection of an earlier agent stays: no decision exists yet.
   package var keepsNameCapture = false
+  /// The wanted script at the address of proxies; `nil`: none is served, and no program has the address.
+  package var proxies: ProxyPublication?
   /// The tunnel whose servers `resolvConf` or `record` names.
   package var listOwner: String?
   package var firewall = DesiredFirewall.open

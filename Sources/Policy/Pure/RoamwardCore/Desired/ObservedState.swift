@@ -19,6 +19,8 @@ package struct ObservedState: Equatable, Sendable {
   package var firewall = ObservedFirewall.absent
   /// The table that redirects DNS questions to our own name server.
   package var nameCapture = ObservedFirewall.absent
+  /// The script at the address of proxies, and the programs that have the address.
+  package var proxies = ObservedProxies()
   /// The control group in which sockets of providers are marked.
   package var providers = ProviderGroupState.unexamined
 

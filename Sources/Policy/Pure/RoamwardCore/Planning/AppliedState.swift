@@ -71,7 +71,7 @@ package struct AppliedState: Sendable {
     case .setNameCapture(let capture): captureDigest = capture.digest
     case .removeNameCapture: captureDigest = nil
     case .writeResolvConf, .restoreResolvConf, .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord, .setNameServer,
-      .stopNameServer:
+      .stopNameServer, .setProxies, .removeProxies:
       break
     }
   }
@@ -179,7 +179,7 @@ package struct AppliedState: Sendable {
     case .setNameCapture(let capture): return captureDigest == capture.digest ? .nameCapture : nil
     case .renewSessions, .deleteLink, .removeFirewall, .removeNameCapture: return nil
     case .writeResolvConf, .restoreResolvConf, .setLinkResolver, .revertLinkResolver, .setRecord, .removeRecord, .setNameServer,
-      .stopNameServer:
+      .stopNameServer, .setProxies, .removeProxies:
       return nil
     }
   }

@@ -37,6 +37,7 @@ private struct Changes {
     if desired.nameServer == nil, observed.resolver.nameServer != .absent { unmake.append(.stopNameServer) }
     changeNameCapture(observed.nameCapture, desired)
     removeLinks(observed, desired)
+    changeProxies(observed.proxies, desired.proxies)
     changeFirewall(observed.firewall, desired.firewall)
   }
 
@@ -140,6 +141,24 @@ private struct Changes {
       conflicts.append(Remark(.dnsLimited, "`names: capture` captures no questions: \(reason)"))
     } else if observed != .denied, !observed.isSatisfied(by: wanted) {
       make.append(.setNameCapture(wanted))
+    }
+  }
+
+  /// Programs use a proxy of a tunnel after everything else of it is in place, and no more before anything of it is removed. Without a
+  /// process that serves the address, no program has it.
+  private mutating func changeProxies(_ observed: ObservedProxies, _ desired: ProxyPublication?) {
+    if let desired, observed.trouble == nil {
+      if !observed.isSatisfied(by: desired) { make.append(.setProxies(desired)) }
+    } else if !observed.isEmpty {
+      unmake.insert(.removeProxies, at: 0)
+    }
+    guard let desired else { return }
+    if let reason = observed.unfetched, let tunnel = desired.script.tunnel {
+      conflicts.append(Remark(.unsupported, of: tunnel, "its proxies are not in use: \(reason)"))
+    }
+    if let trouble = observed.trouble { conflicts.append(Remark(.unsupported, "no program is given proxies: \(trouble)")) }
+    for (sink, reason) in observed.obstacles.sorted(by: { $0.key < $1.key }) where desired.sinks.contains(sink) {
+      conflicts.append(Remark(.unsupported, "proxies are not published to \(sink.rawValue): \(reason)"))
     }
   }
 

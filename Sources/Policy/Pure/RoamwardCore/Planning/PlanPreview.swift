@@ -225,6 +225,8 @@ extension ObservedState {
     case .restoreResolvConf: resolvConf = .file("")
     case .setNameServer(let settings): resolver.nameServer = .running(settings)
     case .stopNameServer: resolver.nameServer = .absent
+    case .setProxies(let publication): proxies.publish(publication)
+    case .removeProxies: proxies.withdraw()
     case .addWireGuardLink, .addTUNLink, .addXFRMLink, .addDummyLink, .setAlias, .configureWireGuard, .renewSessions, .setMTU, .addAddress,
       .setUp, .addRoute, .addRule:
       break

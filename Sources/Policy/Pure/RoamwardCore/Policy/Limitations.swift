@@ -8,7 +8,7 @@ extension TunnelPolicy {
   /// The same without what a service sets by itself.
   package var unsupportedKeys: [String] {
     var words: [String] = []
-    if proxy != nil { words.append("`proxy` is not acted on: this version does not set proxies") }
+    if let proxy, proxy.publish.isEmpty { words.append("`proxy` is not acted on: it has no `publish`, so no program is given the proxies") }
     let rules = onDemand.rules.filter { $0.action == .evaluateConnection }
     if onDemand.timing.idle != nil, !rules.contains(where: arms), !mayWatch {
       words.append("`idle` is not acted on: no look-up starts the tunnel")

@@ -55,7 +55,7 @@ final class PolicyFacts: Sendable {
 
 /// The tunnels that concern others, names or the firewall while they are down, and those that do not.
 struct TunnelConcerns: Sendable {
-  /// The tunnels that concern nothing: no names, and no firewall. One firewall of a tunnel concerns all others.
+  /// The tunnels that concern nothing: no names, no firewall, and no proxies. One firewall of a tunnel concerns all others.
   let passive: Set<String>
   /// The tunnels that concern no other tunnel, no names and no firewall.
   let alone: Set<String>
@@ -71,7 +71,7 @@ struct TunnelConcerns: Sendable {
     self.groups = Dictionary(members) { first, _ in first }
     let outer = Set(tunnels.compactMap { $0.through?.name }).union(self.groups.keys)
     let quiet = tunnels.filter { !$0.concernsNamesWhileDown }
-    passive = tunnels.contains(where: \.concernsFirewall) ? [] : Set(quiet.map(\.name))
+    passive = tunnels.contains(where: \.concernsFirewall) ? [] : Set(quiet.lazy.filter { !$0.publishesProxies }.map(\.name))
     alone = Set(quiet.lazy.filter { !$0.concernsFirewall && $0.through == nil }.map(\.name)).subtracting(outer)
     guarded = tunnels.filter { $0.guarding == .on && $0.isEnabled && $0.onDemand.isEnabled }
     startedByLookups = tunnels.filter { $0.provider.isWireGuard && $0.through == nil && $0.mayWatch }

@@ -265,23 +265,6 @@ package enum OverlapPolicy: String, Equatable, Sendable, CaseIterable {
   case refuse
 }
 
-/// The web proxy that programs are told to use while the tunnel is up.
-package struct ProxyPolicy: Hashable, Sendable {
-  /// The URL of a proxy auto-configuration script.
-  package var pac: String?
-  package var http: String?
-  package var https: String?
-  /// Hosts and domains that are reached without the proxy.
-  package var exclude: [String]
-
-  package init(pac: String? = nil, http: String? = nil, https: String? = nil, exclude: [String] = []) {
-    self.pac = pac
-    self.http = http
-    self.https = https
-    self.exclude = exclude
-  }
-}
-
 extension TunnelPolicy {
   /// The effective kill switch. A tunnel that includes all networks always has one.
   package var guarding: KillSwitch { includesAllNetworks && killSwitch == .off ? .on : killSwitch }

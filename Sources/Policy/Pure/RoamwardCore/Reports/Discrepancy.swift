@@ -10,6 +10,8 @@ package struct Discrepancy: Equatable, Sendable {
     case resolver
     /// Tables of nftables.
     case firewall
+    /// The address of proxies, and the programs that have it.
+    case proxies
     /// Providers that run or do not run, against the policies.
     case provider
   }
@@ -76,6 +78,9 @@ extension Step {
       let found = if case .running(let present) = observed.resolver.nameServer { ["roamward-names \(present)"] } else { [String]() }
       return Discrepancy(.resolver, wanted: ["roamward-names \(settings)"], found: found)
     case .stopNameServer: return Discrepancy(.resolver, found: ["roamward-names"])
+    case .setProxies(let publication):
+      return Discrepancy(.proxies, wanted: ["\(ProxyPublication.url) \(publication)"], found: observed.proxies.lines)
+    case .removeProxies: return Discrepancy(.proxies, found: observed.proxies.lines)
     case .setNameCapture:
       let isThere = if case .table = observed.nameCapture { true } else { false }
       return Discrepancy(
@@ -87,6 +92,18 @@ extension Step {
       let isThere = traits.link.map(present.contains) ?? false
       return Discrepancy(area, wanted: [object ?? description], found: isThere ? objectBefore.map { [$0] } ?? [] : [])
     }
+  }
+}
+
+extension ObservedProxies {
+  fileprivate var lines: [String] {
+    let served =
+      switch server {
+      case .absent, .unavailable: [String]()
+      case .elsewhere: [ProxyPublication.url]
+      case .serving(let script): ["\(ProxyPublication.url) \(script)"]
+      }
+    return served + remains.sorted().map { "the address of proxies in \($0.rawValue)" }
   }
 }
 
