@@ -88,17 +88,23 @@ enum Golden {
   }()
 
   static let status = {
-    var status = statusWithoutPrograms
+    var status = statusWithoutOthers
     status.programs = [
       ProgramReport(
         group: "/user.slice/user-1000.slice/session-3.scope/roamward-4026531840-through-1", tunnel: "corp", link: "corp",
         mark: "0x52c00001", user: 1000, usage: .init(processes: 1, memoryBytes: 9_700_000, processorMilliseconds: 160),
         cgroup: .init(number: 8424, level: 4))
     ]
+    var rules = ProxyRules(http: ProxyServer("10.77.0.80:3128"), https: ProxyServer("https://proxy.corp.example"))
+    rules.exclude = [.prefix(Sample.prefix("10.77.0.0/16"))]
+    let published = ProxyPublication(.rules(rules, tunnel: "corp"), for: [.environment, .chromium])
+    var observed = ObservedProxies()
+    observed.publish(published)
+    status.proxies = ProxiesReport(published, observed)
     return status
   }()
 
-  private static let statusWithoutPrograms = StatusReport(
+  private static let statusWithoutOthers = StatusReport(
     time: noon, process: 4711,
     policy: .init(
       generation: 3, files: 2,

@@ -67,7 +67,8 @@ package struct KernelCondition: Equatable, Sendable {
   package static let engineUser = "roamward-wireguard"
   package static let namesUser = "roamward-names"
   package static let probeUser = "roamward-probe"
-  package static let users: Set = [engineUser, namesUser, probeUser]
+  package static let proxyUser = "roamward-proxy"
+  package static let users: Set = [engineUser, namesUser, probeUser, proxyUser]
 
   /// The reason why WireGuard tunnels cannot run here; `nil`: they can.
   package var wireGuardAbsence: String?

@@ -39,6 +39,7 @@ extension HostCheck {
       let used = [
         (KernelCondition.engineUser, hasWireGuard && host.kernel.isWireGuardUserspace), (KernelCondition.namesUser, asksNames),
         (KernelCondition.probeUser, policies.asksTheNetwork),
+        (KernelCondition.proxyUser, policies.tunnels.contains(where: \.publishesProxies)),
       ]
       return used.filter { $1 && host.kernel.missingUsers.contains($0) }.map { user, _ in
         HostFinding(

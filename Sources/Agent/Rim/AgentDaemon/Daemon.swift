@@ -3,6 +3,7 @@ internal import CTextPages
 internal import ControlProtocol
 internal import Glibc
 internal import HostDNS
+internal import HostProxies
 internal import HostServices
 import KernelModel
 internal import KernelNetwork
@@ -122,6 +123,7 @@ package final class Daemon {
     machine.needChanged = { host.need($0) }
     machine.hostChanged = { [weak self] isFirst in isFirst ? self?.agent.factsCame() : self?.agent.networkChanged() }
     machine.resolver.changed = { [weak self] in self?.agent.factsCame() }
+    machine.proxies.changed = { [weak self] in self?.agent.factsCame() }
     machine.hearsSleep = true
     machine.slept = { [weak self] isAsleep in
       self?.logger.info("sleep", metadata: ["state": isAsleep ? "falling asleep" : "awake", "reason": "\(ReasonCode.slept.rawValue)"])

@@ -9,7 +9,7 @@ extension NameServerSettings {
   ///
   /// Groups of tunnels that look-ups start come first, whether they are up or not, so that the groups stay the same when one comes up.
   func rules(place: UInt64) -> (NameServerConfiguration, [(disposition: UInt16, names: [DomainName])]) {
-    let isSplit = !watches.isEmpty || !refused.isEmpty || shares.contains { !$0.domains.isEmpty }
+    let isSplit = !watches.isEmpty || !refused.isEmpty || refusesDiscovery || shares.contains { !$0.domains.isEmpty }
     var rules = RuleBuilder(NameServerConfiguration(network: place, answersCanary: isSplit, searchDomains: searchDomains))
     let pool = (asksNetworkInside ? QuestionPool.inside : .outside).rawValue
     let inside = QuestionPool.inside.rawValue
@@ -27,6 +27,7 @@ extension NameServerSettings {
       rules.configuration.triggers.append(Trigger(name: watch.tunnel, group: groups[watch.tunnel] ?? outside))
     }
     rules.configuration.rest = .forward(group: outside)
+    rules.add(.refuse, for: discoveryNames)
     var others: Disposition?
     for (trigger, watch) in watches.enumerated() {
       for entry in watch.entries {

@@ -79,6 +79,12 @@ struct PortOwner: Equatable {
   }
 }
 
+/// The program that waits at a port of this address, or of all addresses: its name, if it is known, its address, and as words. `nil`: none
+/// but this process.
+package func listener(at address: IPAddress, port: UInt16) -> (program: String?, address: IPAddress, words: String)? {
+  PortOwner(of: address, port: port).map { ($0.program?.name, $0.address, $0.description) }
+}
+
 /// The TCP ports at which programs of this network namespace wait for connections. The kernel walks its connections for none of this.
 package func listeningPorts() -> [(address: IPAddress, port: UInt16)] {
   SocketTable.sockets(at: 0, streams: [true]).map { ($0.address, $0.port) }

@@ -21,6 +21,8 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package var counters: Counters
   /// The DNS backend; `nil`: no tunnel brings name servers, and no backend was queried.
   package var resolver: Resolver?
+  /// The address of proxies; `nil`: no policy publishes any.
+  package var proxies: ProxiesReport?
   /// The last reason why the agent acted.
   package var lastWake: Wake?
   /// The next deadline without an event.
@@ -62,9 +64,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
     case version, time
     case process = "pid"
     case policy, primary, firewall, tunnels, guards, programs, probes, notes, others, counters
-    case resolver = "dns"
-    case lastWake = "last-wake"
-    case nextWake = "next-wake"
+    case proxies, resolver = "dns", lastWake = "last-wake", nextWake = "next-wake"
 
     var about: String {
       switch self {
@@ -82,6 +82,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
       case .others: "Other VPNs of the machine, and what they route."
       case .counters: "Counters since the agent started."
       case .resolver: "The DNS backend of this host; null: no tunnel has DNS servers."
+      case .proxies: "The script at the address of proxies; null: no policy publishes proxies."
       case .lastWake: "Why the agent last did something."
       case .nextWake: "The first thing that it waits for though nothing happens."
       }

@@ -26,6 +26,7 @@ extension Agent {
       StatusReport.Guard($0, usage: platform.guards.usage($0.guarded).map { .init($0) })
     }
     status.programs = ProgramLaunch(self).reports
+    status.proxies = ProxiesReport(state.desiredState.proxies, state.seen.state?.proxies)
     addNetwork(to: &status.tunnels)
     let fit = state.underlayFit
     for setup in state.desiredTunnels.setups where setup.level.hasRoutes || setup.isGuarding {
@@ -95,8 +96,7 @@ extension Agent {
         hosts: $0.question.kind == .url ? policy.signInHosts.map(\.webServerText) : nil, until: wallClock($0.until))
     }
     report.byName = state.names.report(of: supervisor.policyInForce, isUp: supervisor.machine.level.hasRoutes, at: wallClock)
-    report.transport = supervisor.installed?.run.transport
-    report.lookup = supervisor.lookup.latest.map { .init($0) }
+    (report.transport, report.lookup) = (supervisor.installed?.run.transport, supervisor.lookup.latest.map { .init($0) })
     if case .peerSilent(let before) = supervisor.machine.doubt {
       report.peerSilenceMilliseconds = (before + max(.zero, platform.clock.wallClock() - supervisor.stateSince)).milliseconds
     }

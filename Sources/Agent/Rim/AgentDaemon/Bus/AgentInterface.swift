@@ -26,6 +26,7 @@ package enum AgentInterface {
       Value("Version", "s"), Value("Starting", "b"), Value("Situation", "s"), Value("Blocking", "b"), Value("BlockedBy", "as"),
       Value("KillSwitchText", "s"), Value("KillSwitchUntil", "t"), Value("Link", "s"), Value("LinkType", "s"), Value("Ssid", "s"),
       Value("CaptivePortal", "b"), Value("PolicyErrors", "u"), Value("TrialUntil", "t"), Value("Tunnels", "ao"),
+      Value("ProxyAddress", "s"), Value("ProxyEnvironment", "as"),
     ],
     signals: [.init("Warning", [Value("tunnel", "s"), Value("code", "s"), Value("message", "s")])])
 

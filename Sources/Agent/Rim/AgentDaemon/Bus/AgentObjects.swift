@@ -23,6 +23,8 @@ package func objectsOnBus(_ report: StatusReport, version: String, isPortal: Boo
       "CaptivePortal": .bool(isPortal),
       "PolicyErrors": .uint32(UInt32(clamping: report.policy.problems.count { $0.severity == "error" })),
       "TrialUntil": .uint64(seconds(report.policy.trialUntil)),
+      "ProxyAddress": .string(report.proxies?.address ?? ""),
+      "ProxyEnvironment": .strings(report.proxies?.environment ?? []),
       "Tunnels": .array(of: "o", report.tunnels.map { .path(AgentInterface.path(of: $0.name)) }),
     ]
   ]

@@ -1,6 +1,7 @@
 package import AgentCore
 internal import Glibc
 package import HostDNS
+package import HostProxies
 internal import HostServices
 package import KernelModel
 internal import KernelNetwork
@@ -14,6 +15,8 @@ internal import TunnelProviders
 /// This machine: observes it, and applies steps. The agent and the dry runs use the same type.
 package final class LinuxMachine {
   package let resolver: HostResolver
+  /// The address of proxies.
+  package let proxies: ProxyPublisher
   /// The control groups of tunnels' programs.
   package let providerGroups: ProviderGroups
   package private(set) lazy var firewall = MachineFirewall(on: loop, providerGroups)
@@ -21,7 +24,6 @@ package final class LinuxMachine {
   package let descriptorStore = DescriptorStore()
   let kernel: ObservedKernel
   let engines: WireGuardEngines
-  private let wifi: WiFiReader
   private let applier: KernelApplier
   private let ssidFile: String?
   private let loop: EventLoop
@@ -34,7 +36,7 @@ package final class LinuxMachine {
   package var watchLimit: () -> String? = { nil }
   private var needed: Set<FactKind>?
   private var ahead = ObservationAhead()
-  private var busFacts: [DeviceIdentity: DeviceAttachment] = [:]
+  private var radios: RadioReader
 
   /// Opens the kernel's sockets, in the network namespace of the calling thread. Without a loop of the agent it has its own, which runs in
   /// `settle`.
@@ -44,9 +46,10 @@ package final class LinuxMachine {
     do {
       self.loop = try loop ?? EventLoop()
       resolver = HostResolver(path: resolvConf, stateDirectory: stateDirectory, on: self.loop, isAgent: loop != nil)
+      proxies = ProxyPublisher(stateDirectory: stateDirectory, on: self.loop, isAgent: loop != nil)
       kernel = try ObservedKernel()
       engines = try WireGuardEngines(on: self.loop)
-      wifi = try WiFiReader()
+      radios = RadioReader(wifi: try WiFiReader())
       applier = try KernelApplier()
     } catch {
       throw PlatformError("cannot query the kernel: \(error)")
@@ -115,6 +118,7 @@ package final class LinuxMachine {
     state.nameCapture = firewall.observeCapture(need.nameCapture)
     if need.followsSteps { firewall.isPlanned(need.firewall) }
     state.providers = providerGroups.state
+    state.proxies = proxies.observe()
     state.isReversePathStrict = snapshot.primary.map(checksReversePathStrictly) ?? false
     if isIPv6Off { state.familiesOff = [.v6] }
     // Last: an answer that came meanwhile need not be polled for.
@@ -263,6 +267,8 @@ package final class LinuxMachine {
       case .replaceFirewall(let table):
         try firewall.replace(table)
       case .removeFirewall: try firewall.remove()
+      case .setProxies(let publication): try proxies.publish(publication)
+      case .removeProxies: try proxies.withdraw()
       case .setNameCapture(let capture):
         try firewall.replace(capture)
         connections?.forgetConnections(toPort: 53)
@@ -283,9 +289,9 @@ package final class LinuxMachine {
   // MARK: Facts
 
   private func sources(_ kernel: KernelState, _ facts: Set<FactKind>, _ files: ResolverReading) -> SnapshotInputs {
-    let radios = wifi.read(links: kernel.links, details: !facts.isDisjoint(with: [.bssid, .wifiSecurity]))
+    let (wifi, mediums) = radios.read(kernel.links, details: !facts.isDisjoint(with: [.bssid, .wifiSecurity]))
     var sources = SnapshotInputs(
-      kernel: kernel, mediums: mediums(of: kernel.links, radios: Set(radios.keys)), wifi: radios,
+      kernel: kernel, mediums: mediums, wifi: wifi,
       ssidFile: facts.contains(.ssid) ? ssidFile.map(ssidFact) : nil, needed: facts, lookedAt: Int64(time(nil)))
     sources.direct.read(facts)
     if !facts.isDisjoint(with: .ofHostServices) {
@@ -299,18 +305,6 @@ package final class LinuxMachine {
     case .known(let text): ResolvConfReport(parsing: text).without(resolver.ownServers(by: files))
     case .unknown(let reason): .unavailable(reason: reason)
     }
-  }
-
-  private func mediums(of links: [Link], radios: Set<InterfaceIndex>) -> [InterfaceIndex: Medium] {
-    var facts: [DeviceIdentity: DeviceAttachment] = [:]
-    let mediums = KernelNetwork.mediums(of: links, radios: radios) { link in
-      // The attachment of a device does not change. A veth end has none, and there may be thousands.
-      let known = busFacts[link.device] ?? (link.kind == "veth" ? DeviceAttachment() : DeviceAttachment(of: link))
-      facts[link.device] = known
-      return known
-    }
-    busFacts = facts
-    return mediums
   }
 
   /// Makes the kernel resolve a neighbour's hardware address. The kernel reports the result, so no answer is awaited here.

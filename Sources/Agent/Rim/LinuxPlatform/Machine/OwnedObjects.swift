@@ -1,6 +1,7 @@
 package import AgentCore
 internal import ControlProtocol
 internal import Glibc
+internal import HostProxies
 package import HostServices
 internal import KernelModel
 internal import LinuxIO
@@ -135,6 +136,7 @@ extension LinuxMachine {
           case LastKnownGoodPolicies.noteName, LastKnownGoodPolicies.changesName: "the last known good policies"
           case "history": "the record of networks, decisions and states (`roamward history`)"
           case "kept": "what providers keep between their runs"
+          case ProxyPublisher.noteName: "names the folders that were made for the files of proxies"
           default: "unknown to this version"
           }
       }
@@ -229,6 +231,15 @@ extension ObservedState {
         OwnedObject(
           kind: .resolver, what: "systemd-resolved \(link) \(settings)", tunnel: tunnels[link],
           purpose: tunnels[link] == Ownership.refusalOwner ? "refused names" : "DNS servers inside the tunnel"))
+    }
+    for sink in proxies.remains.sorted() {
+      objects.append(
+        OwnedObject(kind: .file, what: "the address of proxies in \(sink.rawValue)", tunnel: nil, purpose: "leads programs to proxies"))
+    }
+    if proxies.server == .elsewhere {
+      objects.append(
+        OwnedObject(kind: .process, what: "roamward-proxy at \(ProxyPublication.url)", tunnel: nil, purpose: "serves the script of proxies")
+      )
     }
     for name in resolver.records.keys.sorted() {
       objects.append(OwnedObject(kind: .resolver, what: "resolvconf \(name)", tunnel: nil, purpose: "DNS servers inside the tunnel"))

@@ -2,6 +2,7 @@ package import AgentCore
 internal import Glibc
 internal import HostDNS
 internal import HostProbes
+internal import HostProxies
 internal import HostServices
 import KernelModel
 import LinuxIO
@@ -70,6 +71,7 @@ extension NetworkPlatform {
     let helper = ProbeHelper(on: loop)
     let resolver = EndpointResolver(on: loop, helper)
     let probes = ProbeRunner(on: loop, helper, resolver: resolver)
+    machine.proxies.fetch = { fetchScript($0, by: probes, then: $1) }
     return NetworkPlatform(
       resolve: { name, way, done in
         let mark = way.isOutside ? Ownership.mark : nil
