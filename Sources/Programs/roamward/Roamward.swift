@@ -29,7 +29,9 @@ struct Roamward: ParsableCommand {
       CommandGroup(name: "System state", subcommands: [Diff.self, State.self, Cleanup.self]),
       CommandGroup(
         name: "Analysis",
-        subcommands: [Evaluate.self, Explain.self, Why.self, Simulate.self, Plan.self, DNS.self, Network.self, Check.self, Doctor.self]),
+        subcommands: [
+          Evaluate.self, Explain.self, Why.self, Simulate.self, Plan.self, DNS.self, Proxy.self, Network.self, Check.self, Doctor.self,
+        ]),
       CommandGroup(name: "Conversion", subcommands: [Import.self, Export.self]),
     ],
     defaultSubcommand: Status.self)

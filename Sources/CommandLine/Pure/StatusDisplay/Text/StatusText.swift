@@ -87,6 +87,11 @@ package struct StatusText {
       return "\(primary.type ?? "unknown") \(link)" + (primary.ssid.map { ", ssid \"\($0)\"" } ?? "") + digest
     }
     var lines = [StyledLine("network: ", .strong, hang: 2).adding(words ?? "none")]
+    if let proxies = report.proxies {
+      lines.append(
+        StyledLine("proxies: ", .strong, hang: 2)
+          .adding("\(proxies.text); \(proxies.address), published to \(proxies.publish.joined(separator: ", "))"))
+    }
     guard let resolver = report.resolver else { return lines }
     lines.append(
       StyledLine("DNS backend: ", .strong, hang: 2)
