@@ -38,13 +38,13 @@ struct DesktopBusTests {
       bus.connect()
     }
 
-    func show(_ state: String, isBlocking: Bool = false, question: String? = nil) {
+    func show(_ state: String, isBlocking: Bool = false, question: String? = nil, variables: [String] = []) {
       let questions: [BusArgument] = question.map { [.structure([.uint32(1), .string("code"), .string($0)])] } ?? []
       objects.update([
         "/net/roamward/Agent1": [
           "net.roamward.Agent1": [
             "Situation": .string(isBlocking ? "guarded" : "open"), "Blocking": .bool(isBlocking),
-            "KillSwitchText": .string(isBlocking ? "blocked: a < b" : ""),
+            "KillSwitchText": .string(isBlocking ? "blocked: a < b" : ""), "ProxyEnvironment": .strings(variables),
           ]
         ],
         Sample.path: [

@@ -8,23 +8,30 @@ package final class DesktopService {
   /// Traffic is blocked for a moment at each connect: only what lasts longer is a notice.
   private static let passing = Duration.seconds(5)
 
+  /// Waits so long at its end for the session's service manager.
+  private static let farewell = Duration.seconds(2)
+
   private let loop: EventLoop
   private let session: SystemBus
   private let agent: AgentWatch
   private let item: StatusNotifierItem
   private let menu: DesktopMenu
   private let notifier: Notifier
+  private let environment: SessionEnvironment
   private var blocking: EventSource?
+  private var ending: EventSource?
   private var isBlockingNoticed = false
 
-  /// The addresses as in the D-Bus specification; by default those of the environment, or the standard paths.
-  package init(on loop: EventLoop, system: String? = nil, session address: String? = nil) {
+  /// The addresses as in the D-Bus specification; by default those of the environment, or the standard paths. `folder`: its
+  /// folder for files; by default that of its service.
+  package init(on loop: EventLoop, system: String? = nil, session address: String? = nil, folder: String? = nil) {
     self.loop = loop
     session = SystemBus(on: loop, address: address ?? Self.sessionAddress)
     agent = AgentWatch(on: loop, address: system)
     item = StatusNotifierItem(session, process: getpid(), TrayItem(nil))
     menu = DesktopMenu(session, TrayMenu(nil))
     notifier = Notifier(session)
+    environment = SessionEnvironment(session, folder: folder ?? SessionEnvironment.runtimeFolder)
     agent.changed = { [weak self] _ in self?.refresh() }
     menu.chosen = { [weak self] in self?.carryOut($0) }
     notifier.chosen = { [weak self] in self?.carryOut($0) }
@@ -33,6 +40,7 @@ package final class DesktopService {
       item.busOpened()
       menu.busOpened()
       notifier.busOpened()
+      environment.busOpened()
       session.isWell()
     }
   }
@@ -42,13 +50,21 @@ package final class DesktopService {
     agent.start()
   }
 
-  private static var sessionAddress: String {
+  /// Takes back what it has set in the session, and ends the loop.
+  package func end() {
+    ending = try? loop.at(.now + Self.farewell) { [loop] in loop.stop() }
+    environment.settled = { [loop] in loop.stop() }
+    environment.clear()
+  }
+
+  static var sessionAddress: String {
     if let named = getenv("DBUS_SESSION_BUS_ADDRESS") { return String(cString: named) }
     return "unix:path=" + (getenv("XDG_RUNTIME_DIR").map { String(cString: $0) } ?? "/run/user/\(getuid())") + "/bus"
   }
 
   private func refresh() {
     let view = agent.view
+    environment.set(view?.proxyEnvironment ?? [])
     item.show(TrayItem(view))
     menu.show(TrayMenu(view))
     if view?.isBlocking != true {

@@ -29,6 +29,8 @@ package struct AgentView: Hashable, Sendable {
   package var isBlocking: Bool
   package var killSwitchText: String
   package var isPortal: Bool
+  /// The variables of proxies for the session, each `NAME=value`.
+  package var proxyEnvironment: [String]
   /// In the order of their names.
   package var tunnels: [Tunnel]
 
@@ -39,8 +41,14 @@ package struct AgentView: Hashable, Sendable {
     isBlocking = agent["Blocking"]?.bool ?? false
     killSwitchText = agent["KillSwitchText"]?.text ?? ""
     isPortal = agent["CaptivePortal"]?.bool ?? false
+    proxyEnvironment = (agent["ProxyEnvironment"]?.list ?? []).compactMap(\.text).filter(Self.isVariable)
     tunnels = objects.compactMap { path, object in object["net.roamward.Agent1.Tunnel"].map { Tunnel(path, $0) } }
       .sorted { ($0.name, $0.path) < ($1.name, $1.path) }
+  }
+
+  /// The agent's variables are of parsed values; a shell reads them.
+  private static func isVariable(_ text: String) -> Bool {
+    text.contains("=") && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && !"'\"\\$`".utf8.contains($0) }
   }
 
   /// The tunnels that are in use: connected, or about to be.
