@@ -1,3 +1,4 @@
+internal import KernelModel
 import NetworkTypes
 import RoamwardCore
 
@@ -180,6 +181,10 @@ private func readProxies(_ fields: inout Fields, _ tunnel: inout ImportedTunnel,
     proxy.exclude = exceptions.values.compactMap { readProxyException($0, &report) }
     report.taken(exceptions.place, "proxy exclude")
   }
+  if let simple = fields.flag("ExcludeSimpleHostnames", &report) {
+    proxy.excludesSimpleNames = simple.value
+    report.taken(simple.place, "proxy exclude-simple-names")
+  }
   for key in ["HTTPProxyUsername", "HTTPProxyPassword", "HTTPSProxyUsername", "HTTPSProxyPassword"] {
     guard let item = fields.take(key) else { continue }
     let file = item.text.map { tunnel.addSecret(key.lowercased(), Array($0.utf8)) }
@@ -187,5 +192,13 @@ private func readProxies(_ fields: inout Fields, _ tunnel: inout ImportedTunnel,
       item.place, "a proxy with a password cannot be said; \(file.map { "kept in \($0), for root alone" } ?? "no text")", weight: .warning)
   }
   fields.finish(&report)
-  if proxy != ProxyPolicy() { tunnel.proxy = proxy }
+  if proxy.pac != nil, proxy.http != nil || proxy.https != nil || !proxy.exclude.isEmpty {
+    report.record("the script decides, so the other proxies and their exceptions are left out", weight: .warning)
+    (proxy.http, proxy.https, proxy.exclude) = (nil, nil, [])
+    proxy.excludesSimpleNames = false
+  }
+  if proxy.pac == nil, proxy.http == nil, proxy.https == nil { return }
+  // The system's proxies are those of every program there.
+  proxy.publish = [.environment, .dconf, .chromium, .firefox]
+  tunnel.proxy = proxy
 }
