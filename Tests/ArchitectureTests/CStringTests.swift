@@ -9,7 +9,8 @@ import Testing
       "a variable of the environment, which cannot have a byte 0",
       [
         ("Sources/Gateway/Rim/GatewayHost/StateFolder.swift", 2), ("Sources/Agent/Rim/AgentDaemon/Daemon.swift", 1),
-        ("Sources/Desktop/Rim/DesktopService/DesktopService.swift", 2), ("Sources/Linux/Rim/LinuxIO/FaultPoint.swift", 2),
+        ("Sources/Desktop/Rim/DesktopService/DesktopService.swift", 2),
+        ("Sources/Desktop/Rim/DesktopService/SessionEnvironment.swift", 1), ("Sources/Linux/Rim/LinuxIO/FaultPoint.swift", 2),
         ("Sources/Linux/Rim/LinuxIO/ProgramPath.swift", 1),
         ("Sources/Linux/Rim/SystemdIO/ChildProcess.swift", 1), ("Sources/Agent/Rim/TunnelProviders/TrustedUse.swift", 1),
         ("Sources/Programs/roamward/AgentConnection.swift", 1), ("Sources/Programs/roamward/CallersSession.swift", 1),
@@ -66,6 +67,10 @@ import Testing
         ("Sources/Linux/Rim/SystemdIO/Bus/BusCall.swift", 1), ("Sources/Linux/Rim/SystemdIO/Bus/BusMessageReader.swift", 2),
         ("Sources/Linux/Rim/SystemdIO/Bus/SystemBus.swift", 3),
       ]
+    ),
+    (
+      "the result of a policy's script, for the person who asked; a script or URL with a byte 0 is refused before",
+      [("Sources/Probes/Rim/ProxyWorker/ScriptLibrary.swift", 1)]
     ),
     (
       "SQLite's words about its own failure; values are bound and read with their length",

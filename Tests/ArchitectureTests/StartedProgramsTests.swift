@@ -34,6 +34,9 @@ import Testing
       input: "resolvconf(8): a record of addresses and names of domains, which are parsed and have no blanks or line ends",
       test: "Tests/Agent/HostDNSTests/ResolvconfBackendTests.swift: life"),
     Place(
+      file: "Sources/Agent/Rim/HostProxies/ProxyFiles.swift",
+      input: "dconf(1) update: a file of words of the program, with its own address in it"),
+    Place(
       file: "Sources/Agent/Rim/TunnelProviders/CommandProvider.swift", input: "the policy's own program with the policy's own arguments",
       test: "Tests/ScenarioTests/StrangersFileTests.swift: imported"),
     Place(

@@ -1,3 +1,4 @@
+import AgentCore
 import ControlProtocol
 import KernelModel
 import NetworkTypes

@@ -101,7 +101,7 @@ let languageCases: [(policy: String, said: String)] = [
     provider + "proxy: @{ pac: \"http://p.example/x\", exclude-simple-names: true } } }",
     "`pac` excludes `http`, `https`, `exclude` and `exclude-simple-names`: the script decides"
   ),
-  (provider + "proxy: { pac-file: @none.pac } } }", "cannot use none.pac: no such file"),
+  (provider + "proxy: { pac-file: @none.pac } } }", "/etc/p/none.pac cannot be used: No such file or directory"),
   (
     provider + "proxy: { http: \"p.example:1\", publish: @gnome } } }",
     "expected pac, environment, dconf, chromium, chrome or firefox, found \"gnome\""

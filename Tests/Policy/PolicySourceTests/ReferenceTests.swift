@@ -43,6 +43,7 @@ private func compare(_ text: String, with path: String) throws {
     let files = MemoryFiles([
       "/etc/p/corp.conf": Samples.wireGuard, "/etc/p/trusted.ssids": "Home\n", "/etc/p/corp.password": "secret\n",
       "/etc/p/office.prefixes": "10.20.0.0/16\n", "/etc/p/country.prefixes": "198.51.100.0/24\n",
+      "/etc/p/corp.pac": "function FindProxyForURL(url, host) { return \"DIRECT\"; }\n",
     ])
     for key in mapping.keys {
       let surroundings = Surroundings(files: files.system, folder: "/etc/p", requireRootOwnership: true)

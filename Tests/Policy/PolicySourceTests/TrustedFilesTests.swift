@@ -13,6 +13,9 @@ import Testing
     ("ssid-file", "networks: { n: { ssid-file: @ } }", false),
     ("include-file", "tunnels: { t: { provider: { command: { up: /bin/up, down: /bin/down } }, routes: { include-file: @ } } }", false),
     ("exclude-file", "tunnels: { t: { provider: { command: { up: /bin/up, down: /bin/down } }, routes: { exclude-file: @ } } }", false),
+    (
+      "pac-file", "tunnels: { t: { provider: { command: { up: /bin/up, down: /bin/down } }, proxy: { pac-file: @, publish: pac } } }", false
+    ),
     ("config", "tunnels: { t: { provider: { wireguard: { config: @ } } } }", false),
     ("up", "tunnels: { t: { provider: { command: { up: [@, x], down: [/bin/down] } } } }", true),
     ("down", "tunnels: { t: { provider: { command: { up: [/bin/up], down: @ x } } } }", true),
@@ -25,7 +28,7 @@ import Testing
   /// Keys whose description speaks of files or programs, and that name none on this machine.
   private static let others: Set = [
     "wireguard", "command", "installed", "history", "insecure", "names", "networkmanager", "networks", "options", "proxy", "profile",
-    "search-domains", "servers", "timeout", "unit",
+    "publish", "search-domains", "servers", "timeout", "unit",
   ]
 
   @Test("each key that names a file or a program is among the cases") func everyKey() {

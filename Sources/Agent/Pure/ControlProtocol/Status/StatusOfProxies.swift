@@ -3,8 +3,8 @@ package import KernelModel
 
 /// The script at the address of proxies, and the programs that have the address.
 package struct ProxiesReport: Hashable, Sendable, Codable {
-  /// What the script is made of.
-  package enum Script: String, Hashable, Sendable, Codable, CaseIterable {
+  /// The kinds of scripts.
+  package enum Script: String, Hashable, Sendable, JSONEnum {
     /// Every program connects directly.
     case direct
     /// The proxies of a policy.
@@ -61,7 +61,8 @@ package struct ProxiesReport: Hashable, Sendable, Codable {
   private enum CodingKeys: String, DescribedKey {
     case address, tunnel, script, http, https, exclude
     case excludesSimpleNames = "exclude-simple-names"
-    case publish, published, environment, text
+    case publish, published, environment
+    case text = "description"
 
     var about: String {
       switch self {

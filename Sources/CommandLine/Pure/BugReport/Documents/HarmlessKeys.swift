@@ -29,8 +29,8 @@ enum HarmlessKeys {
     "level", "lifetime", "line", "link", "lookup", "mark", "memory-bytes", "name-servers", "next-at", "next-wake", "number", "observations",
     "outside", "overflows", "override", "override-ends", "override-lifetime", "override-since", "override-until", "peer-silence-ms", "pid",
     "plans", "polls", "prefix", "processor-ms", "program", "programs", "published", "received-bytes", "refused", "repairs", "route-count",
-    "rule", "sent-bytes", "severity", "shared", "since", "situation", "source", "split", "stand-ins", "state", "steps", "table", "timer",
-    "trial-until", "tunnel", "until", "usage", "user", "wanted", "way",
+    "rule", "script", "sent-bytes", "severity", "shared", "since", "situation", "source", "split", "stand-ins", "state", "steps", "table",
+    "timer", "trial-until", "tunnel", "until", "usage", "user", "wanted", "way",
     // Sentences of our programs, in which a search follows.
     "code", "failure", "message", "notes", "override-reason", "problems", "reason", "said", "text", "transport", "status",
   ]
@@ -48,6 +48,7 @@ enum HarmlessKeys {
     "links",
     "match",
     "networkmanager", "networks", "not", "on-demand", "options", "others", "policy", "probe", "probes", "processes", "provider",
+    "proxies",
     "questions", "routes", "rules", "sign-in", "sites", "states", "tailscale", "timers", "timing", "tunnels", "wireguard", "withheld",
     "by-name",
   ]
@@ -59,8 +60,8 @@ enum HarmlessKeys {
 
   /// Keys whose values are left out: addresses with names and words of people in them, what a provider asks for, and what was looked up.
   static let leftOut: Set<String> = [
-    "address", "answer", "credentials", "definition", "description", "domain", "http", "https", "other", "pac", "pin", "prompt", "query",
-    "stop",
+    "address", "answer", "credentials", "definition", "description", "domain", "environment", "http", "https", "other", "pac", "pin",
+    "prompt", "query", "stop",
     "url",
   ]
 

@@ -2,7 +2,7 @@ package import NetworkTypes
 
 /// The script at the address of proxies, and the programs that are given this address.
 package struct ProxyPublication: Hashable, Sendable {
-  /// Where the script is served. No packet to 127.0.0.0/8 leaves the machine.
+  /// The address at which the script is served. No packet to 127.0.0.0/8 leaves the machine.
   package static let address = IPAddress(v4: 0x7f52_0050)
   package static let port: UInt16 = 80
   /// The address as programs are given it.

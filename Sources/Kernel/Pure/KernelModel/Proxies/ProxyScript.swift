@@ -32,7 +32,7 @@ package enum ProxyScript: Hashable, Sendable {
   }
 }
 
-/// Where a policy's script is, and how it is reached.
+/// The place of a policy's script, and the way to it.
 package struct ScriptSource: Hashable, Sendable {
   /// `http` or `https`.
   package var url: String

@@ -38,7 +38,7 @@ let proxyKeys = Mapping(
     ) { $0.excludesSimpleNames = $1 },
     Key(
       "publish", .oneOrMore(ValueReader<ProxySink>.word()),
-      "The programs that are given the proxies; those of all tunnels together.", standard: "none",
+      "The programs that are given the proxies; those of all tunnels together.",
       example: "[environment, dconf, chromium, firefox]"
     ) { $0.publish = $1.uniqued() },
   ])
@@ -63,22 +63,28 @@ private func scriptFile(_ entry: Node.Entry, _ reading: inout Reading) -> Script
 
 extension ValueReader where Value == ProxyPolicy {
   static let proxy = proxyKeys.reader("a script, or proxies") { proxy, node, reading -> ProxyPolicy? in
-    let hasServer = proxy.http != nil || proxy.https != nil
-    let isFileGiven = node.gives("pac-file")
-    if proxy.pac != nil, isFileGiven {
-      reading.error("`pac` and `pac-file` exclude one another", help: "keep the URL or the file", at: node.location)
-    } else if proxy.pac != nil || isFileGiven, hasServer || !proxy.exclude.isEmpty || proxy.excludesSimpleNames {
-      reading.error(
-        "`\(proxy.pac != nil ? "pac" : "pac-file")` excludes `http`, `https`, `exclude` and `exclude-simple-names`: the script decides",
-        help: "keep the script or the others", at: node.location)
-    } else if proxy.pac == nil, !isFileGiven, !hasServer, !reading.problems.hasErrors {
-      reading.error("`proxy` names no proxy", help: "add `pac`, `pac-file`, `http` or `https`, or remove it", at: node.location)
-    } else if proxy.publish.isEmpty, !node.gives("publish") {
-      reading.warning(
-        "`proxy` is given to no program: it has no `publish`",
-        help: "add `publish: [environment, dconf, chromium, firefox]`, or some of these", at: node.location)
-    }
+    judge(proxy, node, &reading)
     return proxy
+  }
+}
+
+/// Reports keys that exclude one another, and proxies that lead nowhere.
+private func judge(_ proxy: ProxyPolicy, _ node: Node, _ reading: inout Reading) {
+  let hasServer = proxy.http != nil || proxy.https != nil
+  let isFileGiven = node.gives("pac-file")
+  if proxy.pac != nil, isFileGiven {
+    reading.error("`pac` and `pac-file` exclude one another", help: "keep the URL or the file", at: node.location)
+  } else if proxy.pac != nil || isFileGiven, hasServer || !proxy.exclude.isEmpty || proxy.excludesSimpleNames {
+    reading.error(
+      "`\(proxy.pac != nil ? "pac" : "pac-file")` excludes `http`, `https`, `exclude` and `exclude-simple-names`: the script decides",
+      help: "keep the script or the others", at: node.location)
+  } else if proxy.pac == nil, !isFileGiven, !hasServer {
+    if reading.problems.hasErrors { return }
+    reading.error("`proxy` names no proxy", help: "add `pac`, `pac-file`, `http` or `https`, or remove it", at: node.location)
+  } else if !node.gives("publish") {
+    reading.warning(
+      "`proxy` is given to no program: it has no `publish`",
+      help: "add `publish: [environment, dconf, chromium, firefox]`, or some of these", at: node.location)
   }
 }
 

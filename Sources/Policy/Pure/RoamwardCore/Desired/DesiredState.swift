@@ -34,9 +34,7 @@ package struct DesiredState: Equatable, Sendable {
   package init(
     links: [DesiredLink] = [], routes: [Route] = [], rules: [RoutingRule] = [], resolvConf: ResolvConf? = nil, notes: [Remark] = []
   ) {
-    self.links = links
-    self.routes = routes
-    self.rules = rules
+    (self.links, self.routes, self.rules) = (links, routes, rules)
     self.resolvConf = resolvConf
     self.notes = notes
   }
