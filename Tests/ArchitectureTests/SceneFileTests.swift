@@ -87,7 +87,7 @@ import Testing
   }
 
   /// The number of sleeps that have no reason beside them; it may only get smaller.
-  private static let unexplained = 25
+  private static let unexplained = 24
 
   /// Whether a line of a scene sleeps for a moment, outside of a loop that looks again and again. A program that sleeps for minutes stands
   /// for another one.

@@ -27,8 +27,8 @@ import Testing
 
   /// Keys whose description speaks of files or programs, and that name none on this machine.
   private static let others: Set = [
-    "wireguard", "command", "installed", "history", "insecure", "names", "networkmanager", "networks", "options", "proxy", "profile",
-    "publish", "search-domains", "servers", "timeout", "unit",
+    "apps", "include", "exclude", "wireguard", "command", "installed", "history", "insecure", "names", "networkmanager", "networks",
+    "options", "proxy", "profile", "publish", "search-domains", "servers", "timeout", "unit",
   ]
 
   @Test("each key that names a file or a program is among the cases") func everyKey() {

@@ -20,12 +20,12 @@ extension HostCheck {
   /// Checks of the kernel's features for tunnels.
   private static let kernelChecks = [
     HostCheck("wireguard", "WireGuard tunnels can run") { host, policies in
-      let names = policies.enabled.filter { if case .wireGuard = $0.provider { true } else { false } }.map(\.name)
+      let names = policies.enabled.filter(\.hasWireGuard).map(\.name)
       guard !names.isEmpty, let reason = host.kernel.wireGuardAbsence else { return [] }
       return [HostFinding("wireguard", .problem, "\(list(names)) cannot be brought up: \(reason)")]
     },
     HostCheck("tun", "userspace tunnels can open /dev/net/tun") { host, policies in
-      let names = policies.enabled.filter { if case .wireGuard = $0.provider { true } else { false } }.map(\.name)
+      let names = policies.enabled.filter(\.hasWireGuard).map(\.name)
       guard !names.isEmpty, host.kernel.isWireGuardUserspace, let reason = host.kernel.tunAbsence else { return [] }
       return [
         HostFinding(
@@ -34,12 +34,12 @@ extension HostCheck {
       ]
     },
     HostCheck("engine-user", "each process that reads data of unknown hosts has a user of its own") { host, policies in
-      let hasWireGuard = policies.enabled.contains { if case .wireGuard = $0.provider { true } else { false } }
+      let hasWireGuard = policies.enabled.contains(where: \.hasWireGuard)
       let asksNames = policies.enabled.contains { $0.mayWatch || $0.dns?.names == .capture }
+      let publishes = policies.tunnels.contains(where: \.publishesProxies)
       let used = [
         (KernelCondition.engineUser, hasWireGuard && host.kernel.isWireGuardUserspace), (KernelCondition.namesUser, asksNames),
-        (KernelCondition.probeUser, policies.asksTheNetwork),
-        (KernelCondition.proxyUser, policies.tunnels.contains(where: \.publishesProxies)),
+        (KernelCondition.probeUser, policies.asksTheNetwork), (KernelCondition.proxyUser, publishes),
       ]
       return used.filter { $1 && host.kernel.missingUsers.contains($0) }.map { user, _ in
         HostFinding(
@@ -135,4 +135,8 @@ extension PolicySet {
 func list(_ names: [String]) -> String {
   guard let last = names.last, names.count > 1 else { return names.first ?? "" }
   return names.dropLast().joined(separator: ", ") + " and " + last
+}
+
+extension TunnelPolicy {
+  fileprivate var hasWireGuard: Bool { if case .wireGuard = provider { true } else { false } }
 }

@@ -8,18 +8,10 @@ extension HostCheck {
   static let nameChecks = [
     HostCheck("own-servers", "programs with name servers of their own get the tunnels' answers") { _, policies in
       policies.dependingOnNames.filter { $0.dnsInForce.names == .system }.map { tunnel in
-        let programs = "programs that ask name servers of their own (`dig @9.9.9.9`, containers with DNS settings)"
-        let outside = "ask those for its names too, outside of the tunnel"
-        let effect =
-          if tunnel.resolvedDomains.isEmpty, tunnel.startingDomains.isEmpty {
-            "get addresses without routes (`include-domains`)"
-          } else if tunnel.resolvedDomains.isEmpty { "do not start it by look-ups" } else if tunnel.startingDomains.isEmpty { outside } else
-          {
-            outside + ", and do not start it"
-          }
         let servers = tunnel.dnsInForce.servers.isEmpty ? "give it name servers, and " : ""
         return HostFinding(
-          "own-servers", .hint, "\(tunnel.name): \(programs) \(effect)", cure: "\(servers)add `names: capture` to its `dns:`")
+          "own-servers", .hint, "\(tunnel.name): \(ownResolvers) \(tunnel.effectOfOwnResolvers)",
+          cure: "\(servers)add `names: capture` to its `dns:`")
       }
     },
     HostCheck("withheld", "no answers with addresses inside tunnels were withheld") { host, policies in
@@ -36,6 +28,8 @@ extension HostCheck {
   ]
 }
 
+private let ownResolvers = "programs that ask name servers of their own (`dig @9.9.9.9`, containers with DNS settings)"
+
 extension PolicySet {
   /// Tunnels that are used for some names only, or that look-ups of some names start.
   fileprivate var dependingOnNames: [TunnelPolicy] {
@@ -50,6 +44,14 @@ extension TunnelPolicy {
   fileprivate var resolvedDomains: [DomainPattern] {
     let dns = dnsInForce
     return dns.servers.isEmpty || !dns.isSplit ? [] : dns.ownDomains.map { .within($0) }
+  }
+
+  /// The effect of such a program on it.
+  fileprivate var effectOfOwnResolvers: String {
+    let outside = "ask those for its names too, outside of the tunnel"
+    if resolvedDomains.isEmpty, startingDomains.isEmpty { return "get addresses without routes (`include-domains`)" }
+    if resolvedDomains.isEmpty { return "do not start it by look-ups" }
+    return startingDomains.isEmpty ? outside : outside + ", and do not start it"
   }
 
   /// The domains whose names' addresses have routes of their own.

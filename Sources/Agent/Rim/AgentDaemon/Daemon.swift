@@ -15,6 +15,9 @@ internal import NetworkTypes
 internal import RoamwardCore
 internal import SystemdIO
 
+/// After it, an agent has usually connected what it can.
+private let startTime = Duration.seconds(5)
+
 /// The agent as a process: wires the agent to the kernel's events, files, signals and the local socket.
 package final class Daemon {
   private let local: LocalAgent
@@ -31,8 +34,6 @@ package final class Daemon {
   var agentBus: AgentBus?
   private var sources: [EventSource] = []
   private var turns = Turns()
-  /// After it, an agent has usually connected what it can.
-  private static let startTime = Duration.seconds(5)
   private var files: WatchedFiles?
   private var hostWatch: HostWatch?
   let sleepDelay: SleepDelay
@@ -61,7 +62,7 @@ package final class Daemon {
       try watchFirewall()
       watchFiles()
       try watchSignals()
-      turns.codeRelease = try loop.at(.now + Self.startTime) { [weak self] in
+      turns.codeRelease = try loop.at(.now + startTime) { [weak self] in
         ctextpages_release()
         self?.turns.codeRelease = nil
       }

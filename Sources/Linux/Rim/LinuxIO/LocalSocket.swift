@@ -22,8 +22,8 @@ extension FileDescriptor {
     return socket
   }
 
-  /// A listening unix socket, created with the mode from its first instant. A dead socket at the path is replaced, a live one is not. At its
-  /// path it listens from its first instant too: wg(8) removes one that does not, and others wait for the file and connect at once.
+  /// A listening unix socket, created with the mode from its first instant. A dead socket at the path is replaced, a live one is not. At
+  /// its path it listens from its first instant too: wg(8) removes one that does not, and others wait for the file and connect at once.
   package static func listen(at path: String, mode: UInt32) throws(SystemError) -> FileDescriptor {
     if let other = try? connect(to: path) {
       withExtendedLifetime(other) {}

@@ -16,7 +16,7 @@ extension Link {
   /// ARPHRD_NONE: a TUN link, not a TAP link, which is the cable of a virtual machine.
   private static let headerless: UInt16 = 65534
 
-  /// Kinds of which nothing comes out, in the order in which one is made: a dummy link; and a link for traffic control (Linux's "intermediate
+  /// Kinds of which nothing comes out, in the order in which one is made: a dummy link, and a link for traffic control (the "intermediate
   /// functional block"), which drops all that tc(8) has not redirected to it. Small kernels have the second alone.
   package static let kindsToNowhere = ["dummy", "ifb"]
 
