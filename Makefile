@@ -51,8 +51,8 @@ content = RELEASE='$(release)' DESTDIR='$(DESTDIR)' STRIP='$(strip)' bindir='$(b
 # In the virtual machine alone: its daemon would take this machine's IPsec.
 strongswan = --package charon-systemd --package strongswan-swanctl --package libcharon-extauth-plugins --package libcharon-extra-plugins \
   --package libstrongswan-standard-plugins
-# The longest first.
-virtual = vm-managers vm-ipsec vm-resolvers vm-wifi vm-armed vm-unit vm-boot vm-bare
+# Those that wait much, in namespaces, run beside those that fill a processor each; of these the longest first.
+virtual = vm-managers vm-ipsec vm-resolvers vm-wifi vm-unit vm-armed vm-boot vm-bare
 
 .PHONY: help build engine size demo check test tests machines all-machines long longer lint sanitize coverage bench soak recipes interop install installed uninstall deb tarball rpm \
   packages-quick docs clean $(around) $(virtual) vm-unit-long
@@ -133,7 +133,7 @@ all-machines:
 	scripts/setup --vm --package
 	swift build --build-tests
 	$(MAKE) --no-print-directory packages-quick
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(virtual)
+	$(MAKE) --no-print-directory --jobs=3 --output-sync=target $(virtual)
 
 longer:
 	scripts/setup --vm --package
@@ -141,8 +141,8 @@ longer:
 	$(MAKE) --no-print-directory vm-unit-long
 	$(MAKE) --no-print-directory size
 
-# Two virtual machines at a time: each fills a processor. Each installs pages and completions, which are made here before, because programs
-# start slowly there.
+# Three machines at a time: an emulated one fills a processor, one in namespaces waits. Each installs pages and completions, which are made
+# here before, because programs start slowly there.
 vm-managers: packages-quick
 	scripts/part vm-managers scripts/vm --if-possible --systemd --package network-manager --package systemd-resolved --package libnss-resolve --module wireguard --module 'mac80211_hwsim radios=4' \
 	  --time-limit 2400 -- Tests/VM/managers
