@@ -14,7 +14,7 @@ import Testing
         ("Sources/Linux/Rim/LinuxIO/ProgramPath.swift", 1),
         ("Sources/Linux/Rim/SystemdIO/ChildProcess.swift", 1), ("Sources/Agent/Rim/TunnelProviders/TrustedUse.swift", 1),
         ("Sources/Programs/roamward/AgentConnection.swift", 1), ("Sources/Programs/roamward/CallersSession.swift", 1),
-        ("Sources/Programs/roamward/ExecutedProgram.swift", 2),
+        ("Sources/Programs/roamward/ExecutedProgram.swift", 3),
         ("Sources/Programs/roamward/OutputTerminal.swift", 1),
       ]
     ),

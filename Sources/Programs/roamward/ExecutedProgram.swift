@@ -40,6 +40,14 @@ func policyPath(of path: String) -> String {
   return above == "/" ? "/\(name)" : "\(above)/\(name)"
 }
 
+/// The manager of packages that starts this program and puts it into a control group of its own; `nil`: none is known to.
+func groupingManager(of path: String) -> String? {
+  guard let file = realpath(path, nil) else { return nil }
+  defer { free(file) }
+  let name = shortName(String(cString: file))
+  return ["snap", "flatpak"].first { $0 == name }
+}
+
 private func isFile(_ path: String) -> Bool {
   var status = stat()
   return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -43,6 +43,11 @@ struct Run: ParsableCommand {
 
   func run() throws {
     let path = try executable(program[0], butSo: "nothing was started")
+    if let manager = groupingManager(of: path) {
+      throw Failure.refused(
+        "\(program[0]) is started by \(manager), which moves it out of every control group: its packets would leave by the usual route;"
+          + " use a package of the program that needs no \(manager)")
+    }
     if up, let through { try bringUp(through) }
     let named = through == nil && !outside ? policyPath(of: path) : nil
     let request = RunRequest(program: shortName(program[0]), tunnel: through, path: named, namespace: ownNetworkNamespace ?? 0)

@@ -40,10 +40,13 @@ private final class Groups {
         log.append("remove \($0.path)")
         numbers[$0.path] = nil
       }, release: { [self] in log.append("release \($0.path)") },
-      follow: { [self] in follow = ($0, $1) }, save: { [self] in saved.append($0) })
+      follow: { [self] in follow = ($0, $1) }, left: { [self] _ in left }, save: { [self] in saved.append($0) },
+      usage: { [self] _ in isInUse ? ProgramUsage(processes: 1, memory: 0, processorTime: .zero) : nil })
   }
 
-  var follow: (wanted: [ProgramGroup], changed: ([ProgramGroup], [String]) -> Void)?
+  var follow: (wanted: [ProgramGroup], changed: ProgramPlatform.Follower)?
+  var isInUse = false
+  var left: Int32?
 }
 
 @Suite("Programs with a route of their own") struct ProgramLaunchTests {
@@ -97,7 +100,46 @@ private final class Groups {
     groups.ended[101]?()
     life.machine.run(for: .seconds(1))
     #expect(life.status.programs.isEmpty && groups.saved.last == [])
+    // What their sockets held is still sent.
+    life.machine.run(for: .seconds(170))
+    #expect(rules(life).contains(0x52c0_0001), "\(rules(life))")
+    life.machine.run(for: .seconds(20))
     #expect(!rules(life).contains(0x52c0_0001), "\(rules(life))")
+  }
+
+  @Test("a second launch that is refused takes nothing from programs that run") func second() throws {
+    let groups = Groups()
+    let life = life(groups)
+    life.start()
+    life.machine.run(for: .seconds(2))
+    _ = try run(life, "corp").get()
+    groups.isInUse = true
+    // Another program has removed their rule, and this machine cannot repair it now.
+    life.machine.state.apply(life.machine.state.observed.kernel.ownRules.filter { $0.mark == 0x52c0_0001 }.map { .removeRule($0) })
+    life.machine.failingSteps = { "\($0)".contains("fwmark 0x52c00001") ? "refused" : nil }
+    #expect(message(run(life, "corp")).contains("no rule leads them into corp"))
+    #expect(life.status.programs.map(\.tunnel) == ["corp"] && !groups.log.contains { $0.hasPrefix("remove") })
+    life.machine.failingSteps = { _ in nil }
+    life.machine.run(for: .seconds(10))
+    #expect(rules(life).contains(0x52c0_0001))
+  }
+
+  @Test("a program that leaves its group by itself is told of, and one group that cannot be marked") func told() throws {
+    let groups = Groups()
+    let life = life(groups) { $0.apps = AppsPolicy(include: [.unit("a.service")]) }
+    life.start()
+    life.machine.run(for: .seconds(2))
+    _ = try run(life, "corp").get()
+    groups.left = 4711
+    groups.ended[100]?()
+    let said = life.events.compactMap { if case .warning(let remark) = $0 { remark.text } else { nil } }
+    #expect(said.contains { $0.contains("process 4711 has left its control group") }, "\(said)")
+    let named = try #require(groups.follow?.wanted.first)
+    groups.follow?.changed([], [], [named: "no BPF"])
+    life.machine.run(for: .seconds(1))
+    #expect(life.status.notes.contains { $0.text.contains("/system.slice/a.service cannot be marked") && $0.text.hasSuffix(": no BPF") })
+    groups.follow?.changed([], [], [:])
+    #expect(!life.status.notes.contains { $0.text.contains("cannot be marked") })
   }
 
   @Test("what cannot be kept on its route does not start, and says why") func refused() throws {
@@ -140,12 +182,12 @@ private final class Groups {
     var named = try #require(groups.follow?.wanted.first)
     #expect(named.path == "/system.slice/a.service" && named.route == .through("corp", number: 1) && life.status.programs.isEmpty)
     named.group = ProviderGroup(number: 44, level: 2)
-    groups.follow?.changed([named], [named.path])
+    groups.follow?.changed([named], [named.path], [:])
     life.machine.run(for: .seconds(1))
     #expect(life.status.programs.map(\.group) == ["/system.slice/a.service"] && rules(life).contains(0x52c0_0001))
     #expect(life.status.notes.contains { $0.text.contains("run already: sockets that they have open keep their route") })
     #expect(try run(life, nil, path: "/usr/bin/curl").get().link == "corp")
-    groups.follow?.changed([], [])
+    groups.follow?.changed([], [], [:])
     life.machine.run(for: .seconds(1))
     #expect(life.status.programs.map(\.group) == ["/s/4711/roamward-7-corp"])
   }

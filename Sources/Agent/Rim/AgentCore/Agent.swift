@@ -281,12 +281,12 @@ package final class Agent {
     cutShort(at: now)
     AnswerHandling(reconciler: reconciler).expire()
     // Neither a handshake nor the clock produces an event.
-    let isAwaiting = state.tunnels.engaged.contains(where: \.isPolled)
     reconciler.change {
+      $0.killSwitch.machine.forgetEnded(at: now)
       if due.contains(where: { $0.reason == .retry }) { $0.schedule.retryIsDue() }
       if due.contains(where: { $0.reason == .repair }) { $0.repairs.repairIsDue() }
       // An answer is in the device, which has just been read; all else that changes is announced.
-      if action == .look || isAwaiting && peers != .answer || !$0.set.timeWindows.isEmpty { $0.schedule.isStale = true }
+      if action == .look || peers != .answer && $0.tunnels.isPolled || !$0.set.timeWindows.isEmpty { $0.schedule.isStale = true }
     }
     // A deadline that passed during sleep is not evaluated: the pass handles the sleep first.
     if !hasSlept {

@@ -10,7 +10,7 @@ int ccontrolgroup_load_marker(uint32_t mark);
 
 /// Attaches such a program to a control group (BPF_CGROUP_INET_SOCK_CREATE) in place of one that was attached to it before. It stays until
 /// the group is removed. 0, or -1 with errno.
-int ccontrolgroup_attach(int group, int program);
+int ccontrolgroup_attach(int group, int program, int yields);
 
 /// Detaches every such program from a group. 0, or -1 with errno.
 int ccontrolgroup_detach(int group);

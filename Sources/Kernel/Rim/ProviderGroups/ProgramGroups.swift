@@ -28,9 +28,12 @@ package final class ProgramGroups {
     return "/" + (above.map(String.init) + [prefix + suffix(mark)]).joined(separator: "/")
   }
 
+  /// The path of the version 2 control group in which a process is; `nil`: it is gone, or in none.
+  package static func group(of process: Int32) -> String? { controlGroup(of: process) }
+
   private static var prefix: String { "roamward-\(ProviderGroups.namespace)-" }
 
-  private static func suffix(_ mark: UInt32) -> String { mark == Ownership.mark ? "outside" : "through-\(mark & 0xffff)" }
+  private static func suffix(_ mark: UInt32) -> String { mark == Ownership.outsideMark ? "outside" : "through-\(mark & 0xffff)" }
 
   /// Creates the group if it is missing, and marks the sockets that are opened in it from now on. Its parent is root's, or that of `user`;
   /// for root it may be anybody's.
@@ -60,10 +63,14 @@ package final class ProgramGroups {
     guard let group = try? OpenControlGroup.root().descendant(path) else { return nil }
     if let known = groups[group.number] { return (known, known.isPopulated) }
     let program = try ProviderGroups.marker(mark)
-    do throws(SystemError) { try program.attach(to: group) } catch { throw ProviderGroupError(error) }
+    // A group below may have a route of its own.
+    do throws(SystemError) { try program.attach(to: group, yields: true) } catch { throw ProviderGroupError(error) }
     groups[group.number] = group
     return (group, group.isPopulated)
   }
+
+  /// Closes a group that is gone.
+  package func close(_ number: UInt64) { groups[number] = nil }
 
   /// Marks no sockets of a group any more that was not made here.
   package func unmark(_ path: String, number: UInt64) {

@@ -13,8 +13,11 @@ package final class SocketMark {
     program = FileDescriptor(owning: number)
   }
 
-  /// Attaches it to a group and all below, in place of an earlier one, until the group is removed.
-  package func attach(to group: OpenControlGroup) throws(SystemError) {
-    if ccontrolgroup_attach(group.folder.number, program.number) != 0 { throw .last("attach the program that marks sockets") }
+  /// Attaches it to a group and all below, in place of an earlier one, until the group is removed. `yields`: a group
+  /// below may have another one.
+  package func attach(to group: OpenControlGroup, yields: Bool = false) throws(SystemError) {
+    if ccontrolgroup_attach(group.folder.number, program.number, yields ? 1 : 0) != 0 {
+      throw .last("attach the program that marks sockets")
+    }
   }
 }

@@ -164,7 +164,7 @@ extension ProgramGuard {
     tunnels.killSwitch.programs.append(self)
     return DesiredState(
       of: tunnels.setups, on: state.underlayFit, portal: state.portalWindow, guards: tunnels.killSwitch.guards(in: state.seen.state),
-      programs: tunnels.killSwitch.launched)
+      programs: tunnels.killSwitch.routed)
   }
 }
 

@@ -7,6 +7,8 @@ package import RoamwardCore
 package struct ProgramLaunch {
   /// The most control groups at a time: each has a descriptor of the agent.
   private static let limit = 256
+  /// The most of one user: others can start programs too.
+  private static let limitOfUser = 64
 
   private let reconciler: Reconciler
   private let platform: Platform
@@ -37,7 +39,7 @@ package struct ProgramLaunch {
     }
     let program = try group(at: path, route, user)
     if let problem = problem(with: route) {
-      discard(program)
+      if !isInUse(program) { discard(program) }
       throw refusal("the program does not start, because its packets could leave by another route: \(problem)")
     }
     do throws(PlatformError) {
@@ -82,15 +84,19 @@ package struct ProgramLaunch {
       throw refusal("\(name) is not connected; connect it first, or have `roamward run --up` do it")
     }
     if isStrict, !tunnel.policyInForce.takesEverything { throw refusal(cure) }
-    return .through(name, number: state.killSwitch.machine.launched.number(of: name))
+    return .through(name, number: state.killSwitch.machine.routed.number(of: name))
   }
 
   /// The group at this path: one that is there, or a new one that is noted and in force.
   private func group(at path: String, _ route: ProgramRoute, _ user: UInt32) throws(RequestError) -> ProgramGroup {
     var program = ProgramGroup(path: path, group: ProviderGroup(number: 0, level: 0), route: route, user: user)
     let before = state.killSwitch.machine.launched
-    guard before.count < Self.limit || before.contains(where: { $0.path == path }) else {
-      throw refusal("\(Self.limit) control groups have programs with a route of their own; end some of them (`roamward status` lists them)")
+    if !before.contains(where: { $0.path == path }) {
+      let own = user == 0 ? 0 : before.count { $0.isMade && $0.user == user }
+      guard before.count < Self.limit, own < Self.limitOfUser else {
+        let whose = own < Self.limitOfUser ? "\(Self.limit) control groups" : "\(own) control groups of yours"
+        throw refusal("\(whose) have programs with a route of their own; end some of them (`roamward status` lists them)")
+      }
     }
     // On disk first: a crash between the two leaves a note of nothing.
     if !before.contains(where: { $0.path == path }) { platform.programs.save(before + [program]) }
@@ -102,7 +108,11 @@ package struct ProgramLaunch {
     }
     // Another group under that path is gone: its programs have ended.
     for gone in before where gone.path == path && gone.group != program.group { platform.programs.remove(gone) }
-    if before.contains(where: { $0.group == program.group && $0.route == route }) { return program }
+    if before.contains(where: { $0.group == program.group && $0.route == route }) {
+      // Another program may have removed what leads its packets.
+      reconciler.lookAgain()
+      return program
+    }
     reconciler.change { state in
       state.killSwitch.machine.launched.removeAll { $0.path == path && $0.group != program.group }
       if !state.killSwitch.machine.launched.contains(where: { $0.group == program.group }) {
@@ -155,18 +165,20 @@ package struct ProgramLaunch {
   private func follow() {
     guard state.policies.isLoaded, !state.stop.isStopping else { return }
     let launched = state.killSwitch.machine.launched
-    let named = state.set.programGroups(beside: launched)
+    let named = state.set.programGroups(beside: state.killSwitch.machine.routed)
     for group in launched where !group.isMade && !named.contains(where: { $0.path == group.path && $0.route == group.route }) {
       platform.programs.release(group)
     }
-    platform.programs.follow(named) { [reconciler, platform] present, early in
-      ProgramLaunch(reconciler, platform).take(present, early)
+    platform.programs.follow(named) { [reconciler, platform] present, early, failures in
+      ProgramLaunch(reconciler, platform).take(present, early, failures)
     }
   }
 
-  /// Takes over the groups that policies name and that exist. `early`: the paths of those in which a program ran before.
-  private func take(_ present: [ProgramGroup], _ early: [String]) {
+  /// Takes over the groups that policies name and that exist. `early`: the paths of those in which a program ran before; `failures`: why
+  /// sockets are not marked in others.
+  private func take(_ present: [ProgramGroup], _ early: [String], _ failures: [ProgramGroup: String]) {
     let before = state.killSwitch.machine.launched
+    note(failures)
     for program in present where early.contains(program.path) && !before.contains(program) {
       let remark = Remark(
         .programRoute, of: program.route.tunnel,
@@ -176,12 +188,26 @@ package struct ProgramLaunch {
     }
     let now = before.filter(\.isMade) + present
     guard now != before, !state.stop.isStopping else { return }
-    reconciler.change { state in
-      state.killSwitch.machine.launched = now
-      state.killSwitch.earlyPrograms = state.killSwitch.earlyPrograms.filter { early in now.contains { $0.group.number == early.key } }
+    reconciler.change { [now = reconciler.now, launched = now] state in
+      state.killSwitch.machine.end(before.filter { !launched.contains($0) }, at: now)
+      state.killSwitch.machine.launched = launched
+      state.killSwitch.earlyPrograms = state.killSwitch.earlyPrograms.filter { early in launched.contains { $0.group.number == early.key } }
     }
     platform.programs.save(now)
     reconciler.lookAgain()
+  }
+
+  /// Remarks on groups whose sockets cannot be marked.
+  private func note(_ failures: [ProgramGroup: String]) {
+    let remarks = failures.map { program, reason in
+      Remark(
+        .programRoute, of: program.route.tunnel,
+        "the sockets of programs in \(program.path) cannot be marked, so their packets go where those of all programs go: \(reason)")
+    }
+    .sorted { $0.text < $1.text }
+    if remarks == state.killSwitch.unmarkedPrograms { return }
+    for remark in remarks where !state.killSwitch.unmarkedPrograms.contains(remark) { reconciler.announcer.warn(remark) }
+    reconciler.change { $0.killSwitch.unmarkedPrograms = remarks }
   }
 
   // MARK: The end
@@ -197,7 +223,10 @@ package struct ProgramLaunch {
   func release() {
     if state.stop.isCleaningUp { return }
     for program in state.killSwitch.machine.launched { platform.programs.release(program) }
-    reconciler.change { $0.killSwitch.machine.launched = [] }
+    reconciler.change { [now = reconciler.now] state in
+      state.killSwitch.machine.launched = []
+      state.killSwitch.machine.forgetEnded(at: now, all: true)
+    }
     platform.programs.save([])
   }
 
@@ -211,10 +240,20 @@ package struct ProgramLaunch {
 
   private init(_ reconciler: Reconciler, _ platform: Platform) { (self.reconciler, self.platform) = (reconciler, platform) }
 
-  /// Removes an empty group, and what led its packets.
+  /// Removes an empty group; what led its packets stays for the last ones.
   private func discard(_ program: ProgramGroup) {
+    if let process = platform.programs.left(program) {
+      reconciler.announcer.warn(
+        Remark(
+          .programRoute, of: program.route.tunnel,
+          "process \(process) has left its control group, so its new sockets go where those of all programs go: snaps, Flatpaks and some"
+            + " browsers make a group of their own"))
+    }
     platform.programs.remove(program)
-    reconciler.change { $0.killSwitch.machine.launched.removeAll { $0.group == program.group } }
+    reconciler.change { [now = reconciler.now] state in
+      state.killSwitch.machine.launched.removeAll { $0.group == program.group }
+      state.killSwitch.machine.end([program], at: now)
+    }
     platform.programs.save(state.killSwitch.machine.launched)
     reconciler.lookAgain()
   }

@@ -2,6 +2,8 @@ package import RoamwardCore
 
 /// Control groups of programs whose packets have a route of their own (`roamward run`).
 package struct ProgramPlatform {
+  package typealias Follower = (_ present: [ProgramGroup], _ early: [String], _ failures: [ProgramGroup: String]) -> Void
+
   /// The number of the agent's network namespace.
   package var namespace: Int64
   /// The groups of an earlier agent in which a program is left. All others are removed.
@@ -19,8 +21,11 @@ package struct ProgramPlatform {
   /// Moves the programs of a group back to where they were started, and removes it.
   package var release: (ProgramGroup) -> Void
   /// Marks the sockets of the control groups that policies name, as long as they exist, and no longer those of others. Calls back with the
-  /// present ones whenever these change, and with the paths of those in which a program ran before.
-  package var follow: ([ProgramGroup], @escaping (_ present: [ProgramGroup], _ early: [String]) -> Void) -> Void
+  /// present ones whenever these change, with the paths of those in which a program ran before, and with the reasons why sockets are not
+  /// marked in others.
+  package var follow: ([ProgramGroup], @escaping Follower) -> Void
+  /// A process that was admitted to the group, runs, and is not in it any more; `nil`: there is none.
+  package var left: (ProgramGroup) -> Int32?
   /// Notes the groups on disk.
   package var save: ([ProgramGroup]) -> Void
   /// Returns the memory and processor time that the group's processes use; `nil`: none runs, or it is not known.
@@ -32,7 +37,8 @@ package struct ProgramPlatform {
     admit: @escaping (Int32, UInt64, ProgramGroup) throws(PlatformError) -> Void,
     watch: @escaping (ProgramGroup, @escaping () -> Void) -> Void, remove: @escaping (ProgramGroup) -> Void,
     release: @escaping (ProgramGroup) -> Void,
-    follow: @escaping ([ProgramGroup], @escaping (_ present: [ProgramGroup], _ early: [String]) -> Void) -> Void = { _, _ in },
+    follow: @escaping ([ProgramGroup], @escaping Follower) -> Void = { _, _ in },
+    left: @escaping (ProgramGroup) -> Int32? = { _ in nil },
     save: @escaping ([ProgramGroup]) -> Void,
     usage: @escaping (ProgramGroup) -> ProgramUsage? = { _ in nil }
   ) {
@@ -45,6 +51,7 @@ package struct ProgramPlatform {
     self.remove = remove
     self.release = release
     self.follow = follow
+    self.left = left
     self.save = save
     self.usage = usage
   }

@@ -26,7 +26,7 @@ struct Deadline: Equatable, Sendable {
     case .poll: .poll
     case .networkSettled, .observation, .retry, .repair, .resolver, .networkEvent, .facts, .damage, .sleep, .packet, .firstPacket: .look
     case .contestOver, .repairsOver, .portal, .trial, .suspensionOver, .rules, .probe, .stop, .underlay, .tunnel, .nameServers, .policies,
-      .lookup, .routesByName:
+      .lookup, .routesByName, .programsEnded:
       .pass
     }
   }
@@ -66,6 +66,7 @@ extension AgentState {
         (.rules, decisions.nextDeadline(of: set, seen.snapshot, seen: seen.at, at: now, time: wallClock)), (.probe, probe),
         (.nameServers, lookups.nextDeadline), (.stop, stop.cutAt), (.underlay, seen.pathNews.event.map { _ in now }),
         (.poll, agenda.polling.next), (.sleep, agenda.sleep.deadline(at: now)), (.routesByName, names.routes.nextDeadline),
+        (.programsEnded, killSwitch.machine.ended.map(\.until).min()),
       ]
     let common = moments.compactMap { reason, at in at.map { Deadline(reason: reason, at: $0) } }
     return tunnels.timed.reduce(into: common) { deadlines, tunnel in

@@ -80,7 +80,7 @@ extension AgentState {
     var desired = seen.derived.desired(
       .init(
         tunnels: desiredTunnels.setups, underlay: underlayFit, portal: portalWindow, guards: programGuards,
-        programs: killSwitch.machine.launched))
+        programs: killSwitch.machine.routed))
     if policies.generation == 0 {
       desired.firewall = .asItIs
       desired.keepsNameCapture = !stop.isStopping
@@ -102,7 +102,7 @@ extension AgentState {
   /// The desired state of these tunnels, with the guards and programs of now.
   func desired(of setups: [TunnelSetup]) -> DesiredState {
     DesiredState(
-      of: setups, on: underlayFit, portal: portalWindow, guards: programGuards, programs: killSwitch.machine.launched)
+      of: setups, on: underlayFit, portal: portalWindow, guards: programGuards, programs: killSwitch.machine.routed)
   }
 
   /// The active guards of programs, with their links.
@@ -140,7 +140,7 @@ extension AgentState {
   private var tables: [UInt32] {
     let own = tunnels.slots.map { Ownership.tables.lowerBound + $0 }
     let isNested =
-      tunnels.isNested || !killSwitch.machine.launched.isEmpty
+      tunnels.isNested || !killSwitch.machine.routed.isEmpty
       || seen.state?.kernel.ownRules.contains { $0.priority == Ownership.lostTable } ?? false
     return isNested ? own + tunnels.slots.map(Ownership.innerTable).sorted() + [Ownership.lostTable] : own
   }
@@ -170,7 +170,7 @@ extension FirewallDetail {
   /// written is read, whatever it was written for.
   fileprivate static func ofKillSwitch(in state: AgentState) -> FirewallDetail {
     let machine = state.killSwitch.machine
-    if state.repairs.hasFirewall || !machine.programs.isEmpty || !machine.launched.isEmpty { return .whole }
+    if state.repairs.hasFirewall || !machine.programs.isEmpty || !machine.routed.isEmpty { return .whole }
     if state.set.concernsFirewall { return .whole }
     guard let seen = state.seen.state else { return .leftover }
     return seen.firewall == .absent ? .nothing : .whole

@@ -10,6 +10,8 @@ struct KillSwitch {
   var machine = KillSwitchMachine()
   /// Programs that policies name and that ran before their sockets were marked, by the numbers of their groups, as remarks.
   var earlyPrograms: [UInt64: Remark] = [:]
+  /// Remarks on programs that policies name and whose sockets cannot be marked.
+  var unmarkedPrograms: [Remark] = []
   /// The step that closes the firewall when this network is left.
   private var stepOnLeaving: Step?
   /// Whether that step was applied since the last observation.
@@ -28,7 +30,7 @@ struct KillSwitch {
   }
 
   /// The remarks on those programs, in the order of their groups.
-  var remarks: [Remark] { earlyPrograms.sorted { $0.key < $1.key }.map(\.value) }
+  var remarks: [Remark] { earlyPrograms.sorted { $0.key < $1.key }.map(\.value) + unmarkedPrograms }
 
   var isPreparedToLeave: Bool { stepOnLeaving != nil }
 

@@ -83,6 +83,9 @@ final class TunnelSet {
 
   var isNested: Bool { !known.inner.isEmpty }
 
+  /// Whether the device of one is read until its peer answers.
+  var isPolled: Bool { engaged.contains(where: \.isPolled) }
+
   func owner(of step: Step) -> TunnelSupervisor? { ordered.first { $0.owns(step) } }
 
   /// Creates or updates a tunnel for each policy. A set that they follow already is nothing new, unless a tunnel waits to be replaced.

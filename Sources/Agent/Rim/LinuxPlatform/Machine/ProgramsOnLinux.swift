@@ -2,6 +2,7 @@ import AgentCore
 internal import Glibc
 internal import KernelModel
 internal import LinuxIO
+internal import NetworkTypes
 internal import ProviderGroups
 internal import RoamwardCore
 internal import SystemdIO
@@ -46,6 +47,7 @@ extension ProgramPlatform {
           }
           try groups.admit(process, to: group)
           if held.hasEnded { throw gone }
+          watch.admitted(held, process, to: program)
         } catch {
           throw PlatformError("\(error)")
         }
@@ -60,7 +62,7 @@ extension ProgramPlatform {
         watch.end($0)
         groups.release($0.path, number: $0.group.number)
       },
-      follow: { follower.follow($0, $1) }, save: log.savePrograms,
+      follow: { follower.follow($0, $1) }, left: { watch.left($0) }, save: log.savePrograms,
       usage: { program in
         guard let group = groups.open(program.path, number: program.group.number), group.isPopulated, let usage = group.usage else {
           return nil
@@ -75,10 +77,21 @@ private final class GroupWatch {
   private let loop: EventLoop
   private let groups: ProgramGroups
   private var sources: [UInt64: EventSource] = [:]
+  /// The last process that was admitted to each group.
+  private var admitted: [UInt64: (process: Int32, held: ProcessDescriptor)] = [:]
 
   init(_ loop: EventLoop, _ groups: ProgramGroups) {
     self.loop = loop
     self.groups = groups
+  }
+
+  func admitted(_ held: ProcessDescriptor, _ process: Int32, to program: ProgramGroup) { admitted[program.group.number] = (process, held) }
+
+  func left(_ program: ProgramGroup) -> Int32? {
+    guard let (process, held) = admitted[program.group.number], !held.hasEnded, ProgramGroups.group(of: process) != program.path else {
+      return nil
+    }
+    return process
   }
 
   func begin(_ program: ProgramGroup, _ ended: @escaping () -> Void) {
@@ -91,10 +104,21 @@ private final class GroupWatch {
       self?.sources[number] = nil
       ended()
     }
-    if sources[number] == nil || !group.isPopulated { later(number, ended) }
+    if !group.isPopulated { later(number, ended) } else if sources[number] == nil { look(at: group, ended) }
   }
 
-  func end(_ program: ProgramGroup) { sources[program.group.number] = nil }
+  /// Where nothing tells of changes, because there are too many watches (`max_user_watches`): looks each second.
+  private func look(at group: OpenControlGroup, _ ended: @escaping () -> Void) {
+    sources[group.number] = try? loop.at(.now + .seconds(1)) { [weak self] in
+      guard let self else { return }
+      if group.isPopulated { look(at: group, ended) } else { later(group.number, ended) }
+    }
+  }
+
+  func end(_ program: ProgramGroup) {
+    sources[program.group.number] = nil
+    admitted[program.group.number] = nil
+  }
 
   private func later(_ number: UInt64, _ ended: @escaping () -> Void) {
     sources[number] = try? loop.at(.now) { [weak self] in
@@ -110,7 +134,7 @@ private final class GroupFollower {
   private let groups: ProgramGroups
   private var wanted: [ProgramGroup] = []
   private var present: [ProgramGroup] = []
-  private var changed: ([ProgramGroup], [String]) -> Void = { _, _ in }
+  private var changed: ProgramPlatform.Follower = { _, _, _ in }
   /// Watches of the groups above, by their numbers.
   private var sources: [UInt64: EventSource] = [:]
 
@@ -119,9 +143,9 @@ private final class GroupFollower {
     self.groups = groups
   }
 
-  func follow(_ wanted: [ProgramGroup], _ changed: @escaping ([ProgramGroup], [String]) -> Void) {
+  func follow(_ wanted: [ProgramGroup], _ changed: @escaping ProgramPlatform.Follower) {
     (self.wanted, self.changed) = (wanted, changed)
-    if wanted.isEmpty, present.isEmpty { return changed([], []) }
+    if wanted.isEmpty, present.isEmpty { return changed([], [], [:]) }
     look(isFirst: true)
   }
 
@@ -129,15 +153,18 @@ private final class GroupFollower {
     watch()
     var found: [ProgramGroup] = []
     var early: [String] = []
+    var failures: [ProgramGroup: String] = [:]
     for var program in wanted {
-      // Without success `doctor` says why.
-      guard let marked = (try? groups.mark(program.path, mark: program.route.mark)) ?? nil else { continue }
+      let marking = Result { () throws(ProviderGroupError) in try groups.mark(program.path, mark: program.route.mark) }
+      if case .failure(let error) = marking { failures[program] = error.description }
+      guard case .success(let marked?) = marking else { continue }
       program.group = ProviderGroup(number: marked.group.number, level: marked.group.level)
       found.append(program)
       if isFirst, marked.isPopulated, !present.contains(program) { early.append(program.path) }
     }
+    for gone in present where !found.contains(where: { $0.group == gone.group }) { groups.close(gone.group.number) }
     present = found
-    changed(found, early)
+    changed(found, early, failures)
   }
 
   /// Watches the group above each one: there it appears and goes.

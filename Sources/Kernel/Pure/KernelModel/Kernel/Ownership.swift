@@ -24,6 +24,9 @@ package enum Ownership {
   /// tunnel.
   package static let wayMask: UInt32 = 0xff80_0000
 
+  /// The firewall mark of programs that leave outside of every tunnel. Under `markMask` and `wayMask` it is `mark`.
+  package static let outsideMark: UInt32 = mark | 0x0040_0000
+
   /// The firewall mark of the own packets of tunnels that go through tunnel number n; `nil`: that tunnel is down, and they go nowhere.
   package static func innerMark(of slot: UInt32?) -> UInt32 { mark | 0x0080_0000 | (slot.map { $0 + 1 } ?? 0) }
 
@@ -31,7 +34,7 @@ package enum Ownership {
   /// program runs. Under `wayMask` it is a mark of packets that go through another tunnel, so without a rule of its own they go nowhere.
   package static func programMark(_ number: UInt32) -> UInt32 { mark | 0x00c0_0000 | number & 0xffff }
 
-  /// Under this mask, all marks of such programs are `programMark(0)`.
+  /// Under this mask, all marks of such programs are `programMark(0)`, and `mark` those of tunnels' own packets alone.
   package static let programMask: UInt32 = 0xffc0_0000
 
   /// The table with the way of such packets into tunnel number n, and the priority of its rule.

@@ -27,6 +27,7 @@ extension FirewallTable {
     if tunnels.contains(where: \.isOfPrograms) { providers = underlay.providers.all }
     // A guard blocks all but its own program.
     if active.isEmpty { providers += programs.outside }
+    hasProgramsOutside = !programs.outside.isEmpty
     self.programs = programs.classes.map { tunnel, number in
       let up = tunnels.first { $0.policy.name == tunnel && $0.level.hasRoutes }
       return ProgramClass(mark: Ownership.programMark(number), link: up?.link, servers: up?.policy.ownDNS.servers ?? [])

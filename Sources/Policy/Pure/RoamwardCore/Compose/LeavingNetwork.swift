@@ -12,7 +12,7 @@ extension DesiredTunnels {
     left.snapshot = NetworkSnapshot()
     let table = FirewallTable(
       of: left.setups, on: UnderlayFit(left.snapshot, providers: providers), portal: portal, guards: guards,
-      programs: killSwitch.launched)
+      programs: killSwitch.routed)
     return table.flatMap { $0.guards.isEmpty ? nil : $0 }
   }
 }

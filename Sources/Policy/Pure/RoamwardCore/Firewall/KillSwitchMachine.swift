@@ -1,6 +1,21 @@
 package import KernelModel
 package import NetworkTypes
 
+/// A class of programs of which none runs any more.
+package struct EndedPrograms: Hashable, Sendable {
+  /// The time for which sockets outlive their programs: unanswered data are sent again, the other end closes, TIME_WAIT.
+  package static let time = Duration.seconds(180)
+
+  /// No group of the kernel: its number is 0.
+  package let group: ProgramGroup
+  package let until: Moment
+
+  init(_ route: ProgramRoute, until: Moment) {
+    group = ProgramGroup(path: "", group: ProviderGroup(number: 0, level: 0), route: route, user: 0)
+    self.until = until
+  }
+}
+
 /// Decides which kill switches are active, from the rules, the manual overrides and the suspension. No clock.
 package struct KillSwitchMachine: Hashable, Sendable {
   /// Whether each tunnel was wanted when something last wanted it up or down.
@@ -16,8 +31,24 @@ package struct KillSwitchMachine: Hashable, Sendable {
   package var programs: [ProgramGuard] = []
   /// The groups of programs whose packets have a route of their own, each until its last program has ended.
   package var launched: [ProgramGroup] = []
+  /// The classes whose programs have ended lately. The kernel still sends what their sockets held, and answers for them.
+  package private(set) var ended: [EndedPrograms] = []
 
   package init() {}
+
+  /// Those whose packets are led and blocked.
+  package var routed: [ProgramGroup] { launched + ended.map(\.group) }
+
+  /// Keeps the classes of groups that have ended until the kernel has nothing left to send for them.
+  package mutating func end(_ groups: [ProgramGroup], at now: Moment) {
+    for case .through(let tunnel, let number) in groups.map(\.route) {
+      ended.removeAll { $0.group.route.tunnel == tunnel }
+      ended.append(EndedPrograms(.through(tunnel, number: number), until: now + EndedPrograms.time))
+    }
+  }
+
+  /// Forgets the classes whose time is over, or `all`.
+  package mutating func forgetEnded(at now: Moment, all: Bool = false) { ended.removeAll { all || $0.until <= now } }
 
   /// Takes over the state of another agent, as it reports it: `guarding` names the tunnels whose kill switch is active now.
   package init(wanted: [String: Bool], guarding: Set<String>, suspension: KillSwitchSuspension?) {

@@ -10,7 +10,7 @@ package enum ProgramRoute: Hashable, Sendable {
   /// The mark of their sockets.
   package var mark: UInt32 {
     switch self {
-    case .outside: Ownership.mark
+    case .outside: Ownership.outsideMark
     case .through(_, let number): Ownership.programMark(number)
     }
   }
@@ -39,7 +39,10 @@ package struct ProgramGroup: Hashable, Sendable {
 
 extension ProgramGroup {
   /// Whether Roamward has made the group; policies name others (`apps`).
-  package var isMade: Bool { path.split(separator: "/").last?.hasPrefix("roamward-") ?? false }
+  package var isMade: Bool {
+    let parts = path.split(separator: "/").last?.split(separator: "-", maxSplits: 2) ?? []
+    return parts.count == 3 && parts[0] == "roamward" && parts[1].utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
 }
 
 extension [ProgramGroup] {

@@ -42,7 +42,7 @@ package final class PlanPreview: Sendable {
       tunnels.snapshot, isReversePathStrict: observed.isReversePathStrict, others: others, resolver: choice,
       providers: observed.providers, outerMTUs: observed.kernel.outerMTUs(for: setups.lazy.map(\.policy)),
       familiesOff: observed.familiesOff)
-    let (guards, programs) = (tunnels.killSwitch.guards(in: observed), tunnels.killSwitch.launched)
+    let (guards, programs) = (tunnels.killSwitch.guards(in: observed), tunnels.killSwitch.routed)
     func state(of setups: [TunnelSetup]) -> DesiredState {
       DesiredState(of: setups, on: fit, portal: portal, guards: guards, programs: programs)
     }

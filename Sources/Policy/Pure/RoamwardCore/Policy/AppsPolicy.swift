@@ -28,8 +28,16 @@ package enum App: Hashable, Sendable {
     case .program: nil
     case .group(let path): path
     case .unit(let name):
-      name.hasSuffix(".slice") ? "/" + Self.slices(of: name).joined(separator: "/") : "/system.slice/\(name)"
+      name.hasSuffix(".slice")
+        ? "/" + Self.slices(of: name).joined(separator: "/") : "/system.slice/\(Self.sliceOfInstances(name))\(name)"
     }
+  }
+
+  /// The slice of the instances of a template, as systemd makes it, with a slash; empty for other units.
+  private static func sliceOfInstances(_ name: String) -> String {
+    guard let at = name.firstIndex(of: "@"), name.hasSuffix(".service") else { return "" }
+    // Of a hyphen systemd would make a slice in a slice.
+    return "system-\(name[..<at].replacing("\\", with: "\\x5c").replacing("-", with: "\\x2d")).slice/"
   }
 
   /// A slice and those above it: `a-b.slice` is in `a.slice` (systemd.slice(5)).

@@ -54,6 +54,8 @@ package enum WakeReason: String, Equatable, Sendable, CaseIterable {
   case nameServers = "name-servers"
   /// Routes to addresses of names may end.
   case routesByName = "routes-by-name"
+  /// The kernel has nothing left to send for programs with a route of their own that have ended.
+  case programsEnded = "programs-ended"
   /// Devices of tunnels that await an answer are read.
   case poll
   /// The device of an armed tunnel is read again: packets came that began no session, or cannot be noticed.
