@@ -191,7 +191,7 @@ let house = """
     rim XMLEvents: CExpat
     tests BugReportTests: BugReport JSON LinuxIO SeededRandom
     tests LintTests: NetworkTypes PolicyLint RoamwardCore SeededRandom TestKit
-    tests PolicyAuthoringTests: NetworkTypes PolicyAuthoring PolicyFiles PolicyLint PolicySource RoamwardCore TestKit
+    tests PolicyAuthoringTests: NetworkTypes PolicyAuthoring PolicyFiles PolicyLint PolicySource RoamwardCore SeededRandom TestKit
     tests PolicyImportTests: KernelModel LinuxIO NetworkTypes OpenVPNLanguage OpenVPNProvider PolicyFiles PolicyImport PolicySource
         RoamwardCore SeededRandom TestSupport +but=Fixtures
     tests StatusDisplayTests: ControlProtocol JSON Metrics MetricUses NetworkTypes RoamwardCore StatusDisplay TestSupport

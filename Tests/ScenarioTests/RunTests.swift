@@ -53,6 +53,35 @@ struct RunTests {
   }
 }
 
+/// `roamward app`, and a desktop's launcher.
+@Suite("Programs of the desktop", .needsLab, .marksSockets)
+struct AppCommandTests {
+  @Test("have a route when a launcher starts them, and none once it is taken away; files of others stay as they are") func launchers()
+    throws
+  {
+    let seen = try Scene(["corp.yaml": corp], words: ["run.bash"]).play("Run/launcher")
+    let own = "SCENE/home/.local/share/applications"
+    #expect(
+      seen.lines == [
+        "198.51.100.23", "The look (look) is started through corp from now on, by \(own)/look.desktop",
+        "# `roamward app` has written this file; `roamward app remove` removes it.", "[Desktop Entry]", "Type=Application", "Name=The look",
+        #"Exec=SCENE/roamward run --through corp -- curl --silent --max-time 5 -o SCENE/out/look http://203.0.113.80/cgi-bin/whoami"#,
+        "X-Roamward-Route=through corp", "10.77.0.2", "The look (look) is started outside from now on, by \(own)/look.desktop",
+        "Another look (kde-look) is started through corp from now on, by \(own)/kde-look.desktop", "10.77.0.2", "kde-look  through corp",
+        "look  outside", "kde-look  through corp", "look  outside", "odd  no route of its own",
+        "roamward: SCENE/data/applications/odd.desktop, line 4: `Exec`: ' is in double quotes, or not there; "
+          + "`roamward run` starts the program without it",
+        "roamward: no program has a file loo.desktop; there is kde-look, look",
+        "roamward: no tunnel is named \"nowhere\"; `roamward status` lists them",
+        "roamward: \"../look\" is no name of a program: write it without folder and .desktop",
+        "roamward: \(own)/mine.desktop is a file of your own: put `roamward run` into its `Exec`, or move it away",
+        "roamward: \(own)/mine.desktop is a file of your own, which `roamward app` has not written", "The look (look) is started as before",
+        "roamward: look has no route of its own; `roamward app list` lists the programs that have one", "kde-look  through corp",
+        "kde-look.desktop", "mine.desktop", "0",
+      ], "\(seen)")
+  }
+}
+
 /// `apps` in a policy.
 @Suite("Programs that a policy names", .needsLab, .marksSockets)
 struct AppsTests {

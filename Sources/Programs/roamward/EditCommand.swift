@@ -133,6 +133,6 @@ private struct Draft {
 }
 
 /// A variable of the environment that is not empty.
-private func environment(_ name: String) -> String? {
+func environment(_ name: String) -> String? {
   getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }

@@ -19,7 +19,7 @@ struct Roamward: ParsableCommand {
         name: "Agent",
         subcommands: [
           Status.self, Monitor.self, HistoryOfMachine.self, Metrics.self, Bugreport.self, Up.self, Down.self, Resume.self, Release.self,
-          Run.self, Guard.self, Wait.self, Message.self, Answer.self, Login.self,
+          Run.self, Apps.self, Guard.self, Wait.self, Message.self, Answer.self, Login.self,
         ]),
       CommandGroup(
         name: "Policy",
