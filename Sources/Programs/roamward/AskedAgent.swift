@@ -69,16 +69,16 @@ extension AgentOptions {
     return PlanInputs(report, isSameNetwork: true).overrides
   }
 
-  /// The members of groups that the running agent uses, as its tunnels show; without an agent none.
+  /// The members of groups that the running agent uses; without an agent none.
   func turns(of policies: PolicySet) -> [String: GroupTurn] {
     guard !policies.groups.isEmpty, let client = try? ControlClient(path: socket), let report = try? client.status(within: .seconds(2))
     else { return [:] }
     let turns = policies.groups.compactMap { group -> (String, GroupTurn)? in
       let names = group.members.map(\.name)
-      let running = names.compactMap { name in report.tunnels.first { $0.name == name && $0.isWanted } }
-      guard let inUse = running.first(where: { ["connected", "reasserting"].contains($0.state) }) ?? running.first else { return nil }
-      let trial = running.first { $0.name != inUse.name }?.name
-      return (group.name, GroupTurn(group: group.name, members: names, member: inUse.name, trial: trial))
+      guard let reported = report.groups.first(where: { $0.name == group.name }), let inUse = reported.member?.tunnel, names.contains(inUse)
+      else { return nil }
+      let trial = reported.members.first { $0.role == .trial && names.contains($0.tunnel) }?.tunnel
+      return (group.name, GroupTurn(group: group.name, members: names, member: inUse, trial: trial))
     }
     return Dictionary(turns) { first, _ in first }
   }

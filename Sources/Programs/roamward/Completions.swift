@@ -32,6 +32,11 @@ extension CompletionKind {
     }
   }
 
+  /// Programs of the desktop; `routed`: those that have a route of their own.
+  static func launchers(routed: Bool = false) -> CompletionKind {
+    .custom { _, _, _ in routed ? DesktopFolders().routed.map(\.name) : DesktopFolders().names }
+  }
+
   /// Names for `--field`. Asked for when it is completed, as a list would take a quarter of each start.
   static var fields: CompletionKind { .custom { _, _, _ in StatusField.names } }
 
@@ -41,7 +46,7 @@ extension CompletionKind {
   private static func agentsTunnels(_ words: [String]) -> [String]? {
     let socket = values(of: "--socket", in: words).last ?? AgentOptions.standardSocket
     guard let client = try? ControlClient(path: socket), let report = try? client.status(within: patience) else { return nil }
-    return report.tunnels.map(\.name)
+    return report.tunnels.map(\.name) + report.groups.map(\.name)
   }
 
   private static func tunnels(inPolicies layers: [String]) -> [String] {

@@ -13,13 +13,15 @@ struct Wait: ParsableCommand {
     commandName: "wait",
     abstract: "Wait until a tunnel reaches a state.",
     discussion: """
+      A group has a state when one of its tunnels has it; it is disconnected when all of them are.
+
       Exit status: 0 state reached; 3 timeout; 8 the agent is not running.
 
       Example: `roamward wait corp --for connected --timeout 30s`
       """)
 
   @OptionGroup var agent: AgentOptions
-  @Argument(help: "Name of the tunnel.", completion: .tunnels) var tunnel: String
+  @Argument(help: "Name of the tunnel or group.", completion: .tunnels) var tunnel: String
   @Option(
     name: .customLong("for"),
     help: ArgumentHelp(
@@ -37,7 +39,8 @@ struct Wait: ParsableCommand {
   func run() throws { try waitFor(state, of: [tunnel], seconds: seconds(timeout) ?? 30, agent) }
 }
 
-/// Follows the agent's events until one of the tunnels has reached a state, or `all` have; a timeout ends the program with status 3.
+/// Follows the agent's events until one of the tunnels has reached a state, or `all` have; a timeout ends the program with status 3. A
+/// group stands for its members, which are all disconnected when it is.
 func waitFor(_ state: String, of tunnels: [String], all: Bool = false, seconds: Double, _ agent: AgentOptions) throws {
   let deadline = Moment.now + .milliseconds(Int64(seconds * 1000))
   let client = try agent.connect()
@@ -60,7 +63,10 @@ func waitFor(_ state: String, of tunnels: [String], all: Bool = false, seconds: 
     }
     if event.happening is PolicyEvent { report = try agent.status() }
   }
-  let found = report.tunnels.filter { tunnels.contains($0.name) }
+  let groups = report.groups.filter { tunnels.contains($0.name) }
+  let all = all || state == "disconnected" && !groups.isEmpty
+  let names = tunnels + groups.flatMap { $0.members.map(\.tunnel) }
+  let found = report.tunnels.filter { names.contains($0.name) }
   guard let now = found.first else {
     writeError("roamward: no tunnel is named \"\(tunnel)\"; `roamward status` lists them\n")
     throw ExitStatus.refused
@@ -68,7 +74,7 @@ func waitFor(_ state: String, of tunnels: [String], all: Bool = false, seconds: 
   var states = Dictionary(found.map { ($0.name, $0.state) }) { first, _ in first }
   let isReached = { (states: [String: String]) in all ? states.values.allSatisfy { $0 == state } : states.values.contains(state) }
   if isReached(states) { return }
-  progress.state = now.state
+  progress.state = groups.first?.state ?? now.state
   while let event = try nextEvent(client, before: deadline, progress) {
     guard let change = event.happening as? StateEvent, states[change.tunnel] != nil else { continue }
     states[change.tunnel] = change.to

@@ -187,6 +187,8 @@ private final class GroupLife {
       life.talk(for: 80)
       #expect(life.connected.count == 1, "seed \(seed): \(life.agent.states.suffix(12))")
       #expect(life.opened.isEmpty, "seed \(seed)")
+      let inUse = life.agent.status.groups.first?.member
+      #expect(inUse.map { [$0.tunnel] } == life.connected && inUse?.state == "connected", "seed \(seed)")
     }
   }
 

@@ -95,6 +95,14 @@ enum Golden {
         mark: "0x52c00001", user: 1000, usage: .init(processes: 1, memoryBytes: 9_700_000, processorMilliseconds: 160),
         cgroup: .init(number: 8424, level: 4))
     ]
+    status.groups = [
+      GroupReport(
+        name: "work",
+        members: [
+          .init(tunnel: "lab", role: .standby, state: "disconnected", triedAgain: noon + .seconds(40)),
+          .init(tunnel: "corp", role: .inUse, state: "connected"),
+        ])
+    ]
     var rules = ProxyRules(http: ProxyServer("10.77.0.80:3128"), https: ProxyServer("https://proxy.corp.example"))
     rules.exclude = [.prefix(Sample.prefix("10.77.0.0/16"))]
     let published = ProxyPublication(.rules(rules, tunnel: "corp"), for: [.environment, .chromium])

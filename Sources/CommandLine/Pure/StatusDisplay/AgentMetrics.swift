@@ -11,7 +11,8 @@ package enum AgentMetrics {
     var up = MetricFamily("roamward_up", .gauge, "Whether the agent answers.")
     up.add(report == nil ? 0 : 1)
     guard let report else { return [up] }
-    return [up] + process(report, version: version) + tunnels(report.status.tunnels) + machine(report.status) + events(report.counts)
+    return [up] + process(report, version: version) + tunnels(report.status.tunnels) + groups(report.status.groups) + machine(report.status)
+      + events(report.counts)
       + work(report.status.counters)
   }
 
@@ -49,6 +50,14 @@ package enum AgentMetrics {
       if let usage = tunnel.usage { memory.add(usage.memoryBytes, ["tunnel": tunnel.name]) }
     }
     return [state, since, wanted, failing, overridden, handshake, received, sent, routes, mtu, memory]
+  }
+
+  private static func groups(_ groups: [GroupReport]) -> [MetricFamily] {
+    var inUse = MetricFamily("roamward_group_in_use", .gauge, "Whether a tunnel is the one of its group that is in use.")
+    for group in groups {
+      for member in group.members { inUse.add(member.role == .inUse ? 1 : 0, ["group": group.name, "tunnel": member.tunnel]) }
+    }
+    return groups.isEmpty ? [] : [inUse]
   }
 
   private static func machine(_ status: StatusReport) -> [MetricFamily] {

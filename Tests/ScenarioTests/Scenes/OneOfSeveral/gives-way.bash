@@ -9,7 +9,7 @@ go cafe
 watch_cafe
 within 5 watch_sees && say watched
 start_agent
-tunnel_is paris connected
+roamward wait work --timeout 60s && say "$(field paris state)"
 before=$(clear)
 babble &
 babbling=$!
@@ -19,6 +19,8 @@ say "$(field lyon code) $(field tcp state) $(roamward status --json | jq -c .fir
 silence 51820
 carried_within 60 10.88.0.2
 say "$(field paris code) $(field paris state)"
+roamward status --json | jq -c '.groups[] | [.name, (.members[] | .tunnel, .role, .state, ."next-at" != null)]'
+roamward metrics | grep '^roamward_group_in_use'
 dry evaluate | grep -A1 '^paris' | sed 's/  */ /g'
 dry explain work | sed -n '1s|  (.*||p'
 dry evaluate --tunnel work --exit-code >/dev/null && status=0 || status=$?
@@ -35,7 +37,8 @@ kill "$babbling"
 (($(clear) == before)) && say 'nothing in clear'
 say "$(field lyon state) $(field tcp state)"
 # By hand: the group down, one member up.
-roamward down work --wait >>looked
+roamward down work >>looked
+roamward wait work --for disconnected --timeout 60s
 say "$(field paris state)"
 roamward up tcp --wait >>looked
 say "$(field paris state) $(field tcp state)"

@@ -12,6 +12,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package var primary: Primary
   package var firewall: FirewallStatus
   package var tunnels: [Tunnel]
+  package var groups: [GroupReport] = []
   package var guards: [Guard]
   package var programs: [ProgramReport] = []
   package var probes: [Probe]
@@ -63,7 +64,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   private enum CodingKeys: String, DescribedKey {
     case version, time
     case process = "pid"
-    case policy, primary, firewall, tunnels, guards, programs, probes, notes, others, counters
+    case policy, primary, firewall, tunnels, groups, guards, programs, probes, notes, others, counters
     case proxies, resolver = "dns", lastWake = "last-wake", nextWake = "next-wake"
 
     var about: String {
@@ -75,6 +76,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
       case .primary: "The link by which the machine is on its network."
       case .firewall: "The state of the kill switch."
       case .tunnels: "Every tunnel with a policy, by name."
+      case .groups: "The groups of tunnels, of each of which one is in use at a time."
       case .guards: "The guards of programs (`roamward guard`)."
       case .programs: "Programs whose packets have a route of their own (`roamward run`)."
       case .probes: "The questions that were put to the network."

@@ -41,6 +41,9 @@ package struct GroupChoices: Sendable {
     for name in machines.keys { machines[name]?.forget(isAnew: false) }
   }
 
+  /// When a member is tried again; `nil`: it has not failed, or a person has to act first.
+  package func triedAgain(_ member: String, of group: String) -> Moment? { machines[group]?.triedAgain(member) }
+
   /// When a choice may change though no member does.
   package var nextDeadline: Moment? { machines.values.compactMap(\.nextDeadline).min() }
 
