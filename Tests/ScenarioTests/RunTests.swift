@@ -98,6 +98,12 @@ struct AppsTests {
       ], "\(seen)")
   }
 
+  @Test("have the route of the inner one of two groups; a group that comes again and again costs no descriptor") func nested() throws {
+    let seen = try Scene([:], words: ["run.bash"]).play("Run/nested")
+    let addresses = ["10.77.0.2", "198.51.100.23"]
+    #expect(seen.lines.filter { !$0.contains("Killed") } == ["[1]"] + addresses + addresses + ["0"], "\(seen)")
+  }
+
   @Test("stay outside of a full tunnel, past its kill switch; that sockets from before keep their route is said") func excluded() throws {
     let seen = try Scene(["corp.yaml": corpForEverything(killSwitch: "on")], words: ["run.bash"]).play("Run/excluded")
     #expect(

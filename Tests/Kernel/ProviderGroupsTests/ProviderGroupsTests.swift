@@ -74,6 +74,8 @@ struct ProviderGroupsTests {
       let seen = try python(Self.sockets, in: groups.group(of: "work")).map { $0.split(separator: " ").map(String.init) }
       #expect(seen.count >= 8)
       for line in seen { #expect(line.last == "0x52000000", "\(line)") }
+      // It would send by sockets of the kernel, without the mark.
+      #expect(!seen.contains { $0.count > 2 && $0[2] == "262" })
       for line in try python(Self.sockets, in: nil).map({ $0.split(separator: " ") }) { #expect(line.last == "0x0", "\(line)") }
     }
   }

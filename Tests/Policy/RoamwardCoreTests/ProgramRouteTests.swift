@@ -46,6 +46,35 @@ import Testing
     #expect((0..<Ownership.slots).allSatisfy { Ownership.innerMark(of: $0) & Ownership.programMask != Ownership.programMark(0) })
   }
 
+  @Test(
+    "units are in the control groups into which systemd puts them",
+    arguments: [
+      ("a.service", "/system.slice/a.service"), ("a.scope", "/system.slice/a.scope"), ("a-b.slice", "/a.slice/a-b.slice"),
+      ("syncthing@alice.service", "/system.slice/system-syncthing.slice/syncthing@alice.service"),
+      ("a-b@c-d.service", "/system.slice/system-a\\x2db.slice/a-b@c-d.service"),
+      ("a\\x2db@c.service", "/system.slice/system-a\\x5cx2db.slice/a\\x2db@c.service"),
+    ])
+  func units(_ name: String, _ path: String) { #expect(App(name)?.group == path) }
+
+  @Test("a unit whose name begins like our groups is none of them") func made() {
+    for (path, isMade) in [
+      ("/s/roamward-4026531840-through-1", true), ("/s/roamward-7-outside", true), ("/system.slice/roamward-gateway.service", false),
+      ("/system.slice/roamward-lock.service", false), ("/s/roamward", false), ("/s/roamward-", false),
+    ] { #expect(group(.outside, path: path).isMade == isMade, "\(path)") }
+  }
+
+  @Test("a guard blocks programs outside too, where the kernel's WireGuard sends with the tunnels' mark") func guarded() throws {
+    var kernel = tunnel()
+    kernel.device = .xfrm(identifier: 7)
+    let guarded = GuardSetup(
+      guarded: ProgramGuard(process: 7, program: "openvpn", since: .distantFuture, group: ProviderGroup(number: 5, level: 1)))
+    let with = try table(DesiredState(of: [kernel], on: cafe, guards: [guarded], programs: [group(.outside)]))
+    #expect(chain("marked", of: with).contains("meta mark & 0xffc00000 == 0x52000000 meta l4proto udp accept"))
+    #expect(Ownership.outsideMark & Ownership.programMask != Ownership.mark && Ownership.outsideMark & Ownership.wayMask == Ownership.mark)
+    let without = try table(DesiredState(of: [kernel], on: cafe, guards: [guarded]))
+    #expect(chain("marked", of: without).contains("meta l4proto udp accept"))
+  }
+
   @Test("while the tunnel is down, or its policy is gone, all of their packets are blocked, and no others") func down() throws {
     for tunnels in [[tunnel(level: .nothing)], []] {
       let desired = DesiredState(of: tunnels, on: cafe, programs: [group(.through("corp", number: 1))])
