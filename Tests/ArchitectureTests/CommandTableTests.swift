@@ -48,11 +48,10 @@ import Testing
     }
   }
 
-  /// Whether a line of the text has the word `roamward`, and after it the command: as the next word, or as any.
-  static func isNamed(_ command: String, in text: String, next: Bool) -> Bool {
+  /// Whether a line of the text has the word `roamward`, and after it the command.
+  static func isNamed(_ command: String, in text: String) -> Bool {
     text.split(whereSeparator: \.isNewline).contains { line in
       let words = line.split { !$0.isLetter && $0 != "-" }
-      if next { return zip(words, words.dropFirst()).contains { $0 == "roamward" && $1 == command } }
       return words.drop { $0 != "roamward" }.dropFirst().contains { $0 == command }
     }
   }
@@ -100,13 +99,15 @@ import Testing
   }
 
   @Test("each command of roamward is in a document, and in a scene") func told() throws {
-    let names = try Self.names(of: "roamward")
-    #expect(names.count > 30)
+    let commands = try Self.leaves(of: "roamward")
+    #expect(commands.count > 30)
     let documents = Self.texts(in: ["docs", "docs/how-to"])
     let scenes = Self.texts(below: "\(PureRingsTests.root)/Tests/ScenarioTests")
-    for name in names {
-      #expect(documents.contains { Self.isNamed(name, in: $0, next: true) }, "no document shows `roamward \(name)`")
-      #expect(scenes.contains { Self.isNamed(name, in: $0, next: false) }, "no scene runs `roamward \(name)`")
+    for command in commands {
+      let name = command.joined(separator: " ")
+      #expect(documents.contains { Self.has(["roamward"] + command, in: $0) }, "no document shows `roamward \(name)`")
+      let isRun = scenes.contains { command.count > 1 ? Self.has(command, in: $0) : Self.isNamed(name, in: $0) }
+      #expect(isRun, "no scene runs `roamward \(name)`")
     }
   }
 
@@ -174,9 +175,9 @@ import Testing
     #expect(Self.quoted(in: "help: roamward-gateway nothing \\(x)") == [["nothing"]])
     #expect(Self.has(["login", "pam"], in: "a\n$gateway login pam x"))
     #expect(!Self.has(["login", "pam"], in: "login\npam, login x pam"))
-    #expect(Self.isNamed("up", in: "a\n`roamward up`", next: true))
-    #expect(!Self.isNamed("up", in: "roamward upper\nroamward a up", next: true))
-    #expect(Self.isNamed("up", in: "roamward a up", next: false))
-    #expect(!Self.isNamed("up", in: "up roamward\nup", next: false))
+    #expect(Self.has(["roamward", "up"], in: "a\n`roamward up`"))
+    #expect(!Self.has(["roamward", "up"], in: "roamward upper\nroamward a up"))
+    #expect(Self.isNamed("up", in: "roamward a up"))
+    #expect(!Self.isNamed("up", in: "up roamward\nup"))
   }
 }

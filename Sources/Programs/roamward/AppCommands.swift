@@ -20,7 +20,7 @@ struct Apps: ParsableCommand {
   struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "add",
-      abstract: "Have launchers start a program through a tunnel, or outside.",
+      abstract: "Give a program a route wherever a launcher starts it.",
       discussion: """
         The program is named as its file in /usr/share/applications, without .desktop. It has its route when it is started the next time: \
         a browser that runs opens pages without one, so end it first. `roamward run` says what the route means.
@@ -68,7 +68,7 @@ struct Apps: ParsableCommand {
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",
-      abstract: "Have launchers start a program as before.",
+      abstract: "Remove the route that launchers give a program.",
       discussion: "Example: `roamward app remove firefox-esr`")
 
     @Argument(

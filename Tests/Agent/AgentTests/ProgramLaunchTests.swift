@@ -100,7 +100,7 @@ private final class Groups {
     groups.ended[101]?()
     life.machine.run(for: .seconds(1))
     #expect(life.status.programs.isEmpty && groups.saved.last == [])
-    // What their sockets held is still sent.
+    // The kernel still sends for their sockets.
     life.machine.run(for: .seconds(170))
     #expect(rules(life).contains(0x52c0_0001), "\(rules(life))")
     life.machine.run(for: .seconds(20))

@@ -28,7 +28,7 @@ import Testing
     #expect(routes.take(address(1), of: name, .include, in: "corp", for: .seconds(5), at: now) == .known)
     #expect(routes.nextDeadline == now + .seconds(300) && routes.prefixes["corp"]?.included.count == 3)
     var asked = 0
-    func expire(_ seconds: Int, keeping kept: Bool = false, _ connected: Set<IPAddress> = []) -> [String] {
+    func expire(_ seconds: Int, keeping kept: Bool = false, _ connected: Set<IPAddress>? = []) -> [String] {
       routes.expire(
         at: now + .seconds(seconds), keeps: { _ in kept },
         connected: {
@@ -37,16 +37,28 @@ import Testing
       return (routes.prefixes["corp"]?.included ?? []).map(\.description)
     }
     #expect(expire(299).count == 3 && asked == 0, "nothing is due")
+    var unknown = routes
+    unknown.expire(at: now + .seconds(300), keeps: { _ in false }, connected: { nil })
+    #expect(unknown.prefixes["corp"]?.included.count == 3, "the kernel does not tell")
+    _ = unknown.take(address(9), of: name, .exclude, in: "corp", for: .seconds(5), at: now)
+    unknown.expire(at: now + .seconds(300), keeps: { _ in true }, connected: { [] })
+    #expect(unknown.prefixes["corp"]?.included.count == 3 && unknown.prefixes["corp"]?.excluded == [], "a hole closes with its answer")
     #expect(expire(300, [address(1)]).count == 3 && asked == 1, "a connection needs the first")
     #expect(expire(360) == ["198.18.0.2/32", "198.18.0.3/32"])
     #expect(expire(400, keeping: true).count == 2 && asked == 2, "the kill switch blocks its address")
     #expect(expire(460) == ["198.18.0.3/32"] && expire(600) == [] && routes.nextDeadline == nil && routes.entries.isEmpty)
   }
 
-  @Test("of more than a thousand addresses the one that was asked for least recently goes, and the first time is told") func bound() {
+  @Test("of more than a thousand addresses an excluded one goes, and the first time is told; an included one stays") func bound() {
+    var included = RoutesByName()
+    for number in 0..<RoutesByName.limit { _ = included.take(address(number), of: name, .include, in: "corp", for: .seconds(5), at: now) }
+    #expect(included.take(address(5000), of: name, .include, in: "corp", for: .seconds(5), at: now) == .full)
+    #expect(included.take(address(5000), of: name, .exclude, in: "corp", for: .seconds(5), at: now) == .full)
+    #expect(included.take(address(1), of: name, .include, in: "corp", for: .seconds(5), at: now) == .known)
+    #expect(included.entries["corp"]?.count == RoutesByName.limit && included.entries["corp"]?[address(5000)] == nil)
     var routes = RoutesByName()
-    for number in 0..<RoutesByName.limit { _ = routes.take(address(number), of: name, .include, in: "corp", for: .seconds(5), at: now) }
-    _ = routes.take(address(0), of: name, .include, in: "corp", for: .seconds(5), at: now)
+    for number in 0..<RoutesByName.limit { _ = routes.take(address(number), of: name, .exclude, in: "corp", for: .seconds(5), at: now) }
+    _ = routes.take(address(0), of: name, .exclude, in: "corp", for: .seconds(5), at: now)
     #expect(routes.take(address(5000), of: name, .include, in: "corp", for: .seconds(5), at: now) == .newInsteadOfOther)
     #expect(routes.take(address(5001), of: name, .include, in: "corp", for: .seconds(5), at: now) == .new)
     let known = routes.entries["corp"] ?? [:]
@@ -59,6 +71,14 @@ import Testing
     _ = routes.take(address(1), of: name, .exclude, in: "corp", for: .seconds(5), at: now)
     #expect(routes.take(address(1), of: name, .include, in: "corp", for: .seconds(5), at: now) == .new)
     #expect(routes.take(address(1), of: name, .exclude, in: "corp", for: .seconds(5), at: now) == .known)
+    #expect(routes.prefixes["corp"] == PrefixesByName(included: [.host(address(1))]))
+    // By the included name a change of the policies is judged.
+    var tunnel = Sample.tunnel("corp", rules: [])
+    tunnel.routes = RoutePolicy()
+    tunnel.routes?.includeDomains = [Sample.domain("corp.example")]
+    tunnel.routes?.excludeDomains = [Sample.domain("ads.corp.example")]
+    _ = routes.take(address(1), of: Sample.domain("x.ads.corp.example"), .exclude, in: "corp", for: .seconds(5), at: now)
+    routes.follow(PolicySet(tunnels: [tunnel]))
     #expect(routes.prefixes["corp"] == PrefixesByName(included: [.host(address(1))]))
     #expect(routes.share(address(1), with: "www.other.example") == ["corp"] && routes.share(address(1), with: "b.example") == [])
     #expect(routes.share(address(2), with: "www.other.example") == [] && routes.entries["corp"]?[address(1)]?.other == "www.other.example")
@@ -193,5 +213,18 @@ import Testing
     let setup = setup(names(exclude: ["video.example"], ["10.77.0.0/16", "0.0.0.0/0"]))
     #expect(setup.refusal(of: Sample.address("10.77.3.4"), .exclude, on: fit(), besides: [])?.contains("private") == true)
     #expect(setup.refusal(of: Sample.address("203.0.113.7"), .exclude, on: fit(), besides: []) == nil)
+    let full = self.setup(names(exclude: ["video.example"], ["0.0.0.0/0", "::/0"]))
+    #expect(full.refusal(of: Sample.address("10.77.3.4"), .exclude, on: fit(), besides: [])?.contains("private") == true)
+    #expect(full.refusal(of: Sample.address("198.51.100.9"), .exclude, on: fit(), besides: []) == nil)
+  }
+
+  @Test("an included name does not reach into another tunnel's private network") func neighbours() {
+    let media = setup(names(include: ["cdn.example"]))
+    var corp = setup(RoutePolicy(include: PrefixList([Sample.prefix("10.20.0.0/16")])))
+    corp.policy.name = "other"
+    #expect(
+      media.refusal(of: Sample.address("10.20.1.2"), .include, on: fit(), besides: [media, corp])
+        == "other includes 10.20.0.0/16, which is private")
+    #expect(media.refusal(of: Sample.address("10.21.1.2"), .include, on: fit(), besides: [media, corp]) == nil)
   }
 }

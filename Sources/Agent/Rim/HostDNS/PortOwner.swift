@@ -90,19 +90,19 @@ package func listeningPorts() -> [(address: IPAddress, port: UInt16)] {
   SocketTable.sockets(at: 0, streams: [true]).map { ($0.address, $0.port) }
 }
 
-/// The addresses to which programs of this network namespace have connections, of TCP or UDP.
-package func connectedAddresses() -> Set<IPAddress> { Set(SocketTable.connections(SocketDiagnosis.peer)) }
+/// The addresses to which programs of this network namespace have connections, of TCP or UDP; `nil`: the kernel does not answer.
+package func connectedAddresses() -> Set<IPAddress>? { SocketTable.connections(SocketDiagnosis.peer).map { Set($0) } }
 
 /// The programs with connections to name servers by TLS (port 853) or, at these addresses, by HTTPS: `firefox (process 812) is connected to
 /// 9.9.9.9, port 443`. Each once.
 package func programsWithResolvers(at servers: Set<IPAddress>) -> [String] {
-  let found = SocketTable.connections { message -> (ListeningSocket, IPAddress, UInt16)? in
+  let connections = SocketTable.connections { message -> (ListeningSocket, IPAddress, UInt16)? in
     guard let address = SocketDiagnosis.peer(of: message), let port = SocketDiagnosis.peerPort(of: message),
       port == 853 || port == 443 && servers.contains(address), let socket = ListeningSocket(message)
     else { return nil }
     return (socket, address, port)
   }
-  return found.prefix(32).map { "\(PortOwner(of: $0)) is connected to \($1), port \($2)" }.uniqued()
+  return (connections ?? []).prefix(32).map { "\(PortOwner(of: $0)) is connected to \($1), port \($2)" }.uniqued()
 }
 
 /// The program that has a UDP port of this network namespace, at any address, as words; `nil`: the port is free, or a socket with a mark

@@ -19,15 +19,15 @@ enum SocketTable {
         var request = NetlinkWriter()
         request.dumpListeningSockets(family, isStream: isStream, port: port, sequence: sequence)
         guard (try? socket.write(request.bytes[...])) == request.bytes.count else { continue }
-        found += answer(sequence, of: socket) { ListeningSocket($0) }
+        found += answer(sequence, of: socket) { ListeningSocket($0) } ?? []
       }
     }
     return found.filter { $0.port == port || port == 0 }
   }
 
-  /// The findings of `read` in each connection, of UDP too; none if the kernel does not answer.
-  static func connections<Found>(_ read: (NetlinkMessage) -> Found?) -> [Found] {
-    guard let socket = open() else { return [] }
+  /// The findings of `read` in each connection, of UDP too; `nil`: the kernel does not answer to the end.
+  static func connections<Found>(_ read: (NetlinkMessage) -> Found?) -> [Found]? {
+    guard let socket = open() else { return nil }
     var found: [Found] = []
     var sequence: UInt32 = 0
     for isStream in [false, true] {
@@ -35,8 +35,10 @@ enum SocketTable {
         sequence += 1
         var request = NetlinkWriter()
         SocketDiagnosis.dumpConnections(family, isStream: isStream, sequence: sequence, &request)
-        guard (try? socket.write(request.bytes[...])) == request.bytes.count else { continue }
-        found += answer(sequence, of: socket, read)
+        guard (try? socket.write(request.bytes[...])) == request.bytes.count, let part = answer(sequence, of: socket, read) else {
+          return nil
+        }
+        found += part
       }
     }
     return found
@@ -50,15 +52,16 @@ enum SocketTable {
     return FileDescriptor(owning: number)
   }
 
-  /// The rest of one dump.
-  private static func answer<Found>(_ sequence: UInt32, of socket: FileDescriptor, _ read: (NetlinkMessage) -> Found?) -> [Found] {
+  /// The rest of one dump; `nil`: it has no end, or is an error.
+  private static func answer<Found>(_ sequence: UInt32, of socket: FileDescriptor, _ read: (NetlinkMessage) -> Found?) -> [Found]? {
     var found: [Found] = []
     while let datagram = try? socket.read(), !datagram.isEmpty {
       for message in NetlinkMessages(datagram) where message.sequence == sequence {
-        if message.type == NetlinkMessage.doneType || message.type == NetlinkMessage.errorType { return found }
+        if message.type == NetlinkMessage.errorType { return nil }
+        if message.type == NetlinkMessage.doneType { return found }
         if let one = read(message) { found.append(one) }
       }
     }
-    return found
+    return nil
   }
 }

@@ -117,7 +117,10 @@ package final class NameWork {
 
   func report(_ report: NameReport) {
     guard reports.count < 1024 else { return }
-    reports.append(report.bytes)
+    let bytes = report.bytes
+    // The channel takes no longer one; an answer that waits for it fails in time.
+    guard bytes.count <= MessageChannel.limit else { return }
+    reports.append(bytes)
     sendReports()
   }
 

@@ -25,7 +25,7 @@ extension Agent {
     status.guards = state.killSwitch.machine.allGuards(in: state.seen.state).map {
       StatusReport.Guard($0, usage: platform.guards.usage($0.guarded).map { .init($0) })
     }
-    status.groups = groups
+    status.groups = state.set.groups.compactMap { GroupReport($0, state, at: now) { wallClock($0) } }
     status.programs = ProgramLaunch(self).reports
     status.proxies = ProxiesReport(state.desiredState.proxies, state.seen.state?.proxies)
     addNetwork(to: &status.tunnels)
@@ -48,19 +48,6 @@ extension Agent {
       generation: inForce.generation, files: inForce.loaded.files.count, problems: inForce.loaded.diagnostics.map(\.problem),
       replacedFiles: inForce.loaded.lastKnownGoodUse?.replacedFiles ?? [],
       trialUntil: platform.policies.trials.current().map { wallClock($0.until) })
-  }
-
-  private var groups: [GroupReport] {
-    state.set.groups.compactMap { group in
-      guard let turn = state.decisions.groups.turns[group.name] else { return nil }
-      let members = turn.members.map { name in
-        let again = state.decisions.groups.triedAgain(name, of: group.name).flatMap { $0 > now ? wallClock($0) : nil }
-        return GroupReport.Member(
-          tunnel: name, role: name == turn.member ? .inUse : name == turn.trial ? .trial : .standby,
-          state: state.tunnels[name]?.machine.status ?? "disconnected", triedAgain: again)
-      }
-      return GroupReport(name: group.name, members: members)
-    }
   }
 
   private func report(_ supervisor: TunnelSupervisor, _ remarks: [Remark]) -> StatusReport.Tunnel {

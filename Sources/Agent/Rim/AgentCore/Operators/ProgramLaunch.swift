@@ -178,7 +178,7 @@ package struct ProgramLaunch {
   /// sockets are not marked in others.
   private func take(_ present: [ProgramGroup], _ early: [String], _ failures: [ProgramGroup: String]) {
     let before = state.killSwitch.machine.launched
-    note(failures)
+    remark(on: failures)
     for program in present where early.contains(program.path) && !before.contains(program) {
       let remark = Remark(
         .programRoute, of: program.route.tunnel,
@@ -198,7 +198,7 @@ package struct ProgramLaunch {
   }
 
   /// Remarks on groups whose sockets cannot be marked.
-  private func note(_ failures: [ProgramGroup: String]) {
+  private func remark(on failures: [ProgramGroup: String]) {
     let remarks = failures.map { program, reason in
       Remark(
         .programRoute, of: program.route.tunnel,

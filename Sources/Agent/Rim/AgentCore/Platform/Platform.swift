@@ -105,7 +105,7 @@ package struct MachinePlatform {
   /// Calls back when our name server has something to say about answers; called once.
   package var watchAnswers: (@escaping (NameNews) -> Void) -> Void
   /// The addresses to which programs of this network namespace have connections.
-  package var connectedAddresses: () -> Set<IPAddress>
+  package var connectedAddresses: () -> Set<IPAddress>?
   /// The TCP ports at which programs of this machine wait for connections, for reports.
   package var listeningPorts: () -> [ListeningPort]
   /// The program that has a UDP port, unless it is the engine of this link or one that is ending; `nil`: the port is free.
@@ -124,7 +124,7 @@ package struct MachinePlatform {
     countPackets: @escaping (String) -> (received: UInt64, sent: UInt64)? = { _ in nil },
     watchLookups: @escaping (@escaping (NameLookup) -> Void) -> Void = { _ in },
     watchAnswers: @escaping (@escaping (NameNews) -> Void) -> Void = { _ in },
-    connectedAddresses: @escaping () -> Set<IPAddress> = { [] },
+    connectedAddresses: @escaping () -> Set<IPAddress>? = { [] },
     listeningPorts: @escaping () -> [ListeningPort] = { [] }, portHolder: @escaping (UInt16, String) -> PortHolder? = { _, _ in nil },
     controlGroup: @escaping (String) -> ControlGroup?
   ) {

@@ -45,24 +45,34 @@ struct AnswerHandling {
     // A name that no policy can have is in none of its domains; the name server does not ask for such.
     guard let name = DomainName(answer.name) else { return done(false) }
     if setups.contains(where: { $0.blocksNames && $0.policy.routes?.way(of: name) == .include }) { return done(false) }
+    guard answer.addresses.count <= Self.most else { return done(false) }
     let underlay = state.underlayFit
-    var isNew = false
+    var (isNew, isRefused) = (false, false)
     for setup in setups where setup.routesNames {
       guard let way = setup.policy.routes?.way(of: name) else { continue }
       let tunnel = setup.policy.name
-      for address in answer.addresses.prefix(Self.most) {
+      for address in answer.addresses {
         if let reason = setup.refusal(of: address, way, on: underlay, besides: setups) {
           reconciler.change { $0.names.leaveUnrouted(address, of: name, in: tunnel, reason: reason) }
+          // The kill switch does not know the address, and the network chose it: the packet would leave.
+          isRefused = isRefused || way == .include && setup.isGuarding && underlay.reaches(address)
           continue
         }
         let now = reconciler.now
         let result = reconciler.change { $0.names.routes.take(address, of: name, way, in: tunnel, for: answer.lifetime, at: now) }
         isNew = isNew || result != .known
+        if result == .full {
+          isRefused = true
+          reconciler.change {
+            $0.names.leaveUnrouted(address, of: name, in: tunnel, reason: "its names have \(RoutesByName.limit) addresses already")
+          }
+        }
         if result == .newInsteadOfOther { warnOfEviction(in: tunnel) }
       }
     }
+    if isRefused { return done(false) }
     guard isNew || state.names.isWaiting else { return done(true) }
-    reconciler.change { $0.names.await(done) }
+    reconciler.change { [now = reconciler.now] in $0.names.await(at: now, done) }
     // During a pass, the round that follows makes the routes.
     reconciler.isPassing ? reconciler.pass() : reconciler.reconverge(within: \.isOfWay, afterLook: {})
   }
@@ -71,7 +81,7 @@ struct AnswerHandling {
     reconciler.announcer.warn(
       Remark(
         .routesLimited, of: tunnel,
-        "its names have more than \(RoutesByName.limit) addresses in use; those whose names were asked for least recently lose their routes"
+        "its names have more than \(RoutesByName.limit) addresses in use; packets to excluded ones that were asked for long ago go inside"
       ))
   }
 

@@ -10,7 +10,9 @@ struct NamesInAnswers {
   /// The last address of each tunnel that was given no route, with the reason.
   private(set) var unrouted: [String: Unrouted] = [:]
   /// Answers that wait until the routes of their addresses are made.
-  private var waiting: [(Bool) -> Void] = []
+  private var waiting: [(until: Moment, done: (Bool) -> Void)] = []
+  /// The time after which the name server has given an answer up.
+  private static let patience = Duration.seconds(2)
   /// The policies that `routes` follow.
   private var generation = -1
 
@@ -22,13 +24,16 @@ struct NamesInAnswers {
 
   var isWaiting: Bool { !waiting.isEmpty }
 
-  mutating func await(_ done: @escaping (Bool) -> Void) { waiting.append(done) }
+  mutating func await(at now: Moment, _ done: @escaping (Bool) -> Void) {
+    waiting.removeFirst(waiting.prefix { $0.until <= now }.count)
+    waiting.append((now + Self.patience, done))
+  }
 
   /// Lets the answers go that wait: all routes are made.
   mutating func release() {
     let released = waiting
     waiting = []
-    for done in released { done(true) }
+    for answer in released { answer.done(true) }
   }
 
   /// Returns whether they are the first ones of the tunnel.

@@ -41,7 +41,7 @@ extension AgentState {
     let limits = [resolver.note, observed.resolver.shortage].compactMap { $0 }.map { Remark(.dnsLimited, $0) }
     var work = PlannedWork(
       steps: steps, problems: desired.notes + plan.conflicts + conflicts + limits + troubles.map { Remark(.trouble, $0) })
-    work.hasAllWays = !names.isWaiting || plan.steps.allSatisfy { !$0.isOfWay || steps.contains($0) }
+    work.hasAllWays = !names.isWaiting || plan.steps.allSatisfy { !concernsNames($0) || steps.contains($0) }
     if let settings = desired.nameServer { work.completed = completed(settings, by: steps, of: plan) }
     if !work.completed.isEmpty, let step = steps.first(where: \.isOfResolverProgram) {
       work.nameServer = step
@@ -49,6 +49,9 @@ extension AgentState {
     }
     return work
   }
+
+  /// Whether answers that wait for routes wait for this step: what another tunnel lacks does not concern them.
+  func concernsNames(_ step: Step) -> Bool { step.isOfWay && tunnels.owner(of: step)?.policyInForce.routesByName != false }
 
   /// Whether nothing holds the step back now.
   private func mayBegin(_ step: Step, of plan: Plan, _ observed: ObservedState, at now: Moment) -> Bool {

@@ -277,7 +277,7 @@ final class Reconciler {
       announcer.record(work.problems)
       if work.isEmpty, !state.seen.hasNewerDevice, verified == state.tunnels.engaged.map(\.machine) { return }
       let failures = carryOut(work.steps)
-      if failures.isEmpty, work.hasAllWays { state.names.release() }
+      if work.hasAllWays, !failures.contains(where: { state.concernsNames($0.step) }) { state.names.release() }
       if !work.completed.isEmpty { allowQuestions(after: work, failures) }
       // A tunnel is connected only if an observation shows its settings, also one that needs no step.
       if !work.isEmpty || state.seen.hasNewerDevice { observe(afterSteps: !work.isEmpty) }

@@ -106,13 +106,12 @@ extension FirewallTable {
   /// by their control group. Guards come first: their programs are root's, and reach their endpoints alone. The kernel still attributes its
   /// WireGuard packets to the sender of the inner packet.
   private var marked: [String] {
-    guarded.flatMap(\.rules) + (hasKernelTunnel ? ["\(hasProgramsOutside ? Self.ofTunnels : "")meta l4proto udp accept"] : [])
-      + providers.map { "\($0.match) accept" }
+    let udp = "\(hasProgramsOutside ? Self.ofTunnels : "")meta l4proto udp accept"
+    return guarded.flatMap(\.rules) + (hasKernelTunnel ? [udp] : []) + providers.map { "\($0.match) accept" }
       + ["meta skuid != 0 return", "accept"]
   }
 
-  private static let ofTunnels =
-    "meta mark & 0x\(String(Ownership.programMask, radix: 16)) == 0x\(String(Ownership.mark, radix: 16)) "
+  private static let ofTunnels = "meta mark & 0xffc00000 == 0x52000000 "
 
   /// 2, at the hook `postrouting`, where the kernel compares no control group: those of providers were checked at the hook `output`.
   private var ownMarkLeaving: String { providers.isEmpty && guarded.isEmpty ? ownMark : "\(Self.markMatch) accept" }

@@ -64,13 +64,16 @@ struct AwaitedAgent: Sendable {
 
   var shared = SharedAddresses()
 
+  /// Addresses of one answer. All of them are routed, or none is given.
+  static let mostAddresses = 64
+
   var count: Int { origins.count + routes.count }
 
   enum Verdict {
     /// Its clients get it now.
     case ready
     case waiting
-    /// Too many wait.
+    /// Too many wait, or it has too many addresses: its clients get a failure.
     case full
   }
 
@@ -82,11 +85,18 @@ struct AwaitedAgent: Sendable {
     guard configuration.routed.count > 0, let question = answer.questions.first, let found = answer.addresses else { return .ready }
     let isRouted = configuration.isRouted(question)
     let name = question.nameText.lowercased()
-    for shared in shared.take(found.addresses, of: name, isRouted: isRouted) {
+    let verdict = isRouted ? route(answer, of: name, found, at: now, &out) : .ready
+    // After the routes of which the agent is to know it.
+    for shared in shared.take(Array(found.addresses.prefix(Self.mostAddresses)), of: name, isRouted: isRouted) {
       out.request(.shared(address: shared.address, name: shared.routed, other: shared.other))
     }
-    guard isRouted else { return .ready }
-    guard let number = routes.add(answer, at: now) else { return .full }
+    return verdict
+  }
+
+  private mutating func route(
+    _ answer: HeldAnswer, of name: String, _ found: (addresses: [IPAddress], ttl: UInt32), at now: Moment, _ out: inout Outbox
+  ) -> Verdict {
+    guard found.addresses.count <= Self.mostAddresses, let number = routes.add(answer, at: now) else { return .full }
     out.request(.route(number: number, name: name, addresses: found.addresses, ttl: found.ttl))
     return .waiting
   }

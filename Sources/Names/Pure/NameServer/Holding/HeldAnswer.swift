@@ -8,10 +8,10 @@ struct HeldAnswer: Sendable {
   /// Seconds to subtract from its times to live.
   var age: UInt32 = 0
 
-  /// The addresses that it gives for the asked name, and the time in seconds for which it may be kept; `nil`: it gives none.
+  /// The addresses that programs may read from it, whatever its code, and the time in seconds for which it may be kept; `nil`: it has none.
   var addresses: (addresses: [IPAddress], ttl: UInt32)? {
-    guard let outline = AnswerOutline(bytes.span), outline.code == ResponseCode.noError, !outline.isTruncated else { return nil }
-    let addresses = AnswerChain.addresses(bytes.span, outline)
+    guard let outline = AnswerOutline(bytes.span), !outline.isTruncated else { return nil }
+    let addresses = AnswerAddressList.addresses(bytes.span, outline)
     return addresses.isEmpty ? nil : (addresses, outline.leastTTL - min(age, outline.leastTTL))
   }
 

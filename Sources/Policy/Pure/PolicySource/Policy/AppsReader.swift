@@ -45,5 +45,8 @@ func judgeApps(_ draft: TunnelDraft, _ reading: inout Reading) {
   }
   if draft.includesAllNetworks { refuse("include-all-networks", "only these programs use the tunnel") }
   if !(draft.routes?.include ?? []).isEmpty { refuse("routes: include", "all packets of these programs go through the tunnel") }
+  if let routes = draft.routes, !routes.includeDomains.isEmpty || !routes.excludeDomains.isEmpty {
+    refuse("routes: include-domains", "all packets of these programs go through the tunnel")
+  }
   if draft.killSwitch != .off { refuse("kill-switch", "packets of these programs leave by the tunnel or not at all, at all times") }
 }

@@ -70,7 +70,7 @@ extension TunnelSetup {
     isGuarding || level.hasRoutes && dns.servers.isEmpty && includedPrefixes.coverEverything
   }
 
-  private static let privateNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"].compactMap {
+  static let privateNetworks = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"].compactMap {
     IPPrefix($0)
   }
 }

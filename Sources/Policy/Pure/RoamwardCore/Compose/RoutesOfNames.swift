@@ -39,12 +39,25 @@ extension TunnelSetup {
     if servers.contains(address) { return "it is a name server" }
     switch way {
     case .include:
+      for other in others where other.policy.name != policy.name {
+        if let inside = other.privatePrefixes(besides: underlay.attachedPrefixes).first(where: { $0.contains(address) }) {
+          return "\(other.policy.name) includes \(inside), which is private"
+        }
+      }
       let attached = underlay.attachedPrefixes.first { $0.contains(address) }
       return attached.map { "this machine is attached to \($0)" }
     case .exclude:
-      let inside = privatePrefixes(besides: underlay.attachedPrefixes).first { $0.contains(address) }
-      return inside.map { "\(policy.name) includes \($0), which is private" }
+      if underlay.attachedPrefixes.contains(where: { $0.contains(address) }) { return nil }
+      let isInside = Self.privateNetworks.contains { $0.contains(address) } && includedPrefixes.contains { $0.contains(address) }
+      return isInside ? "it is a private address, which \(policy.name) includes" : nil
     }
+  }
+}
+
+extension UnderlayFit {
+  /// Whether the network itself has this address: it is on the link, or a name server of it.
+  package func reaches(_ address: IPAddress) -> Bool {
+    attachedPrefixes.contains { $0.contains(address) } || nameServers.contains(address)
   }
 }
 

@@ -35,7 +35,8 @@ package struct PrefixesByName: Hashable, Sendable {
 /// The addresses that answers for routed names gave, with the time for which their routes stay. Pure: no clock.
 ///
 /// A route stays as long as programs may keep the answer, at least for `shortest`, and longer while there is a connection to its address.
-/// Each tunnel has at most `limit`: the one whose name was asked for least recently goes first.
+/// Each tunnel has at most `limit`. Then an excluded one makes room, that whose name was asked for least recently: its packets go inside.
+/// An included one stays, because programs may still use it, and the new answer fails.
 package struct RoutesByName: Sendable {
   package struct Entry: Hashable, Sendable {
     package var way: NameWay
@@ -76,6 +77,8 @@ package struct RoutesByName: Sendable {
     case new
     /// There is none, and another address of the tunnel has lost its own: the tunnel's first one.
     case newInsteadOfOther
+    /// There is no room: the answer fails.
+    case full
   }
 
   /// Takes an address of an answer for a name of the tunnel's policy. An address of several names goes through the tunnel if one of them
@@ -86,12 +89,19 @@ package struct RoutesByName: Sendable {
     last += 1
     let known = entries[tunnel]?[address]
     let until = max(now + min(max(lifetime, Self.shortest), .seconds(Int64(Self.longestTTL))), known?.until ?? now)
+    // By the name that decides, a change of the policies is judged.
+    let decisive = known?.way == .include && way == .exclude ? known?.name : name
     let way = known?.way == .include ? .include : way
-    entries[tunnel, default: [:]][address] = Entry(way: way, name: name, until: until, number: last, other: known?.other)
+    entries[tunnel, default: [:]][address] = Entry(way: way, name: decisive, until: until, number: last, other: known?.other)
     nextDeadline = min(nextDeadline ?? until, until)
     if known?.way == way { return .known }
     var result = Result.new
-    if let all = entries[tunnel], all.count > Self.limit, let oldest = all.min(by: { $0.value.number < $1.value.number }) {
+    if let all = entries[tunnel], all.count > Self.limit {
+      let leaving = all.filter { $0.value.way == .exclude && $0.key != address }
+      guard let oldest = leaving.min(by: { $0.value.number < $1.value.number }) else {
+        entries[tunnel]?[address] = known
+        return .full
+      }
       entries[tunnel]?[oldest.key] = nil
       if evicted[tunnel] == nil { result = .newInsteadOfOther }
       evicted[tunnel, default: 0] += 1
@@ -122,18 +132,19 @@ package struct RoutesByName: Sendable {
     }
   }
 
-  /// Ends the routes whose time has come. `keeps`: whether a tunnel's stay, because its kill switch blocks their addresses. `connected`:
-  /// the addresses to which there are connections; asked only if a route would end.
-  package mutating func expire(at now: Moment, keeps: (String) -> Bool, connected: () -> Set<IPAddress>) {
+  /// Ends the routes whose time has come. `keeps`: whether a tunnel's included ones stay, because its kill switch blocks their addresses.
+  /// `connected`: the addresses to which there are connections, asked only if a route would end; `nil`: not known, and all stay.
+  package mutating func expire(at now: Moment, keeps: (String) -> Bool, connected: () -> Set<IPAddress>?) {
     guard let next = nextDeadline, next <= now else { return }
-    var inUse: Set<IPAddress>?
+    var (inUse, isAsked): (Set<IPAddress>?, Bool) = (nil, false)
     for (tunnel, all) in entries {
       let due = all.filter { $0.value.until <= now + Self.slack }.keys
       if due.isEmpty { continue }
-      let stays = keeps(tunnel)
+      let blocks = keeps(tunnel)
       for address in due {
-        if !stays, inUse == nil { inUse = connected() }
-        if stays || inUse?.contains(address) ?? false {
+        let stays = blocks && all[address]?.way == .include
+        if !stays, !isAsked { (inUse, isAsked) = (connected(), true) }
+        if stays || inUse?.contains(address) ?? true {
           entries[tunnel]?[address]?.until = now + Self.again
         } else {
           entries[tunnel]?[address] = nil
