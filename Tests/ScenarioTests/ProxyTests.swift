@@ -12,7 +12,7 @@ struct ProxyScenes {
     #expect(
       seen.lines == [
         "[published to chromium firefox]",
-        "{\"ProxyMode\":\"pac_script\",\"ProxyPacUrl\":\"http://127.82.0.80/proxy.pac\",\"ProxyPacMandatory\":false}",
+        "{\"ProxyMode\":\"pac_script\",\"ProxyPacUrl\":\"http://127.82.0.80:82/proxy.pac\",\"ProxyPacMandatory\":false}",
         "[  no proxy, because no tunnel with proxies is connected]",
         "roamward: no proxy to print: no tunnel with proxies is connected", "[1]",
         "http://www.example/", "  http://10.77.0.1:3128, because it is the policy's proxy for http (corp's proxies)",
@@ -48,7 +48,7 @@ struct ProxyScenes {
     let seen = try scene().play("Proxy/dconf")
     #expect(
       seen.lines == [
-        "['auto' 'http://127.82.0.80/proxy.pac']", "the address of proxies in dconf", "0", "[]",
+        "['auto' 'http://127.82.0.80:82/proxy.pac']", "the address of proxies in dconf", "0", "[]",
         "proxies are not published to dconf: /etc/dconf/profile/user does not read the database `local`; "
           + "cure: add the line `system-db:local` to it", "user-db:user", "/etc/dconf/profile/user",
       ], "\(seen)")

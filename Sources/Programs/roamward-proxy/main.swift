@@ -5,7 +5,7 @@ import ProxyWorker
 private let usage = """
   usage: roamward-proxy --check
 
-  Serve the script of proxies at http://127.82.0.80/proxy.pac for roamwardd, or run a script for `roamward proxy`. It has
+  Serve the script of proxies at http://127.82.0.80:82/proxy.pac for roamwardd, or run a script for `roamward proxy`. It has
   no privileges, and uses only the socket that roamwardd passes to it.
 
     --check     Check that this process can be confined: exit 0 if so.

@@ -141,7 +141,7 @@ struct ProxyScriptTests {
     try machine.files.publish(Self.all)
     #expect(machine.observed.published == [.dconf, .chromium, .chrome, .firefox] && machine.observed.obstacles.isEmpty)
     let chromium = String(decoding: try TextFile.read(machine.etc + "/chromium/policies/managed/roamward-proxies.json"), as: UTF8.self)
-    #expect(chromium.contains("\"ProxyPacUrl\": \"http://127.82.0.80/proxy.pac\""))
+    #expect(chromium.contains("\"ProxyPacUrl\": \"http://127.82.0.80:82/proxy.pac\""))
     let full = machine.tree
     try machine.files.publish(Self.all)
     #expect(machine.tree == full)

@@ -116,7 +116,7 @@ import Testing
     desired.proxies = ProxyPublication(.direct, for: [.chromium, .firefox])
     var observed = ObservedState()
     func plan() -> [String] { Plan(from: observed, to: desired).steps.map(\.description) }
-    let url = "http://127.82.0.80/proxy.pac"
+    let url = "http://127.82.0.80:82/proxy.pac"
     #expect(plan() == ["roamward-proxy at \(url): no proxy; published to chromium, firefox"])
     observed.proxies.obstacles = [.firefox: "its file is another program's"]
     observed.proxies.publish(ProxyPublication(.direct, for: [.chromium, .firefox]))
@@ -129,7 +129,7 @@ import Testing
     #expect(plan() == [])
     observed.proxies.server = .absent
     #expect(plan().count == 1)
-    observed.proxies.server = .unavailable(reason: "port 80 is taken")
+    observed.proxies.server = .unavailable(reason: "port 82 is taken")
     #expect(plan() == ["roamward-proxy: end, with the files that name its address"])
     desired.proxies = nil
     observed.proxies = ObservedProxies()

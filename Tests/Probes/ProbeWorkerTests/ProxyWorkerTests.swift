@@ -34,14 +34,14 @@ struct ProxyConfinementTests {
   private static let script = Array("function FindProxyForURL(url, host) { return \"PROXY a:1\"; }\r\n\0end".utf8)
 
   private static func answer(_ request: String) -> String? {
-    ScriptRequest.answer(to: Array(request.utf8), at: "127.82.0.80", with: script).map { String(decoding: $0, as: UTF8.self) }
+    ScriptRequest.answer(to: Array(request.utf8), at: "127.82.0.80:82", with: script).map { String(decoding: $0, as: UTF8.self) }
   }
 
   @Test("the script is given byte for byte, to GET at the literal address")
   func bytes() throws {
-    for host in ["127.82.0.80", "127.82.0.80:80", " \t127.82.0.80\t"] {
+    for host in ["127.82.0.80:82", " \t127.82.0.80:82\t"] {
       let request = "GET /proxy.pac HTTP/1.1\r\nUser-Agent: x\r\nhost:\(host)\r\n\r\n"
-      let whole = try #require(ScriptRequest.answer(to: Array(request.utf8), at: "127.82.0.80", with: Self.script))
+      let whole = try #require(ScriptRequest.answer(to: Array(request.utf8), at: "127.82.0.80:82", with: Self.script))
       #expect(Array(whole.suffix(Self.script.count)) == Self.script)
       let head = String(decoding: whole.dropLast(Self.script.count), as: UTF8.self)
       #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n") && head.contains("\r\nCache-Control: no-cache\r\n"))
@@ -52,12 +52,14 @@ struct ProxyConfinementTests {
   @Test(
     "everything else is refused",
     arguments: [
-      ("POST /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80\r\n\r\n", "405"), ("HEAD /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80\r\n\r\n", "405"),
-      ("GET / HTTP/1.1\r\nHost: 127.82.0.80\r\n\r\n", "404"), ("GET /proxy.pac?x HTTP/1.1\r\nHost: 127.82.0.80\r\n\r\n", "404"),
-      ("GET http://127.82.0.80/proxy.pac HTTP/1.1\r\nHost: 127.82.0.80\r\n\r\n", "404"),
+      ("POST /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80:82\r\n\r\n", "405"),
+      ("HEAD /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80:82\r\n\r\n", "405"),
+      ("GET / HTTP/1.1\r\nHost: 127.82.0.80:82\r\n\r\n", "404"), ("GET /proxy.pac?x HTTP/1.1\r\nHost: 127.82.0.80:82\r\n\r\n", "404"),
+      ("GET http://127.82.0.80:82/proxy.pac HTTP/1.1\r\nHost: 127.82.0.80:82\r\n\r\n", "404"),
       ("GET /proxy.pac HTTP/1.1\r\nHost: rebound.example\r\n\r\n", "403"), ("GET /proxy.pac HTTP/1.1\r\n\r\n", "403"),
-      ("GET /proxy.pac HTTP/1.0\r\nHost: 127.82.0.80\r\nHost: x\r\n\r\n", "403"),
-      ("GET /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80:8080\r\n\r\n", "403"), ("GET /proxy.pac\r\n\r\n", "400"), ("\r\n\r\n", "400"),
+      ("GET /proxy.pac HTTP/1.0\r\nHost: 127.82.0.80:82\r\nHost: x\r\n\r\n", "403"),
+      ("GET /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80\r\n\r\n", "403"), ("GET /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80:8080\r\n\r\n", "403"),
+      ("GET /proxy.pac\r\n\r\n", "400"), ("\r\n\r\n", "400"),
       ("\u{16}\u{3}\u{1}\r\n\r\n", "400"), (String(repeating: "x", count: 8193), "431"),
       ("GET /proxy.pac HTTP/1.1\r\nX: \(String(repeating: "x", count: 9000))\r\n\r\n", "431"),
     ])
@@ -68,7 +70,7 @@ struct ProxyConfinementTests {
 
   @Test("a request that is not complete is awaited")
   func incomplete() {
-    for request in ["", "GET", "GET /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80\r\n"] { #expect(Self.answer(request) == nil) }
+    for request in ["", "GET", "GET /proxy.pac HTTP/1.1\r\nHost: 127.82.0.80:82\r\n"] { #expect(Self.answer(request) == nil) }
   }
 
   @Test("messages are read as they were written, and any bytes give a message or an error")

@@ -1,7 +1,7 @@
 # Words for scenes with proxies: a proxy behind the tunnel, a folder /etc of the scene's own, an ordinary user.
 # shellcheck shell=bash disable=SC2154
 
-pac=http://127.82.0.80/proxy.pac
+pac=http://127.82.0.80:82/proxy.pac
 
 # /etc is a copy, so that files of programs change here alone.
 own_etc() {

@@ -133,8 +133,8 @@ package final class ProxyPublisher {
     case ENOENT: return "\(Self.program) cannot be started; cure: install the package roamward"
     case EADDRINUSE:
       let owner = HostDNS.listener(at: ProxyPublication.address, port: ProxyPublication.port)
-      return owner.map { "\($0.words) has taken port 80, at \($0.address); cure: have it listen at another address" }
-        ?? "port 80 of \(ProxyPublication.address) is taken"
+      return owner.map { "\($0.words) has taken port \(ProxyPublication.port), at \($0.address); cure: have it listen at another address" }
+        ?? "port \(ProxyPublication.port) of \(ProxyPublication.address) is taken"
     default: return "\(Self.program) cannot be started: \(error)"
     }
   }

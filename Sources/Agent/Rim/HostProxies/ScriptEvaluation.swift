@@ -72,7 +72,7 @@ package enum ScriptEvaluation {
       bytes.baseAddress.map { connect(number, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) } ?? -1
     }
     guard result == 0 else { throw .last("connect") }
-    let request = "GET /proxy.pac HTTP/1.1\r\nHost: \(ProxyPublication.address)\r\n\r\n"
+    let request = "GET /proxy.pac HTTP/1.1\r\nHost: \(ProxyPublication.address):\(ProxyPublication.port)\r\n\r\n"
     _ = try file.write(Array(request.utf8)[...])
     var bytes: [UInt8] = []
     while let part = try file.read(), !part.isEmpty, bytes.count <= ProxyLimits.script + 4096 { bytes += part }

@@ -5,7 +5,8 @@ package enum ScriptRequest {
   package static let longestHead = 8192
   package static let path = "/proxy.pac"
 
-  /// The whole answer to the bytes of a connection; `nil`: the request is not complete. `address`: the one that it is served at.
+  /// The whole answer to the bytes of a connection; `nil`: the request is not complete. `address`: the one that it is served at,
+  /// with its port.
   package static func answer(to bytes: [UInt8], at address: String, with script: [UInt8]) -> [UInt8]? {
     guard let end = endOfHead(in: bytes) else { return bytes.count > longestHead ? answer("431 Request Header Fields Too Large") : nil }
     if end > longestHead { return answer("431 Request Header Fields Too Large") }
@@ -17,7 +18,7 @@ package enum ScriptRequest {
       guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "host" else { return nil }
       return trimmed(line[line.index(after: colon)...])
     }
-    guard hosts.count == 1, hosts[0] == address || hosts[0] == "\(address):80" else { return answer("403 Forbidden") }
+    guard hosts.count == 1, hosts[0] == address else { return answer("403 Forbidden") }
     guard words[1] == path else { return answer("404 Not Found") }
     return answer("200 OK", fields: ["Content-Type: application/x-ns-proxy-autoconfig"], body: script)
   }

@@ -9,7 +9,7 @@ final class ScriptServer {
   private static let mostClients = 64
   /// For a connection as a whole.
   private static let patience = Duration.seconds(10)
-  private static let address = "127.82.0.80"
+  private static let address = "127.82.0.80:82"
 
   private struct Listener {
     let file: FileDescriptor

@@ -36,7 +36,7 @@ unset http_proxy https_proxy HTTPS_PROXY no_proxy NO_PROXY
 # Others than programs that look the script up get nothing.
 say "$(curl --silent --output /dev/null --write-out '%{http_code}' --data x "$pac") $(curl --silent --output /dev/null \
   --write-out '%{http_code}' --header 'Host: rebound.example' "$pac") $(curl --silent --output /dev/null --write-out '%{http_code}' \
-  http://127.82.0.80/)"
+  "${pac%/*}/")"
 headers=$(curl --silent --dump-header - --output /dev/null "$pac" | tr -d '\r')
 say "$(grep -i cache-control <<<"$headers")"
 

@@ -4,9 +4,10 @@ package import NetworkTypes
 package struct ProxyPublication: Hashable, Sendable {
   /// The address at which the script is served. No packet to 127.0.0.0/8 leaves the machine.
   package static let address = IPAddress(v4: 0x7f52_0050)
-  package static let port: UInt16 = 80
+  /// Below 1024, so that no user takes it after a crash; and no web server's, which may listen at all addresses.
+  package static let port: UInt16 = 82
   /// The address as programs are given it.
-  package static let url = "http://\(address)/proxy.pac"
+  package static let url = "http://\(address):\(port)/proxy.pac"
 
   package var script: ProxyScript
   package var sinks: Set<ProxySink>
