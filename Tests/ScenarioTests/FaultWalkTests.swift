@@ -24,6 +24,9 @@ struct FaultWalkTests {
     Walk(name: "kill-switch", policy: corpForEverything(killSwitch: "on")),
     Walk(name: "command", policy: corp, commands: CommandTunnel(), samples: 5),
     Walk(name: "policy change", policy: corp, samples: 5),
+    Walk(
+      name: "proxies",
+      policy: corp.with("    routes:", "    proxy: { http: \"10.77.0.1:3128\", publish: [chromium, dconf] }\n    routes:")),
   ]
 
   /// The number of places that a walk without a death comes to: home, café, another network, home, the end.
@@ -34,7 +37,7 @@ struct FaultWalkTests {
 
   @Test("the next start makes what is wanted, and cleaning up leaves nothing", arguments: walks)
   func killed(_ walk: Walk) throws {
-    let scene = try Scene(["corp.yaml": walk.policy])
+    let scene = try Scene(["corp.yaml": walk.policy], words: ["proxies.bash"])
     if let commands = walk.commands {
       try commands.writeProgram(in: scene)
       try scene.write("policies/corp.yaml", walk.policy.with("{ wireguard: { config: corp.conf } }", commands.provider(in: scene)))

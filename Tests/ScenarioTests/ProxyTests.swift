@@ -48,7 +48,8 @@ struct ProxyScenes {
     let seen = try scene().play("Proxy/dconf")
     #expect(
       seen.lines == [
-        "['auto' 'http://127.82.0.80:82/proxy.pac']", "the address of proxies in dconf", "0", "[]",
+        "[644]", "['auto' 'http://127.82.0.80:82/proxy.pac']", "the address of proxies in dconf", "0", "[]",
+        "[0 /etc/dconf /etc/dconf/db /etc/dconf/db/local /etc/dconf/db/local.d /etc/dconf/db/local.d/00-site ]",
         "proxies are not published to dconf: /etc/dconf/profile/user does not read the database `local`; "
           + "cure: add the line `system-db:local` to it", "user-db:user", "/etc/dconf/profile/user",
       ], "\(seen)")

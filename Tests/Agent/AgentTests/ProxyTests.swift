@@ -56,4 +56,16 @@ import Testing
     life.machine.run(for: .seconds(5))
     #expect(life.machine.state.observed.proxies == ObservedProxies())
   }
+
+  @Test("whose files cannot be removed do not keep the agent from its end") func stuck() throws {
+    let life = WatchedAgent(Self.tunnel, on: Self.cafe)
+    life.start()
+    life.machine.failingSteps = { $0 == .removeProxies ? "read-only file system" : nil }
+    var isStopped = false
+    life.agent.stop { isStopped = true }
+    life.machine.run(for: .seconds(1))
+    #expect(!isStopped)
+    life.machine.run(for: .seconds(5))
+    #expect(isStopped)
+  }
 }

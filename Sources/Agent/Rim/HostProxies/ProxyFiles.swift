@@ -15,6 +15,13 @@ struct ProxyFiles {
   /// Whether a program is installed.
   var programs: (String) -> Bool = { isOnPath($0) }
 
+  /// Policies of Firefox's installation, which a file below `/etc` hides: Firefox reads one file.
+  var installedPolicies = ["/usr/lib/firefox", "/usr/lib64/firefox", "/usr/lib/firefox-esr", "/usr/share/firefox-esr", "/opt/firefox"].map {
+    "\($0)/distribution/policies.json"
+  }
+  /// dconf's profiles of a vendor, which one below `/etc` hides; the first is read.
+  var installedProfiles = ["/usr/local/share", "/usr/share"].map { "\($0)/dconf/profile/user" }
+
   init(root: String = "/etc", stateDirectory: String) {
     self.root = root
     note = stateDirectory + "/" + Self.noteName
@@ -22,9 +29,9 @@ struct ProxyFiles {
 
   static let noteName = "proxy-folders"
 
-  private static let marker = "# Written by roamwardd, which removes it when no policy publishes proxies."
+  static let marker = "# Written by roamwardd, which removes it when no policy publishes proxies."
 
-  private func path(of sink: ProxySink) -> String? {
+  func path(of sink: ProxySink) -> String? {
     switch sink {
     case .pac, .environment: nil
     case .dconf: "\(root)/dconf/db/local.d/50-roamward"
@@ -34,7 +41,10 @@ struct ProxyFiles {
     }
   }
 
-  private static func content(of sink: ProxySink) -> String {
+  /// All files that are written for a sink.
+  private func places(of sink: ProxySink) -> [String] { path(of: sink).map { sink == .dconf ? [$0, profile] : [$0] } ?? [] }
+
+  static func content(of sink: ProxySink) -> String {
     let url = ProxyPublication.url
     return switch sink {
     case .pac, .environment: ""
@@ -47,98 +57,149 @@ struct ProxyFiles {
 
   /// Adds what is there to an observation.
   func observe(_ observed: inout ObservedProxies) {
+    // An agent that was killed leaves unfinished files, folders with nothing in them, and a database that was not compiled again.
+    let abandoned = foldersMade().filter { Folder.names(in: $0).isEmpty }
     for sink in ProxySink.allCases {
       guard let path = path(of: sink) else { continue }
       let text = Self.text(path)
       let isOurs = text == Self.content(of: sink)
+      let isUnfinished = places(of: sink).contains { access($0 + TextFile.temporarySuffix, F_OK) == 0 }
+      let isAbandoned = places(of: sink).contains { place in abandoned.contains { place.hasPrefix($0 + "/") } }
       // The name of Firefox's file is not ours alone.
-      if isOurs || text != nil && sink != .firefox || sink == .dconf && Self.text(profile) == Self.profileText {
+      if isOurs || isUnfinished || isAbandoned || text != nil && sink != .firefox || sink == .dconf && hasLeftDatabase {
         observed.remains.insert(sink)
       }
       if let obstacle = obstacle(of: sink, text) {
         observed.obstacles[sink] = obstacle
-      } else if isOurs, sink != .dconf || readsLocal && access(database, F_OK) == 0 {
+      } else if isOurs, !isUnfinished, sink != .dconf || isProfileRight && hasAddress {
         observed.published.insert(sink)
       }
     }
+    // The note itself was not finished.
+    if access(note + TextFile.temporarySuffix, F_OK) == 0 { observed.remains.insert(.dconf) }
   }
 
-  private func obstacle(of sink: ProxySink, _ text: String?) -> String? {
-    switch sink {
-    case .pac, .environment: return nil
-    case .dconf:
-      if !programs("dconf") { return "the program dconf is not installed; cure: install dconf-cli" }
-      if let profile = Self.text(profile), !profile.split(separator: "\n").contains("system-db:local") {
-        return "\(self.profile) does not read the database `local`; cure: add the line `system-db:local` to it"
-      }
-    case .firefox:
-      guard let text, text != Self.content(of: sink), let path = path(of: sink) else { return nil }
-      return
-        "\(path) is another program's; cure: add \"Proxy\": {\"Mode\": \"autoConfig\", \"AutoConfigURL\": \"\(ProxyPublication.url)\"} "
-        + "to its policies"
-    case .chromium, .chrome:
-      guard let path = path(of: sink) else { return nil }
-      let folder = Folder.parent(of: path)
-      for name in Folder.names(in: folder) where "\(folder)/\(name)" != path {
-        let other = Self.text("\(folder)/\(name)") ?? ""
-        if other.contains("\"ProxySettings\"") || other.contains("\"ProxyMode\"") {
-          return "\(folder)/\(name) sets the browser's proxy already; cure: remove it there"
-        }
-      }
-    }
-    return nil
-  }
-
-  /// Writes the files of these sinks, and removes those of all others. A sink with an obstacle is left out.
-  func publish(_ sinks: Set<ProxySink>) throws(SystemError) {
-    for sink in ProxySink.allCases where sink.isFile {
+  /// Writes the files of these sinks, and removes those of all others. A sink with an obstacle is left out. Returns the failures: that of
+  /// one sink says nothing of the others.
+  func publish(_ sinks: Set<ProxySink>) -> [ProxySink: SystemError] {
+    var failures: [ProxySink: SystemError] = [:]
+    for sink in ProxySink.allCases {
       guard let path = path(of: sink) else { continue }
-      guard sinks.contains(sink), obstacle(of: sink, Self.text(path)) == nil else {
-        try remove(sink)
-        continue
-      }
-      if sink == .dconf, Self.text(profile) == nil { try write(Self.profileText, to: profile) }
-      if Self.text(path) != Self.content(of: sink) || sink == .dconf { try write(Self.content(of: sink), to: path) }
-      if sink == .dconf, let reason = compile() { throw SystemError(code: EIO, operation: "dconf update: \(reason)") }
+      clearUnfinished(sink)
+      do throws(SystemError) {
+        if sinks.contains(sink), obstacle(of: sink, Self.text(path)) == nil {
+          try write(sink, path)
+        } else {
+          try remove(sink, path)
+        }
+      } catch { failures[sink] = error }
     }
     removeFolders()
+    return failures
   }
 
   /// Removes all of them, and the folders that were made for them.
-  func withdraw() throws(SystemError) { try publish([]) }
+  func withdraw() -> [ProxySink: SystemError] { publish([]) }
 
-  private func remove(_ sink: ProxySink) throws(SystemError) {
-    guard let path = path(of: sink) else { return }
-    TextFile.clearUnfinished(path)
-    unlink(path + TextFile.temporarySuffix)
+  private func clearUnfinished(_ sink: ProxySink) {
+    for place in places(of: sink) {
+      TextFile.clearUnfinished(place)
+      unlink(place + TextFile.temporarySuffix)
+    }
+  }
+
+  private func write(_ sink: ProxySink, _ path: String) throws(SystemError) {
+    if sink == .dconf, !isProfileRight { try writeProfile() }
+    let isWritten = Self.text(path) == Self.content(of: sink)
+    if !isWritten { try write(Self.content(of: sink), to: path) }
+    guard sink == .dconf, !isWritten || !hasAddress else { return }
+    // dconf fails for an error in another folder too, after it has compiled ours.
+    let reason = compileDatabases()
+    if !hasAddress { throw SystemError(code: EIO, operation: "dconf update: \(reason ?? "the database has no address of proxies")") }
+  }
+
+  private func remove(_ sink: ProxySink, _ path: String) throws(SystemError) {
     let text = Self.text(path)
     let isThere = text != nil && (sink != .firefox || text == Self.content(of: sink))
     if isThere { try TextFile.remove(path) }
-    guard sink == .dconf else { return }
-    if Self.text(profile) == Self.profileText { try TextFile.remove(profile) }
-    guard isThere else { return }
-    let folder = Folder.parent(of: path)
-    if foldersMade().contains(folder), Folder.names(in: folder).isEmpty {
-      if access(database, F_OK) == 0 { try TextFile.remove(database) }
-    } else {
-      _ = compile()
-    }
+    if sink == .dconf { try removeFromDatabase(isChanged: isThere) }
   }
 }
 
 // dconf: a database of the system, and the profile by which users read it.
 extension ProxyFiles {
-  private var profile: String { "\(root)/dconf/profile/user" }
-  private var database: String { "\(root)/dconf/db/local" }
+  var profile: String { "\(root)/dconf/profile/user" }
+  var database: String { "\(root)/dconf/db/local" }
+  private var keyFolder: String { "\(database).d" }
   private static let profileText = "\(marker)\nuser-db:user\nsystem-db:local\n"
 
-  private var readsLocal: Bool {
-    Self.text(profile)?.split(separator: "\n").contains("system-db:local") ?? false
+  /// The profile of another program that users read without ours.
+  var foreignProfile: (path: String, text: String)? {
+    for path in [profile] + installedProfiles {
+      if let text = Self.text(path), path != profile || text != Self.profileText { return (path, text) }
+    }
+    return nil
   }
 
-  private static func runDconf() -> String? {
+  static func readsLocal(_ profile: String) -> Bool { profile.split(separator: "\n").contains("system-db:local") }
+
+  /// Whether users read the database: by another program's profile, or by ours where there is none.
+  private var isProfileRight: Bool {
+    let isOurs = Self.text(profile) == Self.profileText
+    return foreignProfile.map { !isOurs && Self.readsLocal($0.text) } ?? isOurs
+  }
+
+  private func writeProfile() throws(SystemError) {
+    // One of a vendor was installed after ours was written.
+    if foreignProfile != nil { return try removeProfile() }
+    try write(Self.profileText, to: profile)
+  }
+
+  private func removeProfile() throws(SystemError) { if Self.text(profile) == Self.profileText { try TextFile.remove(profile) } }
+
+  /// Whether the database has the address of proxies.
+  var hasAddress: Bool { Self.hasAddress(database) }
+
+  private static func hasAddress(_ path: String) -> Bool {
+    (try? TextFile.read(path, limit: 1 << 24))?.firstRange(of: ProxyPublication.url.utf8) != nil
+  }
+
+  /// Whether the database has the address only because our file was there.
+  private var isStale: Bool {
+    guard hasAddress, let path = path(of: .dconf) else { return false }
+    return !Folder.names(in: keyFolder).contains { "\(keyFolder)/\($0)" != path && Self.hasAddress("\(keyFolder)/\($0)") }
+  }
+
+  /// Whether something is to be removed beside the file with the address. Without dconf, nothing compiles a database.
+  private var hasLeftDatabase: Bool { Self.text(profile) == Self.profileText || isStale && programs("dconf") }
+
+  private func removeFromDatabase(isChanged: Bool) throws(SystemError) {
+    try removeProfile()
+    let isEmpty = Folder.names(in: keyFolder).isEmpty
+    let isOwn = isEmpty && access(keyFolder, F_OK) == 0 && foldersMade().contains(keyFolder)
+    guard isChanged || isStale || isOwn && access(database, F_OK) == 0 else { return }
+    // Also of an empty folder: programs that run read the database again.
+    let reason = compileDatabases()
+    if isOwn || isEmpty && access(keyFolder, F_OK) != 0 {
+      try TextFile.remove(database)
+    } else if isStale, programs("dconf") {
+      throw SystemError(code: EIO, operation: "dconf update: \(reason ?? "the database still has the address of proxies")")
+    }
+  }
+
+  private func compileDatabases() -> String? {
+    FaultPoint.pass("before dconf update")
+    defer { FaultPoint.pass("after dconf update") }
+    return compile()
+  }
+
+  /// `folder`: another one than dconf's own, for tests.
+  static func runDconf(in folder: String? = nil) -> String? {
     do throws(SystemError) {
-      let run = try CapturedProgram("dconf", ["update"], environment: ["PATH=/usr/bin:/bin", "LANG=C.UTF-8"], limit: .seconds(5))
+      let run = try CapturedProgram(
+        "dconf", ["update"] + (folder.map { [$0] } ?? []), environment: ["PATH=/usr/bin:/bin", "LANG=C.UTF-8"], limit: .seconds(5),
+        // Every user reads the databases; the agent's own mask leaves them to root.
+        umask: 0o022)
       if run.status == 0 { return nil }
       let text = String(decoding: run.output, as: UTF8.self).split(separator: "\n").first.map(String.init)
       return text ?? "it ends with status \(run.status.map { "\($0)" } ?? "none")"
@@ -150,20 +211,21 @@ extension ProxyFiles {
 
 // Files and folders.
 extension ProxyFiles {
-  private static func text(_ path: String) -> String? { (try? TextFile.read(path)).map { String(decoding: $0, as: UTF8.self) } }
+  static func text(_ path: String) -> String? { (try? TextFile.read(path)).map { String(decoding: $0, as: UTF8.self) } }
 
   private func write(_ text: String, to path: String) throws(SystemError) {
     let folder = Folder.parent(of: path)
+    let made = foldersMade()
     var missing: [String] = []
     var place = folder
     while place.count > 1, access(place, F_OK) != 0 {
-      missing.append(place)
+      if !made.contains(place) { missing.append(place) }
       place = Folder.parent(of: place)
     }
-    if !missing.isEmpty {
-      let all = foldersMade() + missing.reversed()
-      try TextFile.replace(note, with: Array(all.map { $0 + "\n" }.joined().utf8), mode: 0o600)
+    if !missing.isEmpty { try setFoldersMade(made + missing.reversed()) }
+    if access(folder, F_OK) != 0 {
       try Folder.make(folder, mode: 0o755)
+      FaultPoint.pass("after making \(folder)")
     }
     try TextFile.replace(path, with: Array(text.utf8), mode: 0o644)
   }
@@ -172,16 +234,26 @@ extension ProxyFiles {
     (Self.text(note) ?? "").split(separator: "\n").map(String.init).filter { $0.hasPrefix(root + "/") }
   }
 
+  private func setFoldersMade(_ folders: [String]) throws(SystemError) {
+    try TextFile.replace(note, with: Array(folders.map { $0 + "\n" }.joined().utf8), mode: 0o600)
+  }
+
   /// Removes the folders that were made, where nothing is in them; the note has the others until then.
   private func removeFolders() {
+    unlink(note + TextFile.temporarySuffix)
     let made = foldersMade()
     if made.isEmpty { return }
-    for folder in made.reversed() where Folder.names(in: folder).isEmpty { rmdir(folder) }
+    // A folder may be in the note before the one that contains it.
+    for folder in made.sorted(by: >) where access(folder, F_OK) == 0 && Folder.names(in: folder).isEmpty {
+      FaultPoint.pass("before removing \(folder)")
+      rmdir(folder)
+    }
     let rest = made.filter { access($0, F_OK) == 0 }
     if rest.isEmpty {
+      FaultPoint.pass("before removing \(note)")
       unlink(note)
     } else if rest != made {
-      try? TextFile.replace(note, with: Array(rest.map { $0 + "\n" }.joined().utf8), mode: 0o600)
+      try? setFoldersMade(rest)
     }
   }
 }

@@ -36,7 +36,9 @@ package final class ProxyPublisher {
   /// Whether a call of `publish` has to say what fails.
   private var isPublishing = false
   private var failure: String?
-  /// Called when the process has ended by itself, or may be started again, and when a script has been fetched, or cannot be.
+  private var failed = FailedFiles()
+  /// Called when the process has ended by itself, or may be started again, when a script has been fetched, or cannot be, and when files
+  /// that could not be changed may be tried again.
   package var changed: () -> Void = {}
   /// Fetches a script through its tunnel, until the value is released.
   package var fetch: ScriptFetch.Way?
@@ -57,6 +59,7 @@ package final class ProxyPublisher {
     if mayRemain {
       files.observe(&observed)
       mayRemain = !isAgent || !observed.remains.isEmpty || worker.isRunning
+      failed.add(to: &observed)
     }
     observed.server = server
     observed.unfetched = work.fetch?.trouble
@@ -82,7 +85,7 @@ package final class ProxyPublisher {
     defer { isPublishing = false }
     try serve(publication.script)
     FaultPoint.pass("after serving \(ProxyPublication.url)")
-    try files.publish(publication.sinks)
+    try changeFiles(to: publication.sinks)
   }
 
   /// Removes the files, and then ends the process.
@@ -91,7 +94,16 @@ package final class ProxyPublisher {
       worker.end()
       work = .none
     }
-    try files.withdraw()
+    try changeFiles(to: [])
+  }
+
+  private func changeFiles(to sinks: Set<ProxySink>) throws(SystemError) {
+    let failures = files.publish(sinks)
+    failed.take(failures, on: loop) { [weak self] in
+      self?.failed.mayTry()
+      self?.changed()
+    }
+    if let first = failures.min(by: { $0.key < $1.key }) { throw first.value }
   }
 
   private func serve(_ script: ProxyScript) throws(SystemError) {

@@ -9,12 +9,13 @@ package struct CapturedProgram {
   package let status: Int32?
 
   /// Runs the program with an empty standard input, in a process group of its own. After `limit`, the group is killed. Of a longer output,
-  /// `longest` bytes are returned. `output`: where standard output goes instead.
+  /// `longest` bytes are returned. `output`: where standard output goes instead. `umask`: its file mode creation mask; `nil`: that of this
+  /// process.
   package init(
     _ program: String, _ arguments: [String], environment: [String], limit: Duration = .seconds(20), longest: Int = 1 << 22,
-    output file: FileDescriptor? = nil
+    output file: FileDescriptor? = nil, umask: UInt32? = nil
   ) throws(SystemError) {
-    let (process, reader) = try Self.start(program, arguments, environment, output: file)
+    let (process, reader) = try Self.start(program, arguments, environment, output: file, umask: umask)
     let end = Moment.now + limit
     var bytes: [UInt8] = []
     var hasEnded = false
@@ -34,7 +35,7 @@ package struct CapturedProgram {
   }
   /// The process, and the end of the pipe that it writes to. No other end stays open here, so the pipe ends with the process.
   private static func start(
-    _ program: String, _ arguments: [String], _ environment: [String], output file: FileDescriptor?
+    _ program: String, _ arguments: [String], _ environment: [String], output file: FileDescriptor?, umask: UInt32?
   ) throws(SystemError) -> (Int32, FileDescriptor) {
     var ends: [Int32] = [0, 0]
     guard clinux_pipe(&ends) == 0 else { throw .last("pipe") }
@@ -42,7 +43,7 @@ package struct CapturedProgram {
     let (reader, writer) = (FileDescriptor(owning: ends[0]), FileDescriptor(owning: ends[1]))
     let spawned = SpawnedProgram(
       program, [program] + arguments, environment: environment, descriptors: [.nothing, .open(file ?? writer), .open(writer)],
-      company: .group)
+      company: .group, umask: umask)
     return (try spawned.start(), reader)
   }
 }

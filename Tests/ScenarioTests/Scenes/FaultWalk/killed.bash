@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # shellcheck source=Tests/ScenarioTests/Scenes/scene.bash
 source "$tests/scene.bash"
+# shellcheck source=Tests/ScenarioTests/Scenes/proxies.bash
+source "$tests/proxies.bash"
 # shellcheck source=Tests/ScenarioTests/Scenes/fault-walk.bash
 source "$tests/fault-walk.bash"
 

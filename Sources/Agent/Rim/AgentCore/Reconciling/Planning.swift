@@ -164,11 +164,11 @@ extension AgentState {
     return (inProgress.resolver != nil || resolverChoice.isPending) && tunnel.policyInForce.bringsServers
   }
 
-  /// Whether nothing of ours is left, so that the agent may end. Settings that a resolver program does not revert are reported, and awaited
-  /// for a limited time.
+  /// Whether nothing of ours is left, so that the agent may end. Settings that a resolver program does not revert, and files of proxies
+  /// that cannot be removed, are reported, and awaited for a limited time.
   var isEmpty: Bool {
     guard let observed = seen.state else { return false }
-    let isEmpty = Plan(from: observed, to: desiredState).steps.allSatisfy { $0.isOfResolver && (resolver.isHopeless || stop.cutAt == nil) }
+    let isEmpty = Plan(from: observed, to: desiredState).steps.allSatisfy { $0.mayBeLeft(resolver.isHopeless, isLate: stop.cutAt == nil) }
     return isEmpty && (killSwitch.machine.programs.isEmpty || killSwitch.machine.isHandedOver)
       && tunnels.ordered.allSatisfy { $0.machine.state == .disconnected || stop.handOver.tunnels[$0.policy.name] != nil }
       && inProgress.links.isEmpty
@@ -177,6 +177,11 @@ extension AgentState {
 
 extension Step {
   fileprivate var refusesNames: Bool { if case .setLinkResolver(_, Ownership.refusalLink) = self { true } else { false } }
+
+  /// Whether the step may be left out at the end, when other programs prevent it.
+  fileprivate func mayBeLeft(_ isResolverHopeless: Bool, isLate: Bool) -> Bool {
+    isOfResolver && (isResolverHopeless || isLate) || self == .removeProxies && isLate
+  }
 
   fileprivate var isOfSessions: Bool { if case .renewSessions = self { true } else { false } }
 }

@@ -72,7 +72,7 @@ package struct ObservedProxies: Equatable, Sendable {
     case .serving(let script): if script != wanted.script { return false }
     }
     let files = wanted.sinks.filter(\.isFile)
-    return files.isSubset(of: published.union(obstacles.keys)) && remains.isSubset(of: files)
+    return files.isSubset(of: published.union(obstacles.keys)) && remains.isSubset(of: files.subtracting(obstacles.keys))
   }
 
   /// The same after the address was published. Sinks with an obstacle stay without it.
