@@ -103,6 +103,9 @@ import Testing
     func program(_ link: String?) -> ProviderConfiguration { .command(CommandProviderConfiguration(up: ["up"], down: [], interface: link)) }
     let unit = ProviderConfiguration.service(ServiceProviderConfiguration(.unit("vpn.service"), interface: "vpn7"))
     #expect(kinds(command("a", program(nil))) == [.unappliedSettings])
+    var fetching = command("a", program(nil))
+    (fetching.routes, fetching.proxy) = (nil, ProxyPolicy(pac: "http://10.0.0.80/proxy.pac"))
+    #expect(kinds(fetching) == [.unappliedSettings])
     #expect(kinds(command("a", program("vpn0"))) == [])
     #expect(kinds(command("a", program("vpn0")), command("b", program("vpn0"))) == [.sharedLink])
     #expect(kinds(command("a", unit), command("b", unit)) == [.sharedLink, .sharedLink])

@@ -137,4 +137,33 @@ import Testing
     observed.proxies.remains = [.dconf]
     #expect(plan() == ["roamward-proxy: end, with the files that name its address"])
   }
+
+  @Test("a script behind a URL is fetched by the tunnel's link alone: without one, there is no proxy, with a note")
+  func withoutLink() {
+    func published(_ interface: String?) -> (ProxyScript?, String) {
+      var policy = Sample.tunnel("corp", rules: [])
+      policy.provider = .command(CommandProviderConfiguration(up: ["up"], down: [], interface: interface))
+      policy.proxy = ProxyPolicy(pac: "http://10.0.0.80/proxy.pac")
+      policy.proxy?.publish = [.chromium]
+      let setup = TunnelSetup(policy: policy, level: .full, slot: 3, link: policy.linkName, device: .foreign)
+      return (
+        DesiredState(of: [setup], on: UnderlayFit(NetworkSnapshot())).proxies?.script, policy.unsupportedKeys.joined(separator: " ")
+      )
+    }
+    let (bound, words) = published("ppp0")
+    if case .fetched(let source, tunnel: "corp")? = bound { #expect(source.link == "ppp0") } else { Issue.record("\(bound as Any)") }
+    #expect(words.isEmpty)
+    let (script, note) = published(nil)
+    #expect(script == .direct && note.contains("`pac` is not acted on: the tunnel names no `interface`"))
+  }
+
+  @Test("a script's host with a name needs name servers of the tunnel")
+  func lookup() {
+    func obstacle(_ url: String, _ servers: String...) -> String? {
+      ScriptSource(url: url, link: "corp", servers: servers.compactMap { IPAddress($0) }).obstacle
+    }
+    #expect(obstacle("http://proxy.corp.example/x")?.contains("cure: add `dns: servers`") == true)
+    #expect(obstacle("http://proxy.corp.example/x", "10.0.0.53") == nil)
+    #expect(obstacle("http://10.0.0.80/x") == nil && obstacle("http://[2001:db8::1]/x") == nil)
+  }
 }

@@ -25,7 +25,7 @@ func unappliedSettings(of tunnel: TunnelPolicy) -> [LintFinding] {
   guard tunnel.isApplicable else { return [] }
   let keys = [
     (tunnel.routes.map { !$0.include.isEmpty || !$0.exclude.isEmpty } ?? false, "routes"), (tunnel.dns != nil, "dns"),
-    (tunnel.mtu != nil, "mtu"),
+    (tunnel.mtu != nil, "mtu"), (tunnel.proxy?.pac != nil, "pac"),
   ].filter(\.0).map { "`\($0.1)`" }
   guard !tunnel.isApplied, !keys.isEmpty else { return [] }
   return [

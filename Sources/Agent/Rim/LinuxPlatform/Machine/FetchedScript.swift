@@ -19,7 +19,7 @@ func fetchScript(_ source: ScriptSource, by probes: ProbeRunner, then done: @esc
     case .response(200, let body) where body.isEmpty: done(.failure(.init("it is empty")))
     case .response(200, let body): done(.success(body))
     case .response(let status, _): done(.failure(.init("the server answers with status \(status)")))
-    case .impostor(let reason), .unanswered(let reason), .unsent(let reason): done(.failure(.init(reason)))
+    case .impostor(let reason), .unanswered(let reason), .unsent(let reason): done(.failure(.init(source.obstacle ?? reason)))
     case .portal: done(.failure(.init("it is no script")))
     }
   }

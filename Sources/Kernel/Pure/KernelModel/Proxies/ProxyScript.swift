@@ -37,14 +37,20 @@ package struct ScriptSource: Hashable, Sendable {
   /// `http` or `https`.
   package var url: String
   /// The tunnel's link, by which alone it is asked for.
-  package var link: String?
+  package var link: String
   /// The tunnel's name servers, which look up the name in the URL.
   package var servers: [IPAddress]
 
-  package init(url: String, link: String?, servers: [IPAddress]) {
+  package init(url: String, link: String, servers: [IPAddress]) {
     self.url = url
     self.link = link
     self.servers = servers
+  }
+
+  /// The reason why the URL's host cannot be looked up inside the tunnel; `nil`: it can, or it is an address.
+  package var obstacle: String? {
+    guard servers.isEmpty, let target = ProxyTarget(url), IPAddress(target.host) == nil else { return nil }
+    return "the tunnel has no name servers to look up the host; cure: add `dns: servers`, or use an address"
   }
 }
 

@@ -16,7 +16,8 @@ extension TunnelSetup {
   var proxyScript: ProxyScript? {
     guard let proxy = policy.proxy else { return nil }
     if let file = proxy.file { return .own(file.bytes, tunnel: policy.name) }
-    if let url = proxy.pac { return .fetched(ScriptSource(url: url, link: link, servers: dns.servers), tunnel: policy.name) }
+    // Without a link, nothing keeps the request inside the tunnel.
+    if let url = proxy.pac { return link.map { .fetched(ScriptSource(url: url, link: $0, servers: dns.servers), tunnel: policy.name) } }
     return proxy.rules.map { .rules($0, tunnel: policy.name) }
   }
 }

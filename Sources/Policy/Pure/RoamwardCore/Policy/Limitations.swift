@@ -9,6 +9,9 @@ extension TunnelPolicy {
   package var unsupportedKeys: [String] {
     var words: [String] = []
     if let proxy, proxy.publish.isEmpty { words.append("`proxy` is not acted on: it has no `publish`, so no program is given the proxies") }
+    if let proxy, proxy.pac != nil, linkName == nil {
+      words.append("`pac` is not acted on: the tunnel names no `interface` by which the script could be fetched")
+    }
     let rules = onDemand.rules.filter { $0.action == .evaluateConnection }
     if onDemand.timing.idle != nil, !rules.contains(where: arms), !mayWatch {
       words.append("`idle` is not acted on: no look-up starts the tunnel")
