@@ -166,4 +166,12 @@ import Testing
     #expect(obstacle("http://proxy.corp.example/x", "10.0.0.53") == nil)
     #expect(obstacle("http://10.0.0.80/x") == nil && obstacle("http://[2001:db8::1]/x") == nil)
   }
+
+  @Test("the use of no proxy waits for no other tunnel's step; the use of one waits for all before it")
+  func failedSteps() {
+    let failed = Step.setMTU(link: "home", mtu: 1400, was: 1420)
+    let direct = Step.setProxies(ProxyPublication(.direct, for: [.chromium]))
+    let used = Step.setProxies(ProxyPublication(.rules(Self.rules(), tunnel: "corp"), for: [.chromium]))
+    #expect(failed.stage < direct.stage && !direct.builds(on: failed) && used.builds(on: failed))
+  }
 }

@@ -22,7 +22,11 @@ extension Step {
     switch (stage, failed.stage) {
     case (.removal, _), (_, .removal), (_, .firewall), (_, .resolver), (_, .proxies): return false
     case (.settings, .links), (.routes, .links), (.routes, .settings): return failed.link.map(needs) ?? false
-    case (.rules, .links), (.rules, .settings), (.resolver, _), (.proxies, _): return true
+    case (.proxies, _):
+      // That no proxy is used needs nothing.
+      if case .setProxies(let publication) = self { return publication.script.tunnel != nil }
+      return true
+    case (.rules, .links), (.rules, .settings), (.resolver, _): return true
     case (.rules, .routes): return traits.table == failed.traits.table
     default: return false
     }
