@@ -82,7 +82,7 @@ let house = """
     rim ProbeWorker: CAres CCurl ClientLibraries LinuxIO NetworkTypes ProbeProtocol ProcessConfinement
     rim ProxyWorker: LinuxIO NetworkTypes ProbeProtocol ProcessConfinement
     tests ProbeProtocolTests: NetworkTypes ProbeProtocol SeededRandom
-    tests ProbeWorkerTests: CConfined LinuxIO NetworkTypes ProbeProtocol ProbeWorker ProcessConfinement ProxyWorker roamward-probe
+    tests ProbeWorkerTests: CConfined ConfinedProcess LinuxIO NetworkTypes ProbeProtocol ProbeWorker ProcessConfinement ProxyWorker roamward-probe roamward-proxy
   ProviderKit: for programs that are tunnels: protocol, library, an agent for their tests
     pure ProviderProtocol: JSON NetworkTypes
     rim RoamwardProvider: CLinux CProviderIO JSON LinuxIO NetworkTypes ProviderProtocol

@@ -5,10 +5,13 @@ internal import ProbeProtocol
 
 /// Serves one script by HTTP, on a socket that the agent passes in.
 final class ScriptServer {
-  /// Connections at a time; a further one replaces the oldest.
+  /// Connections at a time. A further one replaces the one that has stood still for longest, or is refused: otherwise one program could
+  /// take the script from all others.
   private static let mostClients = 64
   /// For a connection as a whole.
   private static let patience = Duration.seconds(10)
+  /// For a request to be complete, and for each part of the answer, when others wait for the place.
+  private static let standstill = Duration.seconds(1)
   private static let address = "127.82.0.80:82"
 
   private struct Listener {
@@ -63,7 +66,10 @@ final class ScriptServer {
 
   private func accept() {
     guard let file = try? listener?.file.accept() else { return }
-    if clients.count >= Self.mostClients, let oldest = clients.keys.min() { clients[oldest] = nil }
+    if clients.count >= Self.mostClients {
+      guard let last = clients.min(by: { $0.value.since < $1.value.since }), last.value.since + Self.standstill <= .now else { return }
+      clients[last.key] = nil
+    }
     let key = next
     next += 1
     let client = ScriptClient(file, until: .now + Self.patience)
@@ -116,6 +122,8 @@ private final class ScriptClient {
 
   let file: FileDescriptor
   let end: Moment
+  /// The moment of its start, or of the last part of the answer that it took.
+  private(set) var since = Moment.now
   var source: DescriptorLoop.Source?
   private var phase = Phase.request([])
 
@@ -146,6 +154,7 @@ private final class ScriptClient {
 
   private func send(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Bool {
     let rest = bytes.dropFirst(try file.write(bytes))
+    if rest.count < bytes.count { since = .now }
     if rest.isEmpty {
       shutdown(file.number, Int32(SHUT_WR))
       phase = .over
