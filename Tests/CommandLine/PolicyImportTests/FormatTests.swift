@@ -212,6 +212,20 @@ import Testing
     #expect(tunnel.disconnectsOnSleep)
   }
 
+  @Test("a script decides alone, without the exceptions beside it") func scriptWithExceptions() throws {
+    let result = try importing(
+      profile(
+        [:],
+        payload: [
+          "Proxies": [
+            "ProxyAutoConfigEnable": 1, "ProxyAutoConfigURLString": "http://10.0.0.80/proxy.pac", "ExcludeSimpleHostnames": true,
+          ]
+        ]))
+    let proxy = try #require(try result.tunnel().proxy)
+    #expect(proxy.pac == "http://10.0.0.80/proxy.pac" && !proxy.excludesSimpleNames && !proxy.publish.isEmpty)
+    #expect(result.says(.warning, "the script decides, so the other proxies and their exceptions are left out"))
+  }
+
   @Test(
     "Apple's wildcards of name servers are prefixes",
     arguments: [("17.*", 1), ("10.1*", 111), ("10.0.0.5*", 11), ("2001:db8:*", 1), ("*", 2), ("10.0.0.53", 1)])

@@ -192,7 +192,7 @@ private func readProxies(_ fields: inout Fields, _ tunnel: inout ImportedTunnel,
       item.place, "a proxy with a password cannot be said; \(file.map { "kept in \($0), for root alone" } ?? "no text")", weight: .warning)
   }
   fields.finish(&report)
-  if proxy.pac != nil, proxy.http != nil || proxy.https != nil || !proxy.exclude.isEmpty {
+  if proxy.pac != nil, proxy.http != nil || proxy.https != nil || !proxy.exclude.isEmpty || proxy.excludesSimpleNames {
     report.record("the script decides, so the other proxies and their exceptions are left out", weight: .warning)
     (proxy.http, proxy.https, proxy.exclude) = (nil, nil, [])
     proxy.excludesSimpleNames = false
