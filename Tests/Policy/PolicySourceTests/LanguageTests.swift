@@ -111,6 +111,10 @@ let languageCases: [(policy: String, said: String)] = [
     "expected a proxy such as 10.0.0.80:3128 or http://proxy.corp.example:3128/, found \"p.example\""
   ),
   (
+    provider + "proxy: { https: @\"http://[10.0.0.1]:0003128/x?y\" } } }",
+    "expected a proxy such as 10.0.0.80:3128 or http://proxy.corp.example:3128/, found \"http://[10.0.0.1]:0003128/x?y\""
+  ),
+  (
     provider + "on-demand: { timing: { idle: @0s } } } }",
     "expected a duration such as 500ms, 10s, 5m or 2h, longer than nothing, found \"0s\""
   ),

@@ -98,7 +98,10 @@ extension ValueReader where Value == String {
       reading.expected("a proxy such as 10.0.0.80:3128 or http://proxy.corp.example:3128/", at: node)
       return nil
     }
-    return ValueReader.webAddress.read(node, &reading)
+    guard let address = ValueReader.webAddress.read(node, &reading) else { return nil }
+    if ProxyServer(address) != nil { return address }
+    reading.expected("a proxy such as 10.0.0.80:3128 or http://proxy.corp.example:3128/", at: node)
+    return nil
   }
 
   fileprivate static let proxyException = ValueReader(
