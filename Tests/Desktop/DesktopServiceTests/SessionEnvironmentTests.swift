@@ -1,4 +1,3 @@
-import DesktopService
 import Glibc
 import LinuxIO
 import NetworkTypes
@@ -6,6 +5,8 @@ import SystemdIO
 import SystemdTestSupport
 import TestSupport
 import Testing
+
+@testable import DesktopService
 
 /// The variables of proxies in a session, beside a double of its service manager.
 @Suite("The environment of a session", .enabled(if: PrivateBus.isPossible, "dbus-daemon is not installed"), .serialized)
@@ -15,6 +16,8 @@ struct SessionEnvironmentTests {
     let bus: SystemBus
     private let objects: BusObjects
     private(set) var variables: [String]
+    /// Whether calls are answered; they are carried out all the same.
+    var answers = true
     var changed: ([String]) -> Void = { _ in }
 
     init(_ loop: EventLoop, _ address: String, variables: [String]) {
@@ -30,9 +33,8 @@ struct SessionEnvironmentTests {
         let gone = (call.values[0].list ?? []).compactMap(\.text)
         let new = (call.values[1].list ?? []).compactMap(\.text)
         self.variables.removeAll { variable in (gone + new.map(Self.name)).contains(Self.name(variable)) }
-        self.variables += new
-        objects.update(["/org/freedesktop/systemd1": [name: ["Environment": .strings(self.variables)]]])
-        call.reply()
+        put(self.variables + new)
+        if answers { call.reply() }
         changed(self.variables)
       }
       bus.opened = { [unowned self] in
@@ -42,13 +44,22 @@ struct SessionEnvironmentTests {
       bus.connect()
     }
 
+    /// Another program changes the variables of the session.
+    func put(_ variables: [String]) {
+      self.variables = variables
+      objects.update(["/org/freedesktop/systemd1": ["org.freedesktop.systemd1.Manager": ["Environment": .strings(variables)]]])
+    }
+
     static func name(_ variable: String) -> String { String(variable.prefix { $0 != "=" }) }
   }
 
   private static let proxies = ["http_proxy=http://10.0.0.80:3128", "no_proxy=localhost,corp.example"]
 
-  /// Sets each of the lists in turn, and returns the variables of the session after each, with the file.
-  private func follow(_ steps: [[String]], from before: [String], folder: String) throws -> [String] {
+  /// Sets each of the lists in turn, and returns the variables of the session after each, with the file. `meanwhile`: what another program
+  /// does after the first one.
+  private func follow(
+    _ steps: [[String]], from before: [String], folder: String, meanwhile: (([String]) -> [String])? = nil
+  ) throws -> [String] {
     let session = try PrivateBus()
     try session.start()
     return try onLoop { loop, done in
@@ -56,9 +67,13 @@ struct SessionEnvironmentTests {
       let bus = SystemBus(on: loop, address: session.address)
       let environment = SessionEnvironment(bus, folder: folder)
       var (rest, seen) = (steps, [String]())
-      manager.changed = { variables in
+      // Asked for by `set`: no other question is open.
+      environment.settled = {
+        guard rest.count < steps.count else { return }
+        let variables = manager.variables
         let file = (try? TextFile.read(folder + "/proxy.env")).map { String(decoding: $0, as: UTF8.self) } ?? "no file"
         seen.append(variables.joined(separator: " ") + " | " + file.split(separator: "\n").joined(separator: " "))
+        if seen.count == 1, let meanwhile { manager.put(meanwhile(variables)) }
         if rest.isEmpty { done(seen) } else { environment.set(rest.removeFirst()) }
       }
       bus.opened = {
@@ -98,6 +113,48 @@ struct SessionEnvironmentTests {
       ])
   }
 
+  @Test("keeps a variable that a person sets meanwhile") func meanwhile() throws {
+    let folder = try TemporaryFolder()
+    let seen = try follow([Self.proxies, [Self.proxies[0] + "0", Self.proxies[1]], []], from: [], folder: folder.path) {
+      $0.filter { !$0.hasPrefix("http_proxy=") } + ["http_proxy=mine"]
+    }
+    #expect(
+      seen.dropFirst() == [
+        "\(Self.proxies[1]) http_proxy=mine | export no_proxy='localhost,corp.example'", "http_proxy=mine | no file",
+      ])
+  }
+
+  @Test("is noted until the service manager has answered, so that a killed service's successor can take it back") func unanswered() throws {
+    let folder = try TemporaryFolder()
+    let text = "export http_proxy='http://10.0.0.80:3128'\n"
+    try TextFile.replace(folder.path + "/proxy.env", with: Array(text.utf8), mode: 0o600)
+    let session = try PrivateBus()
+    try session.start()
+    let left: String = try onLoop { loop, done in
+      let manager = ManagerDouble(loop, session.address, variables: ["http_proxy=http://10.0.0.80:3128"])
+      manager.answers = false
+      manager.changed = { _ in
+        done((try? TextFile.read(folder.path + "/proxy.env")).map { String(decoding: $0, as: UTF8.self) } ?? "no file")
+      }
+      let bus = SystemBus(on: loop, address: session.address)
+      let environment = SessionEnvironment(bus, folder: folder.path)
+      bus.opened = {
+        func ask() {
+          bus.call(
+            "org.freedesktop.DBus", "/", "org.freedesktop.DBus", "NameHasOwner", [.string("org.freedesktop.systemd1")], within: .seconds(20)
+          ) {
+            guard case .success(let values) = $0, values.first?.bool == true else { return ask() }
+            environment.busOpened()
+          }
+        }
+        ask()
+      }
+      bus.connect()
+      return [manager, bus, environment] as [AnyObject]
+    }
+    #expect(left == text)
+  }
+
   @Test("loses what a killed service has left, and nothing else") func forgotten() throws {
     let folder = try TemporaryFolder()
     try TextFile.replace(folder.path + "/proxy.env", with: Array("export http_proxy='http://10.0.0.80:3128'\n".utf8), mode: 0o600)
@@ -105,9 +162,9 @@ struct SessionEnvironmentTests {
     try session.start()
     let seen: [String] = try onLoop { loop, done in
       let manager = ManagerDouble(loop, session.address, variables: ["http_proxy=http://10.0.0.80:3128", "https_proxy=mine"])
-      manager.changed = { done($0) }
       let bus = SystemBus(on: loop, address: session.address)
       let environment = SessionEnvironment(bus, folder: folder.path)
+      environment.settled = { done(manager.variables) }
       bus.opened = {
         func ask() {
           bus.call(

@@ -12,7 +12,7 @@ package final class SessionEnvironment {
   private static let patience = Duration.seconds(10)
 
   private enum Phase {
-    /// The session's own variables are not known yet.
+    /// The session's own variables are not known, or may have changed.
     case asking
     /// By their names.
     case known(own: Set<String>)
@@ -23,8 +23,10 @@ package final class SessionEnvironment {
   private let file: String?
   private var phase = Phase.asking
   private var wanted: [String] = []
-  /// The variables that were set.
+  /// The variables that were set; until the service manager has answered, those before and those after a change.
   private var applied: [String]
+  /// The number of questions, so that an answer counts as long as no other question follows.
+  private var asked = 0
   /// Called when the session has the wanted variables, or cannot get them.
   var settled: () -> Void = {}
 
@@ -56,57 +58,67 @@ package final class SessionEnvironment {
   static var runtimeFolder: String? { getenv("RUNTIME_DIRECTORY").map { String(cString: $0) } }
 
   /// The service manager may have been started again.
-  package func busOpened() {
-    phase = .asking
-    bus.call(
-      Self.manager.service, Self.manager.path, "org.freedesktop.DBus.Properties", "Get",
-      [.string(Self.manager.interface), .string("Environment")], within: Self.patience
-    ) { [weak self] result in
-      guard let self else { return }
-      guard case .success(let values) = result, let list = values.first?.list else { return settled() }
-      let mine = applied.map(Self.name)
-      phase = .known(own: Set(list.compactMap { $0.text.map(Self.name) }).subtracting(mine))
-      apply()
-    }
-  }
+  package func busOpened() { ask() }
 
   /// Sets these variables, each `NAME=value`, and takes back all others that were set.
   package func set(_ variables: [String]) {
     guard variables != wanted else { return }
     wanted = variables
-    apply()
+    ask()
   }
 
   /// Takes back what was set, at the end of the service: `settled` follows.
   package func clear() {
     wanted = []
-    guard case .known = phase else { return settled() }
-    apply()
+    if applied.isEmpty { return settled() }
+    ask()
+  }
+
+  /// Asks for the variables of the session, which may have got some of its own meanwhile, and makes the wanted change.
+  private func ask() {
+    phase = .asking
+    asked += 1
+    let number = asked
+    bus.call(
+      Self.manager.service, Self.manager.path, "org.freedesktop.DBus.Properties", "Get",
+      [.string(Self.manager.interface), .string("Environment")], within: Self.patience
+    ) { [weak self] result in
+      guard let self, number == asked else { return }
+      guard case .success(let values) = result, let list = values.first?.list else { return settled() }
+      // One with another value is the session's own.
+      phase = .known(own: Set(list.compactMap(\.text).filter { !applied.contains($0) }.map(Self.name)))
+      apply()
+    }
   }
 
   private func apply() {
     guard case .known(let own) = phase else { return }
     let new = wanted.filter { !own.contains(Self.name($0)) }
-    guard new != applied else { return settled() }
+    let before = applied.filter { !own.contains(Self.name($0)) }
+    if before != applied { write(before) }
+    guard new != before else { return settled() }
     let names = new.map(Self.name)
-    let gone = applied.map(Self.name).filter { !names.contains($0) }
-    applied = new
-    write()
-    call("UnsetAndSetEnvironment", [.strings(gone), .strings(new)])
-  }
-
-  private func call(_ method: String, _ arguments: [BusArgument]) {
-    bus.call(Self.manager.service, Self.manager.path, Self.manager.interface, method, arguments, within: Self.patience) { [weak self] _ in
-      self?.settled()
+    let gone = before.map(Self.name).filter { !names.contains($0) }
+    // The file has both before the manager is asked, so that the successor of a service that is killed takes all of them back.
+    write(before.filter { !new.contains($0) } + new)
+    let number = asked
+    bus.call(
+      Self.manager.service, Self.manager.path, Self.manager.interface, "UnsetAndSetEnvironment", [.strings(gone), .strings(new)],
+      within: Self.patience
+    ) { [weak self] result in
+      guard let self else { return }
+      if case .success = result { write(new) }
+      if number == asked { settled() }
     }
   }
 
-  private func write() {
+  private func write(_ variables: [String]) {
+    applied = variables
     guard let file else { return }
-    if applied.isEmpty {
+    if variables.isEmpty {
       unlink(file)
     } else {
-      let lines = applied.map { "export \(Self.name($0))='\($0.dropFirst(Self.name($0).utf8.count + 1))'\n" }
+      let lines = variables.map { "export \(Self.name($0))='\($0.dropFirst(Self.name($0).utf8.count + 1))'\n" }
       try? TextFile.replace(file, with: Array(lines.joined().utf8), mode: 0o600)
     }
   }
