@@ -81,6 +81,15 @@ import Testing
     #expect(machine.observed == ObservedProxies())
   }
 
+  @Test(
+    "a profile is read as dconf reads it",
+    arguments: [
+      ("user-db:user\nsystem-db:local\n", true), ("user-db:user\r\nsystem-db:local\r\n", true),
+      ("user-db:user\n  system-db:local # of the site\n", true), ("user-db:user\nsystem-db:local", true),
+      ("user-db:user\n#system-db:local\n", false), ("system-db:locals\n", false), ("", false),
+    ])
+  func profiles(_ text: String, _ isRead: Bool) { #expect(ProxyFiles.readsLocal(text) == isRead) }
+
   @Test("of other programs stay as they are, and are an obstacle with its cure")
   func others() throws {
     let machine = try Machine()

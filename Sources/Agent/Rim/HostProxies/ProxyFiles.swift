@@ -141,7 +141,12 @@ extension ProxyFiles {
     return nil
   }
 
-  static func readsLocal(_ profile: String) -> Bool { profile.split(separator: "\n").contains("system-db:local") }
+  /// As dconf reads a profile: blanks around a line do not count, nor what follows a `#`.
+  static func readsLocal(_ profile: String) -> Bool {
+    profile.split(whereSeparator: \.isNewline).contains { line in
+      line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace) == ["system-db:local"]
+    }
+  }
 
   /// Whether users read the database: by another program's profile, or by ours where there is none.
   private var isProfileRight: Bool {
@@ -201,7 +206,7 @@ extension ProxyFiles {
         // Every user reads the databases; the agent's own mask leaves them to root.
         umask: 0o022)
       if run.status == 0 { return nil }
-      let text = String(decoding: run.output, as: UTF8.self).split(separator: "\n").first.map(String.init)
+      let text = String(decoding: run.output, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
       return text ?? "it ends with status \(run.status.map { "\($0)" } ?? "none")"
     } catch {
       return error.description
