@@ -49,7 +49,7 @@ struct ProxyScriptTests {
     }
   }
 
-  @Test("a script that does not end, takes all memory or is wrong gives an error in time, and harms nobody")
+  @Test("a script that does not end, takes all memory or is wrong gives an error in time, and does no harm")
   func limits() {
     let scripts: [(String, String)] = [
       ("function FindProxyForURL(url, host) { while (true); }", "does not end within its limits"),

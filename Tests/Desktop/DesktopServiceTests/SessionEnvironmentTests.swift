@@ -124,6 +124,16 @@ struct SessionEnvironmentTests {
       ])
   }
 
+  /// Goes on once the double of the service manager has its name.
+  private func whenManaged(_ bus: SystemBus, _ proceed: @escaping () -> Void) {
+    bus.call(
+      "org.freedesktop.DBus", "/", "org.freedesktop.DBus", "NameHasOwner", [.string("org.freedesktop.systemd1")], within: .seconds(20)
+    ) {
+      guard case .success(let values) = $0, values.first?.bool == true else { return whenManaged(bus, proceed) }
+      proceed()
+    }
+  }
+
   @Test("is noted until the service manager has answered, so that a killed service's successor can take it back") func unanswered() throws {
     let folder = try TemporaryFolder()
     let text = "export http_proxy='http://10.0.0.80:3128'\n"
@@ -138,17 +148,7 @@ struct SessionEnvironmentTests {
       }
       let bus = SystemBus(on: loop, address: session.address)
       let environment = SessionEnvironment(bus, folder: folder.path)
-      bus.opened = {
-        func ask() {
-          bus.call(
-            "org.freedesktop.DBus", "/", "org.freedesktop.DBus", "NameHasOwner", [.string("org.freedesktop.systemd1")], within: .seconds(20)
-          ) {
-            guard case .success(let values) = $0, values.first?.bool == true else { return ask() }
-            environment.busOpened()
-          }
-        }
-        ask()
-      }
+      bus.opened = { whenManaged(bus) { environment.busOpened() } }
       bus.connect()
       return [manager, bus, environment] as [AnyObject]
     }
@@ -165,17 +165,7 @@ struct SessionEnvironmentTests {
       let bus = SystemBus(on: loop, address: session.address)
       let environment = SessionEnvironment(bus, folder: folder.path)
       environment.settled = { done(manager.variables) }
-      bus.opened = {
-        func ask() {
-          bus.call(
-            "org.freedesktop.DBus", "/", "org.freedesktop.DBus", "NameHasOwner", [.string("org.freedesktop.systemd1")], within: .seconds(20)
-          ) {
-            guard case .success(let values) = $0, values.first?.bool == true else { return ask() }
-            environment.busOpened()
-          }
-        }
-        ask()
-      }
+      bus.opened = { whenManaged(bus) { environment.busOpened() } }
       bus.connect()
       return [manager, bus, environment] as [AnyObject]
     }

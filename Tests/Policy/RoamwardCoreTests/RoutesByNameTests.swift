@@ -39,7 +39,7 @@ import Testing
     #expect(expire(299).count == 3 && asked == 0, "nothing is due")
     var unknown = routes
     unknown.expire(at: now + .seconds(300), keeps: { _ in false }, connected: { nil })
-    #expect(unknown.prefixes["corp"]?.included.count == 3, "the kernel does not tell")
+    #expect(unknown.prefixes["corp"]?.included.count == 3, "the kernel does not say")
     _ = unknown.take(address(9), of: name, .exclude, in: "corp", for: .seconds(5), at: now)
     unknown.expire(at: now + .seconds(300), keeps: { _ in true }, connected: { [] })
     #expect(unknown.prefixes["corp"]?.included.count == 3 && unknown.prefixes["corp"]?.excluded == [], "a hole closes with its answer")

@@ -62,3 +62,14 @@ both_speak() {
 }
 
 programs() { roamward status --json | jq ".programs | length"; }
+
+# A control group of another manager, as systemd makes them: $groups/$name, with app or out in it.
+another_managers_group() {
+  [[ -e /sys/fs/cgroup/cgroup.procs || -e /sys/fs/cgroup/unified/cgroup.procs ]] || mount -t cgroup2 none /sys/fs/cgroup
+  groups=/sys/fs/cgroup; [[ -e $groups/cgroup.procs ]] || groups+=/unified
+  name=${scene##*/}
+  mkdir "$groups/$name"
+  trap 'for one in /app /out ""; do [[ ! -e $groups/$name$one ]] || within 5 rmdir "$groups/$name$one"; done' EXIT
+}
+within_group() { bash -c 'echo $BASHPID >"$0/cgroup.procs"; exec "${@:1}"' "$groups/$name/$1" "${@:2}"; }
+whoami_in() { within_group "$1" curl --silent --max-time 5 http://203.0.113.80/cgi-bin/whoami; }

@@ -4,14 +4,7 @@ source "$tests/scene.bash"
 # shellcheck source=Tests/ScenarioTests/Scenes/run.bash
 source "$tests/run.bash"
 
-# Groups of another manager, as systemd makes them.
-[[ -e /sys/fs/cgroup/cgroup.procs || -e /sys/fs/cgroup/unified/cgroup.procs ]] || mount -t cgroup2 none /sys/fs/cgroup
-groups=/sys/fs/cgroup; [[ -e $groups/cgroup.procs ]] || groups+=/unified
-name=${scene##*/}
-mkdir "$groups/$name"
-trap 'for one in /app ""; do within 5 rmdir "$groups/$name$one"; done' EXIT
-within_group() { bash -c 'echo $BASHPID >"$0/cgroup.procs"; exec "${@:1}"' "$groups/$name/$1" "${@:2}"; }
-whoami_in() { within_group "$1" curl --silent --max-time "${2:-5}" http://203.0.113.80/cgi-bin/whoami; }
+another_managers_group
 
 go cafe
 take_everything

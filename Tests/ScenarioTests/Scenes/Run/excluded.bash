@@ -4,12 +4,8 @@ source "$tests/scene.bash"
 # shellcheck source=Tests/ScenarioTests/Scenes/run.bash
 source "$tests/run.bash"
 
-[[ -e /sys/fs/cgroup/cgroup.procs || -e /sys/fs/cgroup/unified/cgroup.procs ]] || mount -t cgroup2 none /sys/fs/cgroup
-groups=/sys/fs/cgroup; [[ -e $groups/cgroup.procs ]] || groups+=/unified
-name=${scene##*/}
-mkdir "$groups/$name" "$groups/$name/out"
-trap 'for one in /out ""; do within 5 rmdir "$groups/$name$one"; done' EXIT
-within_group() { bash -c 'echo $BASHPID >"$0/cgroup.procs"; exec "${@:1}"' "$groups/$name/$1" "${@:2}"; }
+another_managers_group
+mkdir "$groups/$name/out"
 
 go cafe
 take_everything

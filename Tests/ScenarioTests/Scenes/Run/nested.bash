@@ -4,13 +4,7 @@ source "$tests/scene.bash"
 # shellcheck source=Tests/ScenarioTests/Scenes/run.bash
 source "$tests/run.bash"
 
-# Groups of another manager, as systemd makes them.
-[[ -e /sys/fs/cgroup/cgroup.procs || -e /sys/fs/cgroup/unified/cgroup.procs ]] || mount -t cgroup2 none /sys/fs/cgroup
-groups=/sys/fs/cgroup; [[ -e $groups/cgroup.procs ]] || groups+=/unified
-name=${scene##*/}
-mkdir "$groups/$name"
-trap 'for one in /app ""; do [[ ! -e $groups/$name$one ]] || within 5 rmdir "$groups/$name$one"; done' EXIT
-whoami_in() { bash -c 'echo $BASHPID >"$0/cgroup.procs"; exec "${@:1}"' "$groups/$name$1" curl --silent --max-time 5 http://203.0.113.80/cgi-bin/whoami; }
+another_managers_group
 
 go cafe
 take_everything
@@ -43,13 +37,13 @@ done
 say "$(($(files) <= before + 2))"
 mkdir "$groups/$name/app"
 within 5 eval '[[ $(programs) == 2 ]]'
-whoami_in /app
+whoami_in app
 whoami_in ''
 # An agent after a crash marks both again.
 kill_agent
 start_agent
 tunnel_is corp connected
 within 5 eval '[[ $(programs) == 2 ]]'
-whoami_in /app
+whoami_in app
 whoami_in ''
 stop_agent
