@@ -33,7 +33,11 @@ struct RunTests {
 
   @Test("has its last packets sent on that route too, after its end") func orphans() throws {
     let seen = try scene(["corp.yaml": corp]).play("Run/orphans")
-    #expect(seen.lines == ["[the watch sees what leaves outside]", "[sent again]", "[0 outside]", "[0 outside]", "0"], "\(seen)")
+    #expect(
+      seen.lines == [
+        "[the watch sees what leaves outside]", "[sent again]", "[0 outside]", "[0 outside]",
+        "note: corp: manual override: down; `roamward resume corp` ends it", "[no drift]", "0",
+      ], "\(seen)")
   }
 
   @Test("outside passes a full tunnel and its kill switch, and nothing else does; one in the other has its own") func outside() throws {

@@ -124,7 +124,7 @@ private final class Groups {
     #expect(rules(life).contains(0x52c0_0001))
   }
 
-  @Test("a program that leaves its group by itself is told of, and one group that cannot be marked") func told() throws {
+  @Test("a program that leaves its group by itself is reported, and a group that cannot be marked") func reported() throws {
     let groups = Groups()
     let life = life(groups) { $0.apps = AppsPolicy(include: [.unit("a.service")]) }
     life.start()

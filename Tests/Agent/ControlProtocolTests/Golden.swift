@@ -95,6 +95,7 @@ enum Golden {
         mark: "0x52c00001", user: 1000, usage: .init(processes: 1, memoryBytes: 9_700_000, processorMilliseconds: 160),
         cgroup: .init(number: 8424, level: 4))
     ]
+    status.endedPrograms = [EndedProgramsReport(tunnel: "lab", mark: "0x52c00002", until: noon + .seconds(120))]
     status.groups = [
       GroupReport(
         name: "work",

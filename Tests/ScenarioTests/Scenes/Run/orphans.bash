@@ -32,4 +32,5 @@ roamward down corp --wait 20 >/dev/null
 # What is rejected ends the connection.
 within 60 eval '! ss -Htn state fin-wait-1 dport 7779 | grep . >/dev/null'
 say "$(($(packets cafe) - seen)) outside"
+"$bin/roamward" diff --policies "$policies" "${inputs[@]}" --state-dir "$scene/state" && say "no drift"
 stop_agent

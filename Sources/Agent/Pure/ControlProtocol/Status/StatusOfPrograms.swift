@@ -1,4 +1,5 @@
 internal import JSON
+package import NetworkTypes
 
 /// Programs whose packets have a route of their own (`roamward run`): those of one control group.
 package struct ProgramReport: Hashable, Sendable, Codable {
@@ -40,6 +41,33 @@ package struct ProgramReport: Hashable, Sendable, Codable {
       case .user: "The user who started the first of them."
       case .usage: "What they use; null: not known."
       case .cgroup: "The number and the depth of their control group."
+      }
+    }
+  }
+}
+
+/// Programs through a tunnel of which none runs any more. What the kernel still sends for them keeps their route.
+package struct EndedProgramsReport: Hashable, Sendable, Codable {
+  package var tunnel: String
+  /// The mark of their sockets.
+  package var mark: String
+  /// The end of their route.
+  package var until: Timestamp
+
+  package init(tunnel: String, mark: String, until: Timestamp) {
+    self.tunnel = tunnel
+    self.mark = mark
+    self.until = until
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel, mark, until
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel that their packets leave by, or not at all."
+      case .mark: "The mark of their sockets, as 0x and hexadecimal digits."
+      case .until: "When their route ends."
       }
     }
   }

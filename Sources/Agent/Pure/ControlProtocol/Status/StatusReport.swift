@@ -15,6 +15,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
   package var groups: [GroupReport] = []
   package var guards: [Guard]
   package var programs: [ProgramReport] = []
+  package var endedPrograms: [EndedProgramsReport] = []
   package var probes: [Probe]
   package var notes: [RemarkReport]
   /// Other VPNs of the machine, and the prefixes that they route.
@@ -65,6 +66,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
     case version, time
     case process = "pid"
     case policy, primary, firewall, tunnels, groups, guards, programs, probes, notes, others, counters
+    case endedPrograms = "ended-programs"
     case proxies, resolver = "dns", lastWake = "last-wake", nextWake = "next-wake"
 
     var about: String {
@@ -79,6 +81,7 @@ package struct StatusReport: Hashable, Sendable, Codable {
       case .groups: "The groups of tunnels, of each of which one is in use at a time."
       case .guards: "The guards of programs (`roamward guard`)."
       case .programs: "Programs whose packets have a route of their own (`roamward run`)."
+      case .endedPrograms: "Tunnels that programs went through which have ended: the kernel still sends for them."
       case .probes: "The questions that were put to the network."
       case .notes: "Parts of the policies that cannot be fulfilled."
       case .others: "Other VPNs of the machine, and what they route."

@@ -27,6 +27,7 @@ extension Agent {
     }
     status.groups = state.set.groups.compactMap { GroupReport($0, state, at: now) { wallClock($0) } }
     status.programs = ProgramLaunch(self).reports
+    status.endedPrograms = state.killSwitch.machine.ended.compactMap { EndedProgramsReport($0) { wallClock($0) } }
     status.proxies = ProxiesReport(state.desiredState.proxies, state.seen.state?.proxies)
     addNetwork(to: &status.tunnels)
     let fit = state.underlayFit

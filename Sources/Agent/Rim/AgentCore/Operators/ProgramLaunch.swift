@@ -189,7 +189,7 @@ package struct ProgramLaunch {
     let now = before.filter(\.isMade) + present
     guard now != before, !state.stop.isStopping else { return }
     reconciler.change { [now = reconciler.now, launched = now] state in
-      state.killSwitch.machine.end(before.filter { !launched.contains($0) }, at: now)
+      state.killSwitch.machine.end(before.filter { !launched.contains($0) }.map(\.route), until: now + EndedPrograms.time)
       state.killSwitch.machine.launched = launched
       state.killSwitch.earlyPrograms = state.killSwitch.earlyPrograms.filter { early in launched.contains { $0.group.number == early.key } }
     }
@@ -252,7 +252,7 @@ package struct ProgramLaunch {
     platform.programs.remove(program)
     reconciler.change { [now = reconciler.now] state in
       state.killSwitch.machine.launched.removeAll { $0.group == program.group }
-      state.killSwitch.machine.end([program], at: now)
+      state.killSwitch.machine.end([program.route], until: now + EndedPrograms.time)
     }
     platform.programs.save(state.killSwitch.machine.launched)
     reconciler.lookAgain()

@@ -1,5 +1,6 @@
 package import ControlProtocol
 import KernelModel
+import NetworkTypes
 package import RoamwardCore
 
 extension ProgramReport {
@@ -12,16 +13,27 @@ extension ProgramReport {
   }
 }
 
+extension EndedProgramsReport {
+  /// `nil`: they had no tunnel.
+  init?(_ ended: EndedPrograms, time: (Moment) -> Timestamp) {
+    guard let tunnel = ended.group.route.tunnel else { return nil }
+    self.init(tunnel: tunnel, mark: "0x" + String(ended.group.route.mark, radix: 16), until: time(ended.until))
+  }
+}
+
+extension ProgramRoute {
+  /// The route that a report describes; `nil`: its mark is none of this version.
+  init?(through tunnel: String, mark: String) {
+    guard let mark = UInt32(mark.dropFirst(2), radix: 16), mark & Ownership.programMask == Ownership.programMark(0) else { return nil }
+    self = .through(tunnel, number: mark & 0xffff)
+  }
+}
+
 extension ProgramGroup {
   /// The group that a report describes; `nil`: its mark is none of this version.
   package init?(_ report: ProgramReport) {
-    var route = ProgramRoute.outside
-    if let tunnel = report.tunnel {
-      guard let mark = UInt32(report.mark.dropFirst(2), radix: 16), mark & Ownership.programMask == Ownership.programMark(0) else {
-        return nil
-      }
-      route = .through(tunnel, number: mark & 0xffff)
-    }
+    let through = report.tunnel.map { ProgramRoute(through: $0, mark: report.mark) }
+    guard let route = through ?? .outside else { return nil }
     self.init(
       path: report.group, group: ProviderGroup(number: UInt64(bitPattern: report.cgroup.number), level: report.cgroup.level), route: route,
       user: UInt32(clamping: report.user))

@@ -52,6 +52,7 @@ package struct PlanInputs: Equatable, Sendable {
     killSwitch = KillSwitchMachine(wanted: wanted, guarding: Set(firewall.guards), suspension: suspension)
     killSwitch.programs = report.guards.map { ProgramGuard($0) }
     killSwitch.launched = report.programs.compactMap { ProgramGroup($0) }
+    killSwitch.end(report.endedPrograms.compactMap { ProgramRoute(through: $0.tunnel, mark: $0.mark) }, until: Moment(nanoseconds: .max))
   }
 
   /// The links of our tunnels: those of the policies, and those of tunnels that are not down yet.

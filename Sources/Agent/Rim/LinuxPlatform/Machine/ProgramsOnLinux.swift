@@ -107,7 +107,7 @@ private final class GroupWatch {
     if !group.isPopulated { later(number, ended) } else if sources[number] == nil { look(at: group, ended) }
   }
 
-  /// Looks each second: nothing tells of changes where there are too many watches (`max_user_watches`).
+  /// Looks each second: with too many watches (`max_user_watches`) no change is reported.
   private func look(at group: OpenControlGroup, _ ended: @escaping () -> Void) {
     sources[group.number] = try? loop.at(.now + .seconds(1)) { [weak self] in
       guard let self else { return }

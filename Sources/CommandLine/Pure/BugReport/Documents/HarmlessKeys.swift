@@ -35,7 +35,8 @@ enum HarmlessKeys {
 
   /// Keys whose values have keys of their own.
   static let containers: Set<String> = [
-    "allow", "any-of", "apps", "candidates", "cgroup", "command", "connections", "dns", "engine", "facts", "firewall", "groups", "guards",
+    "allow", "any-of", "apps", "candidates", "cgroup", "command", "connections", "dns", "ended-programs", "engine", "facts", "firewall",
+    "groups", "guards",
     "history", "last", "links", "match", "members", "networkmanager", "networks", "not", "on-demand", "options", "others", "policy",
     "probe", "probes", "processes", "provider", "proxies", "questions", "routes", "rules", "sign-in", "sites", "states", "tailscale",
     "timers", "timing", "tunnels", "wireguard", "withheld", "by-name",

@@ -114,6 +114,9 @@ package struct StatusText {
     let isSuspended = report.firewall.situation == .released
     for program in report.guards { lines += [StyledLine()] + program.lines(at: time, isSuspended: isSuspended) }
     for program in report.programs { lines += [StyledLine()] + program.lines }
+    lines += report.endedPrograms.map {
+      StyledLine("programs through \($0.tunnel) have ended: ", .strong, hang: 2).adding($0.effect(at: time))
+    }
     if !report.probes.isEmpty {
       lines += [StyledLine(), StyledLine("probes:", .strong)]
       lines += report.probes.map { StyledLine("  " + $0.line(at: time), hang: 4) }
@@ -184,6 +187,12 @@ extension ProgramReport {
     let details = ["packets: \(route)", "group:   \(escaped(group))"] + (usage.map { [$0.line] } ?? [])
     return [StyledLine("programs \(tunnel.map { "through \($0)" } ?? "outside") (user \(user))", .strong, hang: 2)]
       + details.map { StyledLine("  \($0)", hang: 11) }
+  }
+}
+
+extension EndedProgramsReport {
+  fileprivate func effect(at time: Timestamp) -> String {
+    "what the kernel still sends for them leaves by \(tunnel) or not at all, for \(age(until - time)) more"
   }
 }
 

@@ -39,11 +39,11 @@ package struct KillSwitchMachine: Hashable, Sendable {
   /// Those whose packets are led and blocked.
   package var routed: [ProgramGroup] { launched + ended.map(\.group) }
 
-  /// Keeps the classes of groups that have ended until the kernel has nothing left to send for them.
-  package mutating func end(_ groups: [ProgramGroup], at now: Moment) {
-    for case .through(let tunnel, let number) in groups.map(\.route) {
+  /// Keeps the classes of programs that have ended until the kernel has nothing left to send for them.
+  package mutating func end(_ routes: [ProgramRoute], until: Moment) {
+    for case .through(let tunnel, let number) in routes {
       ended.removeAll { $0.group.route.tunnel == tunnel }
-      ended.append(EndedPrograms(.through(tunnel, number: number), until: now + EndedPrograms.time))
+      ended.append(EndedPrograms(.through(tunnel, number: number), until: until))
     }
   }
 
