@@ -80,6 +80,8 @@ struct AppCommandTests {
         "look  outside", "kde-look  through corp", "look  outside", "odd  no route of its own",
         "roamward: SCENE/data/applications/odd.desktop, line 4: `Exec`: ' is in double quotes, or not there; "
           + "`roamward run` starts the program without it",
+        "roamward: boxed is started by flatpak, which moves it out of every control group: its packets would leave by the usual route;"
+          + " use a package of the program that needs no flatpak",
         "roamward: no program has a file loo.desktop; there is kde-look, look",
         "roamward: no tunnel is named \"nowhere\"; `roamward status` lists them",
         "roamward: \"../look\" is no name of a program: write it without folder and .desktop",

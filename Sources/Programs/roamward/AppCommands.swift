@@ -55,6 +55,12 @@ struct Apps: ParsableCommand {
         throw Failure.refused("no program has a file \(name).desktop; \(others)")
       }
       guard let entry = try folders.entry(path) else { throw Failure.refused("\(path) is not there any more") }
+      // Also behind `env`.
+      if let manager = entry.words.lazy.compactMap({ executablePath($0).flatMap(groupingManager) }).first {
+        throw Failure.refused(
+          "\(name) is started by \(manager), which moves it out of every control group: its packets would leave by the usual route;"
+            + " use a package of the program that needs no \(manager)")
+      }
       let route: DesktopEntry.Route = through.map { .through($0) } ?? .outside
       let options = (through.map { ["--through", $0] } ?? ["--outside"]) + (up ? ["--up"] : [])
       try folders.write(entry.text(for: route, program: ownProgram("roamward"), options: options), to: own)

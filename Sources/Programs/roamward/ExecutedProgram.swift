@@ -6,16 +6,21 @@ import Terminal
 
 /// The file of a program, which is searched on PATH unless it contains a slash. A failure says `reason` too, and ends with a shell's code.
 func executable(_ name: String, butSo reason: String) throws -> String {
-  let folders =
-    name.contains("/")
-    ? [""]
-    : (getenv("PATH").map { String(cString: $0) } ?? "/usr/sbin:/usr/bin:/sbin:/bin").split(
-      separator: ":", omittingEmptySubsequences: false
-    ).map { $0.isEmpty ? "./" : "\($0)/" }
-  if let path = folders.map({ $0 + name }).first(where: { access($0, X_OK) == 0 && isFile($0) }) { return path }
+  let folders = foldersOfPrograms(name)
+  if let path = executablePath(name) { return path }
   let isThere = folders.contains { access($0 + name, F_OK) == 0 }
   writeError("roamward: \(escaped(name)) \(isThere ? "is no program that can be executed" : "is not found"); \(reason)\n")
   throw ExitCode(isThere ? 126 : 127)
+}
+
+/// `nil`: there is no such program that can be executed.
+func executablePath(_ name: String) -> String? { foldersOfPrograms(name).map { $0 + name }.first { access($0, X_OK) == 0 && isFile($0) } }
+
+/// The folders in which a program is searched, each with a slash.
+private func foldersOfPrograms(_ name: String) -> [String] {
+  if name.contains("/") { return [""] }
+  let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/sbin:/usr/bin:/sbin:/bin"
+  return path.split(separator: ":", omittingEmptySubsequences: false).map { $0.isEmpty ? "./" : "\($0)/" }
 }
 
 /// The name of a program without its folder, for people.

@@ -132,6 +132,18 @@ extension DesktopEntry {
   /// The name in every language.
   package var name: String { groups.first?.values[.name]?.first { $0.language == nil }?.text ?? groups[0].values[.name]?[0].text ?? "" }
 
+  /// The program and its arguments, without those that have a code such as %u.
+  package var words: [String] {
+    (groups[0].command?.words ?? []).compactMap { word in
+      var text = ""
+      for piece in word.pieces {
+        guard case .literal(let part) = piece else { return nil }
+        text += part
+      }
+      return text
+    }
+  }
+
   /// The text of a file that starts the program by `roamward run`. `program`: the path of `roamward`; `options`: those of `run`.
   package func text(for route: Route, program: String, options: [String]) -> String {
     let actions = groups[0].values[.actions].map { $0.flatMap { $0.text.split(separator: ";") } } ?? []

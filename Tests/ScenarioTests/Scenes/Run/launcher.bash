@@ -37,6 +37,10 @@ launch "$theirs/kde-look.desktop" "$scene/out/other look"
 app list
 app list --all
 app add odd --outside
+cp /bin/true "$scene/data/flatpak"
+printf '[Desktop Entry]\nType=Application\nName=Boxed\nExec=env A=b %s run org.example.App %%u\n' "$scene/data/flatpak" >"$scene/data/applications/boxed.desktop"
+app add boxed --outside
+rm "$scene/data/applications/boxed.desktop"
 app add loo --outside
 app add look --through nowhere
 app add ../look --outside
