@@ -55,7 +55,7 @@ strongswan = --package charon-systemd --package strongswan-swanctl --package lib
 virtual = vm-managers vm-ipsec vm-resolvers vm-wifi vm-unit vm-armed vm-boot vm-bare
 
 .PHONY: help build engine size demo check test tests machines all-machines long longer lint sanitize coverage bench soak recipes interop install installed uninstall deb tarball rpm \
-  packages-quick docs clean $(around) $(virtual) vm-unit-long
+  packages-quick docs clean test-code $(around) $(virtual) vm-unit-long
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -104,30 +104,32 @@ machines: ## the tests in virtual machines, but for those of make long
 long: ## what is too long for make machines: the long chapters of a virtual machine, and a release and its size
 	@scripts/bare $(MAKE) --no-print-directory longer
 
-# Two at a time, because they wait much: each is in namespaces and folders of its own. The longest first.
-around = test-places test-desktop test-container test-packages test-site
+# Beside the tests of the code, because both wait much: each is in namespaces and folders of its own. The longest first.
+around = test-container test-packages test-places test-desktop test-site
+
+test-code:
+	scripts/part 'tests of the code' scripts/test
 
 test-places:
-	scripts/part places Tests/Places/run
+	scripts/part --held places Tests/Places/run
 
 test-desktop:
-	scripts/part desktop Tests/Desktop/run .build/desktop
+	scripts/part --held desktop Tests/Desktop/run .build/desktop
 
 test-container:
-	scripts/part container Tests/Container/run
+	scripts/part --held container Tests/Container/run
 
 test-packages:
-	scripts/part packages Tests/Packages/run
+	scripts/part --held packages Tests/Packages/run
 
 test-site:
-	scripts/part site scripts/site .build/debug .build/site
+	scripts/part --held site scripts/site .build/debug .build/site
 
 tests:
 	scripts/setup --vm --package --desktop --container
 	scripts/part build swift build --build-tests
-	scripts/part 'tests of the code' scripts/test
 	scripts/part 'quick packages' $(MAKE) --no-print-directory packages-quick
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target $(around)
+	$(MAKE) --no-print-directory --jobs=2 test-code $(around)
 
 all-machines:
 	scripts/setup --vm --package
