@@ -51,6 +51,12 @@ import Testing
     #expect(agent.machine.questions.given.count == 2 && agent.machine.log.applied.count == steps)
     let report = try #require(agent.tunnel().byName)
     #expect(report.count == 2 && report.addresses.map(\.name) == ["www.shop.example", "git.shop.example"])
+    let told = agent.events.filter { if case .nameRoute = $0 { true } else { false } }
+    #expect(
+      told == [
+        .nameRoute(
+          tunnel: "corp", name: Sample.domain("www.shop.example"), .include, [Sample.address("203.0.113.7"), Sample.address("203.0.113.8")])
+      ])
     #expect(agent.status.withoutOthers.tunnels[0].byName?.addresses.allSatisfy { $0.name == nil } == true)
   }
 

@@ -56,6 +56,26 @@ import Testing
     #expect(failures == [] && told.contains { $0.contains("a look-up of git.corp.example starts it") })
   }
 
+  @Test("the addresses of a look-up are shown with their way, each once") func nameRoutes() throws {
+    let name = try #require(DomainName("git.corp.example"))
+    let addresses = ["203.0.113.7", "2001:db8::7"].compactMap { IPAddress($0) }
+    var tunnel = DayOut.full(.off)
+    tunnel.onDemand.rules = [Rule(action: .connect, location: Sample.place())]
+    tunnel.routes = RoutePolicy()
+    tunnel.routes?.includeDomains = [Sample.domain("corp.example")]
+    var cafe = cafe
+    cafe.links[0].dnsServers = .known([Sample.address("198.51.100.53")])
+    let (told, failures) = run(
+      tunnel,
+      [
+        step(0, .network(cafe)), step(10, expect("connected")), step(20, .lookup(name, resolves: true, addresses: addresses)),
+        step(30, .lookup(name, resolves: true)),
+      ])
+    #expect(
+      failures == []
+        && told.filter { $0.contains("git.corp.example") } == ["20 corp: 203.0.113.7, 2001:db8::7 of git.corp.example: through it"])
+  }
+
   @Test("a packet brings an armed tunnel up, if its peers answer, and idleness arms it again") func armed() {
     let (told, failures) = run(
       DayOut.armed("10.0.0.0/8"),

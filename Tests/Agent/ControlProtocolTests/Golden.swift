@@ -141,7 +141,12 @@ enum Golden {
     ([
       .decision(
         tunnel: "corp", outcome: "connect", rule: 2, name: "abroad", code: .ruleMatched, reason: "ssid is \"Cafe\""),
-      .lookup(lookup), .providerLog(tunnel: "lab", level: "warning", origin: "handshake", text: "the server's clock is 3 minutes late"),
+      .lookup(lookup),
+      .nameRoute(
+        tunnel: "corp", name: Sample.domain("git.corp.example"), .include,
+        [Sample.address("203.0.113.7"), Sample.address("2001:db8::7")]),
+      .nameRoute(tunnel: "lab", name: Sample.domain("video.example"), .exclude, [Sample.address("203.0.113.9")]),
+      .providerLog(tunnel: "lab", level: "warning", origin: "handshake", text: "the server's clock is 3 minutes late"),
       .provider(tunnel: "lab", name: "peer-joined", ["name": "alpha"]),
       .question(tunnel: "lab", number: 7, kind: "code", prompt: "One-time code for alice"),
       .state(tunnel: "corp", from: "disconnected", to: "connecting", code: .ruleMatched, reason: "rule 2 \"abroad\": ssid is \"Cafe\""),

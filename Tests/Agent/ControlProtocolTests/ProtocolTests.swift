@@ -128,6 +128,7 @@ import Testing
       lines == [
         "corp: connect (rule 2 \"abroad\": ssid is \"Cafe\")",
         "lab: a look-up of box.lab.example by user 1000 in /user.slice/app-firefox.scope starts it",
+        "corp: 203.0.113.7, 2001:db8::7 of git.corp.example: through it", "lab: 203.0.113.9 of video.example: outside it",
         "lab: warning: handshake: the server's clock is 3 minutes late", "lab: peer-joined {\"name\":\"alpha\"}",
         "lab: asks: One-time code for alice (`roamward answer lab`)",
         "corp: disconnected -> connecting (rule 2 \"abroad\": ssid is \"Cafe\")",

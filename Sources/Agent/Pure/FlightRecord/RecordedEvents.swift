@@ -7,10 +7,11 @@ extension NamePrivacy {
   /// The text in the place of one that is left out.
   package static let noText = "not recorded"
 
-  /// The event as it is recorded; `nil`: it is not. Decisions and networks are recorded by the evaluations.
+  /// The event as it is recorded; `nil`: it is not. Decisions and networks are recorded by the evaluations. Routes of names
+  /// would fill the record.
   func json(of event: Event) -> JSON? {
     switch event.kind {
-    case .decision, .network, .snapshot, .timer, .providerLog, .provider, .question: return nil
+    case .decision, .network, .snapshot, .timer, .providerLog, .provider, .question, .nameRoute: return nil
     case .state, .lookup, .failure, .override, .policy, .firewall, .repair, .warning: break
     }
     let whole = JSON(encoding: event.report)

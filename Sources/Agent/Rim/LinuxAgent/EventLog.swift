@@ -2,6 +2,7 @@ import AgentCore
 package import ControlProtocol
 import LinuxPlatform
 package import Logging
+internal import NetworkTypes
 internal import RoamwardCore
 
 extension Logger {
@@ -21,6 +22,10 @@ extension Logger {
     case .state(_, let from, let to, _, let reason): info("tunnel", metadata: with(reason, ["from": "\(from)", "to": "\(to)"]))
     case .failure(_, let failure): warning("failure", metadata: with(failure.description, [:]))
     case .lookup(let lookup): info("look-up starts the tunnel", metadata: with("\(lookup)", [:]))
+    case .nameRoute(_, let name, let way, let addresses):
+      debug(
+        "addresses of a name",
+        metadata: ["name": "\(name)", "way": "\(way.rawValue)", "addresses": "\(addresses.map(\.description).joined(separator: ","))"])
     case .override(_, let override, _):
       info("override", metadata: ["override": "\(override.map { $0.wantsUp ? "up" : "down" } ?? "ended")"])
     case .network(let link, let type, let ssid):

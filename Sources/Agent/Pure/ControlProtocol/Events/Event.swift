@@ -11,6 +11,8 @@ package struct Event: Hashable, Sendable {
     case state(tunnel: String, from: String, to: String, code: ReasonCode, reason: String)
     /// A program's look-up of a name starts a tunnel.
     case lookup(NameLookup)
+    /// Addresses of a name get routes, because the name is in a domain of the tunnel's policy.
+    case nameRoute(tunnel: String, name: DomainName, NameWay, [IPAddress])
     /// An attempt to start a tunnel, or a connected tunnel, has failed. The time of the next attempt is reported as a timer.
     case failure(tunnel: String, TunnelFailure)
     /// A manual override has been set or has changed; `nil`: it was ended or is over. `isSaid`: by a person just now.
@@ -61,7 +63,7 @@ extension Event.Kind {
     case .policy(_, let errors, _): errors == 0 ? .policyLoaded : .policyRefused
     case .firewall(let status): status.code
     case .warning(let note): note.code
-    case .snapshot, .providerLog, .provider: nil
+    case .snapshot, .providerLog, .provider, .nameRoute: nil
     case .question: .actionNeeded
     }
   }
@@ -70,7 +72,7 @@ extension Event.Kind {
   package var tunnel: String? {
     switch self {
     case .decision(let tunnel, _, _, _, _, _), .state(let tunnel, _, _, _, _), .failure(let tunnel, _), .override(let tunnel, _, _),
-      .timer(let tunnel, _, _, _), .providerLog(let tunnel, _, _, _), .provider(let tunnel, _, _),
+      .timer(let tunnel, _, _, _), .providerLog(let tunnel, _, _, _), .provider(let tunnel, _, _), .nameRoute(let tunnel, _, _, _),
       .question(let tunnel, _, _, _):
       tunnel
     case .repair(let tunnel, _, _): tunnel
@@ -84,7 +86,7 @@ extension Event.Kind {
   /// `roamward`.
   package var isAboutOthers: Bool {
     switch self {
-    case .lookup, .providerLog, .provider: true
+    case .lookup, .nameRoute, .providerLog, .provider: true
     default: false
     }
   }
@@ -97,6 +99,8 @@ extension Event.Kind {
     case .lookup(let lookup):
       LookupEvent(
         tunnel: lookup.tunnel, name: lookup.name, user: lookup.asker.map { Int64($0.user) }, controlGroup: lookup.asker?.controlGroup)
+    case .nameRoute(let tunnel, let name, let way, let addresses):
+      NameRouteEvent(tunnel: tunnel, name: name.text, way: way.rawValue, addresses: addresses.map(\.description))
     case .failure(let tunnel, let failure): FailureEvent(tunnel: tunnel, reason: failure.description)
     case .override(let tunnel, let override, let isSaid):
       OverrideEvent(

@@ -14,9 +14,9 @@ package protocol Happening: Hashable, Sendable, Codable {
 package struct EventReport: Sendable {
   /// Every kind of event. A new kind is a type and an entry of this list.
   package static let kinds: [any Happening.Type] = [
-    DecisionEvent.self, StateEvent.self, LookupEvent.self, FailureEvent.self, OverrideEvent.self, TimerEvent.self, NetworkEvent.self,
-    PolicyEvent.self, FirewallEvent.self, RepairEvent.self, WarningEvent.self, SnapshotEvent.self, ProviderLogEvent.self,
-    ProviderEvent.self, QuestionEvent.self,
+    DecisionEvent.self, StateEvent.self, LookupEvent.self, NameRouteEvent.self, FailureEvent.self, OverrideEvent.self, TimerEvent.self,
+    NetworkEvent.self, PolicyEvent.self, FirewallEvent.self, RepairEvent.self, WarningEvent.self, SnapshotEvent.self,
+    ProviderLogEvent.self, ProviderEvent.self, QuestionEvent.self,
   ]
 
   package var time: Timestamp

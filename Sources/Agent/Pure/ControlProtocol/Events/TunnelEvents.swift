@@ -74,6 +74,44 @@ package struct LookupEvent: Happening {
   }
 }
 
+/// Addresses of a name get routes.
+package struct NameRouteEvent: Happening {
+  package static let event = "name-route"
+
+  package var tunnel: String
+  package var name: String
+  package var way: String
+  package var addresses: [String]
+
+  package func line(_ code: ReasonCode?) -> String {
+    let place = way == NameWay.include.rawValue ? "through it" : "outside it"
+    return "\(tunnel): \(addresses.joined(separator: ", ")) of \(name): \(place)"
+  }
+
+  private enum CodingKeys: String, DescribedKey {
+    case tunnel
+    case name
+    case way
+    case addresses
+
+    var about: String {
+      switch self {
+      case .tunnel: "The tunnel."
+      case .name: "The name, of a domain of the tunnel's policy."
+      case .way: "Whether packets to the addresses go through the tunnel (`include`) or outside of it (`exclude`)."
+      case .addresses: "The addresses that had no such route before."
+      }
+    }
+
+    var values: [String]? {
+      switch self {
+      case .way: NameWay.allCases.map(\.rawValue)
+      default: nil
+      }
+    }
+  }
+}
+
 /// A tunnel has changed its state.
 package struct StateEvent: Happening {
   package static let event = "state"

@@ -62,7 +62,7 @@ package struct EventCounts: Equatable, Sendable {
     case .warning: add(.warning, nil, code)
     case .network: add(.network, nil, code)
     // They repeat a state, or are in the words of a provider.
-    case .timer, .snapshot, .provider, .providerLog, .question: break
+    case .timer, .snapshot, .provider, .providerLog, .question, .nameRoute: break
     }
   }
 

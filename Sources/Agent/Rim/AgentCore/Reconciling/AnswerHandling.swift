@@ -48,9 +48,11 @@ struct AnswerHandling {
     guard answer.addresses.count <= Self.most else { return done(false) }
     let underlay = state.underlayFit
     var (isNew, isRefused) = (false, false)
+    var news: [Event.Kind] = []
     for setup in setups where setup.routesNames {
       guard let way = setup.policy.routes?.way(of: name) else { continue }
       let tunnel = setup.policy.name
+      var routed: [IPAddress] = []
       for address in answer.addresses {
         if let reason = setup.refusal(of: address, way, on: underlay, besides: setups) {
           reconciler.change { $0.names.leaveUnrouted(address, of: name, in: tunnel, reason: reason) }
@@ -60,6 +62,8 @@ struct AnswerHandling {
         }
         let now = reconciler.now
         let result = reconciler.change { $0.names.routes.take(address, of: name, way, in: tunnel, for: answer.lifetime, at: now) }
+        // If one makes room for another, each look-up would be an event.
+        if result == .new { routed.append(address) }
         isNew = isNew || result != .known
         if result == .full {
           isRefused = true
@@ -69,8 +73,10 @@ struct AnswerHandling {
         }
         if result == .newInsteadOfOther { warnOfEviction(in: tunnel) }
       }
+      if !routed.isEmpty { news.append(.nameRoute(tunnel: tunnel, name: name, way, routed)) }
     }
     if isRefused { return done(false) }
+    for event in news { reconciler.announcer.publish(event) }
     guard isNew || state.names.isWaiting else { return done(true) }
     reconciler.change { [now = reconciler.now] in $0.names.await(at: now, done) }
     // During a pass, the round that follows makes the routes.

@@ -56,6 +56,8 @@ package final class AgentBus {
 
   /// Announces what has changed, at the end of the turn.
   package func happened(_ event: Event.Kind) {
+    // It changes no property, and is no signal.
+    if case .nameRoute = event { return }
     guard bus.isConnected else { return }
     if events.count < Self.mostEvents { events.append(event) }
     turn?.isEnabled = true
