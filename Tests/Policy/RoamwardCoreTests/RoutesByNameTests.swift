@@ -198,6 +198,28 @@ import Testing
   }
 
   @Test(
+    "a domain of the network that systemd-resolved prefers to ours is told, unless questions are captured",
+    arguments: [
+      ("shop.example", true), ("git.shop.example", true), ("example", false), ("cafe.example", false),
+    ])
+  func announced(domain: String, isTold: Bool) {
+    var choice = ResolverChoice.file
+    choice.backend = .resolved
+    var underlay = fit(choice)
+    underlay.searchDomains = [Sample.domain(domain)]
+    underlay.resolver.reasonNotToCapture = nil
+    func notes(_ dns: DNSPolicy?, on underlay: UnderlayFit) -> [String] {
+      DesiredState(of: [setup(names(include: ["shop.example"]), dns: dns)], on: underlay).notes.map(\.description)
+        .filter { $0.contains("the network announces the domain \(domain),") }
+    }
+    #expect(notes(nil, on: underlay).count == (isTold ? 1 : 0))
+    #expect(notes(DNSPolicy(servers: [Sample.address("10.77.0.1")], names: .capture), on: underlay) == [])
+    var file = fit()
+    file.searchDomains = underlay.searchDomains
+    #expect(notes(nil, on: file) == [])
+  }
+
+  @Test(
     "addresses that must not be routed are refused, with the reason",
     arguments: [
       ("127.0.0.9", "of this machine"), ("224.0.0.251", "multicast"), ("169.254.1.1", "link-local"), ("fe80::1", "link-local"),

@@ -46,5 +46,6 @@ extension DesiredState {
 }
 
 extension TunnelSetup {
-  fileprivate var capturesNames: Bool { policy.isEnabled && dns.names == .capture && !dns.servers.isEmpty }
+  /// Whether questions to other name servers are captured while it is up.
+  var capturesNames: Bool { policy.isEnabled && dns.names == .capture && !dns.servers.isEmpty }
 }

@@ -96,6 +96,22 @@ struct RoutedNames {
     settings.listensAt = NameServerSettings.addressOnLink
     desired.nameServer = settings
     take(settings.routed + blocked, from: &desired)
+    recordDomainsOfNetwork(routing, in: &desired)
+  }
+
+  /// systemd-resolved prefers the longest domain of any link. One that the network announces and that is in a domain of a tunnel's names,
+  /// or is one, leads to the network's servers, and those answers do not pass us.
+  private func recordDomainsOfNetwork(_ routing: [TunnelSetup], in desired: inout DesiredState) {
+    if up.contains(where: \.capturesNames), underlay.resolver.reasonNotToCapture == nil { return }
+    for tunnel in routing {
+      let own = tunnel.policy.routes?.routedDomains ?? []
+      guard let domain = underlay.searchDomains.first(where: { own.contains(where: $0.isWithin) }) else { continue }
+      desired.notes.append(
+        Remark(
+          .dnsLimited, of: tunnel.policy.name,
+          "the network announces the domain \(domain), so systemd-resolved asks its name servers for names in it, and no route follows;"
+            + " cure: `servers` with `names: capture` in `dns`"))
+    }
   }
 
   /// Leads systemd-resolved to our own name server for names in these domains: our dummy link has them, and what links of tunnels have in
