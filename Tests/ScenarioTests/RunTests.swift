@@ -109,6 +109,17 @@ struct AppsTests {
       ], "\(seen)")
   }
 
+  @Test("start their tunnel by their first packet, whatever it includes; others do not, and without its gateway nothing leaves")
+  func firstPacket() throws {
+    let seen = try Scene([:], words: ["run.bash", "armed.bash"]).play("Run/first-packet")
+    #expect(
+      seen.lines.filter { !$0.contains("Killed") } == [
+        "[checked]", "armed: comes up at the first packet of cgroup:/G/app, /usr/bin/curl", "198.51.100.23", "[armed, sessions 0]",
+        "10.77.0.2",
+        "[idle: armed]", "10.77.0.2", "[by run: armed]", "10.77.0.2", "[dead: evaluate-connection, 0 outside, others 1]", "0",
+      ], "\(seen)")
+  }
+
   @Test("have the route of the inner one of two groups; a group that comes again and again costs no descriptor") func nested() throws {
     let seen = try Scene([:], words: ["run.bash"]).play("Run/nested")
     let addresses = ["10.77.0.2", "198.51.100.23"]

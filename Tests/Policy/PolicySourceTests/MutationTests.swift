@@ -52,8 +52,10 @@ private struct Damage {
         let names = Set(loaded.policies.networks.map(\.name))
         #expect(loaded.policies.networks.allSatisfy { used(in: $0.condition).isSubset(of: names) })
         #expect(loaded.policies.tunnels.flatMap(\.onDemand.rules).allSatisfy { used(in: $0.match).isSubset(of: names) })
-        #expect(
-          loaded.policies.tunnels.flatMap(\.onDemand.rules).allSatisfy { ($0.action == .evaluateConnection) == !$0.connections.isEmpty })
+        for tunnel in loaded.policies.tunnels {
+          let needsConnections = { (rule: Rule) in rule.action == .evaluateConnection && !tunnel.isForApps }
+          #expect(tunnel.onDemand.rules.allSatisfy { needsConnections($0) == !$0.connections.isEmpty })
+        }
         #expect(loaded.policies.tunnels.allSatisfy { $0.killSwitch == .off })
         guard i % 4 == 0 else { continue }
         files["/etc/p/1.yaml"] = PolicyPrinter.yaml(loaded.policies)

@@ -40,6 +40,20 @@ import Testing
     #expect(Sample.tunnel(rules: [], dns: Self.dns).armingObstacle == nil, "AllowedIPs of the file")
   }
 
+  @Test("a tunnel for some programs is armed whatever it includes, unless its provider waits for no packet or it is inside another")
+  func programs() {
+    let rule = Rule(action: .evaluateConnection, location: Sample.place())
+    var tunnel = Sample.tunnel(rules: [rule])
+    #expect(tunnel.armingObstacle(of: rule) != nil)
+    tunnel.apps = AppsPolicy(include: [.unit("transmission.service")])
+    #expect(tunnel.armingObstacle(of: rule) == nil && tunnel.arms(by: rule) && !tunnel.mayWatch)
+    tunnel.through = OuterTunnel("office", location: Sample.place())
+    #expect(tunnel.armingObstacle(of: rule) == .through("office"))
+    tunnel.through = nil
+    tunnel.provider = .command(CommandProviderConfiguration(up: ["/u"], down: ["/d"], interface: "tun0"))
+    #expect(tunnel.armingObstacle(of: rule) == .provider("command"))
+  }
+
   @Test("its own servers, for its own domains alone, inside") func servers() {
     #expect(obstacle(dns: nil) == .noServer)
     #expect(obstacle(dns: DNSPolicy(servers: Self.dns.servers)) == .everyName)

@@ -79,7 +79,7 @@ struct RuleDraft {
 
 let ruleKeys = Mapping(
   subject: "a rule", draft: RuleDraft(),
-  constraints: JSON.only("connections", with: Action.evaluateConnection.rawValue, isRequired: true),
+  constraints: JSON.only("connections", with: Action.evaluateConnection.rawValue, isRequired: false),
   keys: [
     Key("name", .line, "The rule's name in reports.", example: "in the office") { $0.name = $1 },
     Key(
@@ -100,7 +100,7 @@ let ruleKeys = Mapping(
     Key(
       "connections", expects: "a list",
       schema: Schema(["type": "array", "items": connectionKeys.schema.value, "minItems": 1]),
-      "With `evaluate-connection`: the effect of a look-up of a name; the first entry that contains the name decides.",
+      "With `evaluate-connection`, and without `apps: include`: the effect of a look-up of a name; the first entry that contains it decides.",
       example: "[ { domains: [corp.example], action: connect-if-needed } ]"
     ) { entry, draft, reading in
       draft.connections = (readConnections(entry, &reading), entry)
@@ -121,11 +121,7 @@ private func readRule(_ node: Node, _ reading: inout Reading) -> Rule? {
   guard let draft, let action = draft.action else { return nil }
   let connections = draft.connections
   if action == .evaluateConnection {
-    let place = draft.actionLocation ?? node.location
-    let help = "for example: connections: [ { domains: [corp.example], action: connect-if-needed } ]"
-    if connections == nil {
-      reading.error("`evaluate-connection` needs `connections`, which say what a look-up does", help: help, at: place)
-    }
+    if connections == nil { reading.rulesWithoutConnections.append(draft.actionLocation ?? node.location) }
   } else if let connections {
     reading.error(
       "`connections` has no meaning beside `action: \(action.rawValue)`", help: "say `action: evaluate-connection`, or remove it",

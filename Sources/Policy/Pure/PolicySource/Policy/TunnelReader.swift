@@ -12,7 +12,9 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
       at: entry.keyLocation)
     return nil
   }
+  reading.rulesWithoutConnections = []
   guard let draft = tunnelKeys.read(entry.value, &reading) else { return nil }
+  judgeConnections(draft, &reading)
   let mtu = chooseMTU(draft, &reading)
   let dns = draft.dns.map { $0.policy(of: draft.provider, &reading) }
   if let place = draft.guarding, let provider = draft.provider, provider.isWithoutLink {
@@ -60,7 +62,7 @@ struct TunnelDraft {
 
 let tunnelKeys = Mapping(
   subject: "a tunnel", draft: TunnelDraft(),
-  constraints: [.init(key: "not", value: .given("mtu", "overhead"))],
+  constraints: [.init(key: "not", value: .given("mtu", "overhead"))] + JSON.connections(with: Action.evaluateConnection.rawValue),
   keys: [
     Key("description", .line, "A description of the tunnel for people.", example: "Company network") { $0.about = $1 },
     Key("enabled", .boolean, "Enable the tunnel. If false, neither rules nor `up` start it.", standard: "true", example: "false") {
@@ -128,6 +130,34 @@ let tunnelKeys = Mapping(
       standard: "false", example: "true"
     ) { $0.disconnectsOnSleep = $1 },
   ])
+
+/// Look-ups start a tunnel by `connections`; one for some programs alone starts at their first packet.
+private func judgeConnections(_ draft: TunnelDraft, _ reading: inout Reading) {
+  if draft.apps?.policy.include.isEmpty ?? true {
+    // Programs that could not be read are told already.
+    if let apps = draft.apps, apps.policy.exclude.isEmpty, reading.problems.hasErrors { return }
+    for place in reading.rulesWithoutConnections {
+      reading.error(
+        "`evaluate-connection` needs `connections`, which say what a look-up does",
+        help: "for example: connections: [ { domains: [corp.example], action: connect-if-needed } ]", at: place)
+    }
+    return
+  }
+  for place in reading.rulesWithoutConnections {
+    let isWireGuard = draft.provider.map { if case .wireGuard = $0 { true } else { false } } ?? true
+    let reason =
+      !isWireGuard ? "only a WireGuard tunnel waits for its first packet" : draft.through != nil ? "one inside another does not wait" : nil
+    guard let reason else { continue }
+    reading.error(
+      "`evaluate-connection` would have the first packet of these programs start the tunnel, and \(reason)",
+      help: "use `action: connect`", at: place)
+  }
+  for rule in draft.onDemand.rules where !rule.connections.isEmpty {
+    reading.error(
+      "`connections` has no meaning beside `apps: include`: the first packet of these programs starts the tunnel",
+      help: "remove `connections`", at: rule.location)
+  }
+}
 
 private func chooseMTU(_ draft: TunnelDraft, _ reading: inout Reading) -> MTUPolicy? {
   if let overhead = draft.overhead {

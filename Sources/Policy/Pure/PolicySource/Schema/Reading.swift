@@ -10,6 +10,8 @@ package struct Reading {
   var references: [NetworkReference] = []
   /// The empty keys of the match that is being read.
   var emptyCriteria: [EmptyCriterion] = []
+  /// The rules of the tunnel that is being read that say `evaluate-connection` without `connections`.
+  var rulesWithoutConnections: [SourceLocation] = []
 
   package init(_ source: SourceText, problems: DiagnosticList) { self.init(source, problems: problems, surroundings: nil) }
 

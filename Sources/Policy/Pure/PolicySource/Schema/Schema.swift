@@ -75,6 +75,25 @@ extension JSON {
     return [condition] + (isRequired ? [then] : []) + [Member(key: "else", value: ["properties": nothing])]
   }
 
+  /// Keywords by which each rule of a tunnel with this action has `connections`, unless the tunnel is for some programs alone.
+  static func connections(with action: String) -> [Member] {
+    let rule: JSON = [
+      "if": ["required": ["action"], "properties": ["action": ["const": .string(action)]]],
+      "then": .given("connections"),
+    ]
+    let nothing: JSON = ["anyOf": [Schema.null.value, ["type": "array", "maxItems": 0]]]
+    let apps: JSON = [
+      "required": ["apps"],
+      "properties": ["apps": ["type": "object", "required": ["include"], "properties": ["include": ["not": nothing]]]],
+    ]
+    func rules(_ rule: JSON) -> JSON { ["properties": ["on-demand": ["properties": ["rules": ["items": rule]]]]] }
+    return [
+      Member(key: "if", value: apps),
+      Member(key: "then", value: rules(["properties": ["connections": Schema.null.value]])),
+      Member(key: "else", value: rules(rule)),
+    ]
+  }
+
   /// The JSON value of a YAML node.
   init(_ node: Node) {
     switch node.content {

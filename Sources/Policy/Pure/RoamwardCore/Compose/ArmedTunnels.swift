@@ -4,6 +4,14 @@ import NetworkTypes
 /// The consequences of an armed tunnel, for people: what brings it up, and what cannot be reached until its gateway answers.
 func armedRemarks(of tunnel: TunnelSetup, on underlay: UnderlayFit) -> [Remark] {
   let name = tunnel.policy.name
+  if let apps = tunnel.policy.apps, tunnel.policy.isForApps {
+    let programs = apps.include.map(\.description).joined(separator: ", ")
+    return [
+      Remark(
+        .armed, of: name,
+        "armed: comes up at the first packet of \(programs), which reach no address until its gateway answers (captive portal, no network)")
+    ]
+  }
   let prefixes = tunnel.includedPrefixes.map(\.description).joined(separator: ", ")
   let domains = tunnel.dns.ownDomains.map(\.text).joined(separator: ", ")
   let names = underlay.resolver.splits && underlay.resolver.obstacle == nil ? domains : ""

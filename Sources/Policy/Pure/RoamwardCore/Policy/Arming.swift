@@ -4,7 +4,8 @@ package import NetworkTypes
 /// The reason why a rule with `evaluate-connection` does not arm its tunnel (docs/decisions/0027).
 ///
 /// An armed tunnel takes packets and names before its gateway has answered. So it may take only what the network at hand cannot serve: the
-/// private prefixes of another network, and the names that the policy gives to the tunnel alone.
+/// private prefixes of another network, and the names that the policy gives to the tunnel alone. One for some programs alone takes nothing
+/// of others: their first packet starts it.
 package enum ArmingObstacle: Hashable, Sendable {
   /// The provider has nothing that waits for a first packet.
   case provider(String)
@@ -125,7 +126,7 @@ extension TunnelPolicy {
   /// The reason why no rule may arm the tunnel; `nil`: one may.
   package var armingObstacle: ArmingObstacle? {
     guard case .wireGuard = provider else { return .provider(provider.name) }
-    if let through { return .through(through.name) }
+    if through != nil || isForApps { return through.map { .through($0.name) } }
     // Its prefixes or servers may be in a file that this user may not read.
     if provider.isUnread, knownIncludes == nil || dns == nil { return nil }
     if routes?.includeDomains.isEmpty == false { return .names }
