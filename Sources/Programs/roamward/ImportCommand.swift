@@ -5,6 +5,7 @@ import Glibc
 import JSON
 import LinuxIO
 import LinuxPlatform
+import NetworkTypes
 import PolicyAuthoring
 import PolicyFiles
 import PolicyImport
@@ -25,6 +26,8 @@ struct Import: ParsableCommand {
       Files without rules of their own get two: down on trusted networks, up on any other. --except, --except-ssid and --manual choose; \
       at a terminal the command asks, and before it writes to the current folder. Trusted networks are in \(NetworkText.fileName), for the rules of all policies.
 
+      A per-app VPN of a phone is off until --app names its programs on this machine: units, files, or cgroup: with a path.
+
       Exit status: 0 imported; 1 file error, or nothing written; 2 usage error.
 
       Example: `roamward import work.conf --except here --dry-run`
@@ -35,6 +38,10 @@ struct Import: ParsableCommand {
   var output: String?
   @Option(help: ArgumentHelp("Use this tunnel name instead of the one in the file.", valueName: "name")) var name: String?
   @Flag(help: "Put the policies into force at once.") var apply = false
+  @Option(
+    help: ArgumentHelp("Make it a tunnel for this program alone; repeatable.", valueName: "program")
+  )
+  var app: [String] = []
   @OptionGroup var trusted: TrustedNetworkOptions
   @OptionGroup var sources: SourceOptions
   @OptionGroup var agent: AgentOptions
@@ -54,6 +61,13 @@ struct Import: ParsableCommand {
     }
     if name != nil, files.count > 1 { throw ValidationError("--name takes a single file; import the files one by one") }
     if apply, output != nil { throw ValidationError("--apply writes to the agent's folder; leave --output out") }
+    if !app.isEmpty, files.count > 1 {
+      throw ValidationError("--app takes a single file: a program has one tunnel; import the files one by one")
+    }
+    for text in app where App(text) == nil {
+      throw ValidationError(
+        "--app \(escaped(text)): a program is a unit such as transmission.service or work.slice, a file's path, or cgroup:/…")
+    }
     if !trust.isEmpty, !verify { throw ValidationError("--trust needs --verify") }
   }
 
@@ -65,6 +79,7 @@ struct Import: ParsableCommand {
     batch.options = ImportOptions(
       name: name, folder: batch.target, verify: verify, trusted: trust, acceptedPayloadType: acceptPayloadType,
       reading: RuleReading(anyDNSServer: anyDnsServer))
+    batch.options.apps = app.compactMap { App($0) }
     batch.options.openVPN = installedManifest("openvpn")
     batch.options.strongSwan = installedManifest("strongswan")
     let chosen = isAsked ? trusted.asked(snapshot) : trusted

@@ -87,8 +87,61 @@ import Testing
     let result = try importing(profile(payloads: [payload]))
     let tunnel = try result.tunnel()
     #expect(!tunnel.isEnabled && tunnel.provider.name == "wireguard" && !result.report.hasErrors)
-    #expect(result.says(.warning, "it is a per-app VPN") && result.says(.warning, "SafariDomains"))
+    #expect(result.says(.warning, "it is for some apps and sites alone") && result.says(.warning, "SafariDomains"))
     #expect(!result.report.text.contains("not a key that this importer knows") && !result.report.text.contains("do not know"))
+    let named = try importing(profile(payloads: [payload]), options(apps: ["firefox.service", "/usr/bin/curl"]))
+    let limited = try named.tunnel()
+    #expect(limited.isEnabled && limited.apps?.include.map(\.description) == ["firefox.service", "/usr/bin/curl"])
+    #expect(limited.onDemand.rules.map(\.action) == [.connect] && !named.says(.warning, "SafariDomains"))
+    let onUse = try importing(
+      profile(payloads: [payload.without("VPN").with(["VPN": ["OnDemandMatchAppEnabled": true]])]),
+      options(apps: ["firefox.service"]))
+    #expect(try onUse.tunnel().onDemand.rules.map(\.action) == [.evaluateConnection], "\(onUse.report.text)")
+  }
+
+  @Test("a file for some apps of a phone is off until its programs are named; one that leaves some out says so", arguments: [true, false])
+  func phone(isNamed: Bool) throws {
+    let text = Samples.wireGuard.replacing("[Peer]", with: "IncludedApplications = com.example.mail, com.example.web\n[Peer]")
+    let result = try importWireGuard(Array(text.utf8), file: "corp.conf", options: options(apps: isNamed ? ["a.service"] : []))
+    let tunnel = try result.tunnel()
+    #expect(tunnel.isEnabled == isNamed && tunnel.isForApps == isNamed && !result.report.hasErrors, "\(result.report.text)")
+    #expect(result.says(.warning, "`--app` names programs of this machine"))
+    #expect(result.says(.warning, "it is for some apps of a phone alone (IncludedApplications)") == !isNamed)
+    let excluding = text.replacing("IncludedApplications", with: "excludedapplications")
+    let other = try importWireGuard(Array(excluding.utf8), file: "corp.conf", options: options(apps: []))
+    #expect(try other.tunnel().isEnabled && other.says(.warning, "apps of a phone stay outside"))
+  }
+
+  @Test("a tunnel for some programs has none of what has no meaning beside that, and look-ups give way to their first packet")
+  func limited() throws {
+    let rules: P = [
+      [
+        "Action": "EvaluateConnection", "ActionParameters": [["Domains": ["corp.example"], "DomainAction": "ConnectIfNeeded"]],
+      ], ["Action": "Disconnect"],
+    ]
+    let result = try importing(
+      profile(
+        on(rules),
+        payload: [
+          "VPNSubType": "com.wireguard.macos", "VendorConfig": ["WgQuickConfig": P(stringLiteral: Samples.wireGuard)],
+        ]), options(apps: ["a.service"]))
+    let tunnel = try result.tunnel()
+    #expect(tunnel.isForApps && tunnel.onDemand.rules.map(\.action) == [.evaluateConnection, .disconnect])
+    #expect(tunnel.onDemand.rules.allSatisfy(\.connections.isEmpty) && tunnel.armingObstacle(of: tunnel.onDemand.rules[0]) == nil)
+    #expect(result.says(.warning, "the first packet of a.service starts the tunnel"))
+    let never: P = [
+      [
+        "Action": "EvaluateConnection", "ActionParameters": [["Domains": ["corp.example"], "DomainAction": "NeverConnect"]],
+      ]
+    ]
+    let vendor: KeyValuePairs<String, P> = [
+      "VPNSubType": "com.wireguard.macos", "VendorConfig": ["WgQuickConfig": P(stringLiteral: Samples.wireGuard)],
+    ]
+    let idle = try importing(profile(on(never), payload: vendor), options(apps: ["a.service"]))
+    #expect(try idle.tunnel().onDemand.rules.map(\.action) == [.ignore] && idle.says(.warning, "no look-up starts the tunnel"))
+    let nameless = try importNetworkManager(
+      Array(Samples.nmPlugin.utf8), file: "corp.nmconnection", options: options(apps: ["a.service"]))
+    #expect(try !nameless.tunnel().isEnabled && !nameless.tunnel().isForApps && nameless.says(.warning, "its provider names no link"))
   }
 
   @Test("a VPN of an unknown vendor keeps what the person needs who completes it", arguments: ["applayer", ""]) func vendor(kind: String)

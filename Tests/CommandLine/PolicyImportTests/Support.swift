@@ -74,6 +74,12 @@ func importing(_ profile: P, _ options: ImportOptions = ImportOptions()) throws 
   try importProfile(Array(xmlText(profile.property).utf8), file: "x.mobileconfig", options: options)
 }
 
+func options(apps: [String]) -> ImportOptions {
+  var options = ImportOptions()
+  options.apps = apps.compactMap { App($0) }
+  return options
+}
+
 extension ImportResult {
   /// The policies that the agent would read; every problem of them is one of the test.
   func policies(_ place: Testing.SourceLocation = #_sourceLocation) -> PolicySet {

@@ -1,4 +1,5 @@
 package import PolicyFiles
+package import RoamwardCore
 
 /// The user's options for an import.
 package struct ImportOptions: Equatable, Sendable {
@@ -19,6 +20,8 @@ package struct ImportOptions: Equatable, Sendable {
   package var own: String?
   /// The rules of a tunnel whose format has none.
   package var rules = MissingRules.none
+  /// The programs that the tunnels are for alone; empty: those that the file is for.
+  package var apps: [App] = []
   /// Files that are in the folder of the output already, or will be, and that the policies depend on.
   package var beside: [OutputFile] = []
   /// The manifests of the installed providers of OpenVPN and of IKEv2. Without one, policies run openvpn(8) or swanctl(8) as a command.

@@ -118,11 +118,11 @@ struct ProfileImporter {
   private mutating func readVPN(_ fields: inout Fields, title: String?, isPerApp: Bool = false) {
     var tunnel = begin(&fields, title: title, fallback: "vpn")
     if isPerApp {
-      tunnel.obstacles.append(
-        "it is a per-app VPN (\(perAppType)), for some programs and sites alone; here it would be for the whole machine")
-      fields.drop(
-        perAppKeys, reason: "says which programs and sites use the tunnel; there are no rules for single programs", weight: .warning,
-        &result.report)
+      tunnel.audience = .programs(ofFile: "some apps and sites alone (\(perAppType))")
+      let reason =
+        options.apps.isEmpty
+        ? "says which sites and services use the tunnel" : "the tunnel takes all packets of the programs that --app names"
+      fields.drop(perAppKeys, reason: reason, weight: options.apps.isEmpty ? .warning : .plain, &result.report)
     }
     finish(readVPNPayload(&fields, tunnel: tunnel, options: options, &result.report), &fields)
   }
@@ -182,7 +182,7 @@ struct ProfileImporter {
       tunnel.use(identity, &result.report)
     }
     if tunnel.needsAuthorities { tunnel.trust(authorities.chosen, &result.report) }
-    result.add(tunnel, source: result.report.file)
+    result.add(tunnel, source: result.report.file, apps: options.apps)
   }
 }
 

@@ -64,7 +64,14 @@ func readTunnelSettings(
     tunnel.switches.disconnectsOnSleep = sleep.value
     report.taken(sleep.place, "disconnect-on-sleep: \(sleep.value)")
   }
-  fields.drop(["OnDemandMatchAppEnabled"], reason: "there are no rules per application", weight: .warning, &report)
+  if let onUse = fields.flag("OnDemandMatchAppEnabled", &report) {
+    if case .programs(let words, _) = tunnel.audience {
+      tunnel.audience = .programs(ofFile: words, onUse: onUse.value)
+      report.changed(onUse.place, "with `--app`: the first packet of the programs \(onUse.value ? "starts" : "does not start") the tunnel")
+    } else {
+      report.dropped(onUse.place, "has a meaning in a per-app VPN alone", weight: .warning)
+    }
+  }
   fields.drop(
     ["ProviderBundleIdentifier", "ProviderDesignatedRequirement", "ProviderType"], reason: "names an application of Apple's systems",
     &report)

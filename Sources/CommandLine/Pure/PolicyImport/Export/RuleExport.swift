@@ -45,6 +45,7 @@ private struct RuleExporter {
       var entries = [Property.Entry("Action", .text(appleWord(rule.action)))]
       for criterion in criteria { add(criterion, to: &entries, &losses) }
       if rule.action == .evaluateConnection {
+        if rule.connections.isEmpty { losses.append("that the first packet of the policy's programs starts it") }
         entries.append(Property.Entry("ActionParameters", Property(.array(rule.connections.compactMap { connection($0, &losses) }))))
       } else if !rule.connections.isEmpty {
         losses.append("`connections` without evaluate-connection")

@@ -38,7 +38,7 @@ package func importNetworkManager(_ bytes: [UInt8], file: String, options: Impor
       weight: isAutomatic ? .plain : .warning)
   }
   tunnel.addMissingRules(options.rules, for: "a connection", &result.report)
-  result.add(tunnel, source: file, beside: options.beside)
+  result.add(tunnel, source: file, apps: options.apps, beside: options.beside)
   return result
 }
 

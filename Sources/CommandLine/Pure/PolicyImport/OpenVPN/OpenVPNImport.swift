@@ -14,7 +14,7 @@ package func importOpenVPN(_ bytes: [UInt8], file: String, options: ImportOption
     tunnel.useOpenVPN(copy, folder: options.folder, &result.report)
   }
   tunnel.addMissingRules(options.rules, for: "an OpenVPN file", &result.report)
-  result.add(tunnel, source: file, beside: options.beside)
+  result.add(tunnel, source: file, apps: options.apps, beside: options.beside)
   return result
 }
 

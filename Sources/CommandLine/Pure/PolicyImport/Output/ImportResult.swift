@@ -23,9 +23,15 @@ package struct ImportResult: Sendable {
 }
 
 extension ImportResult {
-  /// Prints the policy and reads it back as the agent would. A policy that would not load is not written.
-  mutating func add(_ imported: ImportedTunnel, source: String, beside: [OutputFile] = []) {
+  /// Prints the policy and reads it back as the agent would. A policy that would not load is not written. `apps`: the programs
+  /// that it is for alone, as asked.
+  mutating func add(_ imported: ImportedTunnel, source: String, apps: [App], beside: [OutputFile] = []) {
     var tunnel = imported
+    tunnel.limit(to: apps, &report)
+    if !apps.isEmpty, let first = tunnels.first {
+      report.record(
+        "\(tunnel.name) is for the programs of \(first.name), which has them first: name others in its `apps`", weight: .warning)
+    }
     if tunnel.switches.includesAllNetworks, !tunnel.provider.canIncludeAllNetworks {
       tunnel.switches.includesAllNetworks = false
       tunnel.routes = tunnel.routes ?? RoutePolicy()

@@ -47,6 +47,15 @@ struct ImportedTunnel {
 
     var manifest: ProviderManifestFile? { if case .installed(_, let manifest) = self { manifest } else { nil } }
 
+    /// Whether the policy knows its link, so that packets of programs can be led into it.
+    var hasLink: Bool {
+      switch self {
+      case .wireGuard, .installed: true
+      case .command(_, _, _, let interface): interface != nil
+      case .profile, .missing: false
+      }
+    }
+
     /// Whether the tunnel's link is known before its start, so that everything else can be blocked.
     var canIncludeAllNetworks: Bool {
       switch self {
@@ -69,9 +78,13 @@ struct ImportedTunnel {
   var routes: RoutePolicy?
   var dns: DNSPolicy?
   var proxy: ProxyPolicy?
+  var audience = Audience.everyone
   var mtu: UInt32?
   var switches = Switches()
-  var killSwitch = KillSwitch.off
+  var killSwitch: KillSwitch {
+    get { switches.killSwitch }
+    set { switches.killSwitch = newValue }
+  }
   /// Remarks about the file, printed as comments at the top. They never contain secrets.
   var remarks: [String] = []
   /// The files beside the policy.
@@ -122,6 +135,61 @@ struct ImportedTunnel {
 }
 
 extension ImportedTunnel {
+  /// Makes it a tunnel for these programs alone. One that is meant for programs stays off without their names.
+  mutating func limit(to apps: [App], _ report: inout ImportReport) {
+    let programs = apps.map(\.description).joined(separator: ", ")
+    var startIt = false
+    if case .programs(let meant, let onUse) = audience {
+      if apps.isEmpty {
+        return obstacles.append(
+          "it is for \(meant), and this machine has other names for programs: give them with `--app`, as units, files or control groups")
+      }
+      startIt = onUse
+    }
+    if apps.isEmpty { return }
+    guard provider.hasLink else {
+      let cure = "add `interface:` to it, and `apps: { include: [\(programs)] }`"
+      return obstacles.append("its provider names no link, so it cannot be for \(programs) alone: \(cure)")
+    }
+    audience = .apps(apps)
+    report.record(
+      obstacles.isEmpty
+        ? "\(name) is for \(programs) alone, as asked: all of their packets go through it or nowhere"
+        : "\(name) is for \(programs) alone, as asked; while it is off, their packets go where those of all programs go")
+    // The policy reader refuses what has no meaning beside that.
+    if switches.includesAllNetworks || killSwitch != .off || !(routes?.include.isEmpty ?? true) {
+      report.record("\(name): routes and kill switches of the file are left out; all of these packets go through the tunnel or nowhere")
+    }
+    (switches.includesAllNetworks, killSwitch) = (false, .off)
+    routes?.include = []
+    routes?.includeFile = nil
+    takePrograms(programs, startIt: startIt, &report)
+  }
+
+  /// Has programs start the tunnel where look-ups would have.
+  private mutating func takePrograms(_ programs: String, startIt: Bool, _ report: inout ImportReport) {
+    let waits = if case .wireGuard = provider { true } else { false }
+    let action = waits ? Action.evaluateConnection : .connect
+    let words =
+      waits
+      ? "the first packet of \(programs) starts the tunnel" : "the tunnel is up at all times, because no packet starts one of its provider"
+    if rules.isEmpty, startIt {
+      rules = [ImportedRule(rule: Rule(action: action, location: SourceLocation(file: report.file, line: 1, column: 1)))]
+      report.record("\(name): \(words)")
+    }
+    if rules.isEmpty {
+      report.record("\(name) has no rules: \(programs) reach nothing until it is up (`roamward up \(name)`)", weight: .warning)
+    }
+    for i in rules.indices where !rules[i].rule.connections.isEmpty {
+      let starts = rules[i].rule.connections.contains { $0.action != .neverConnect }
+      (rules[i].rule.connections, rules[i].rule.action) = ([], starts ? action : .ignore)
+      report.record(
+        "\(name), rule \(i + 1): "
+          + (starts ? "\(words), whatever names they look up" : "no look-up starts the tunnel, and it is left as it is"),
+        weight: .warning)
+    }
+  }
+
   /// Adds the rules that the user chose, because files of this kind have none.
   mutating func addMissingRules(_ rules: MissingRules, for kind: String, _ report: inout ImportReport) {
     let location = SourceLocation(file: report.file, line: 1, column: 1)
@@ -142,5 +210,15 @@ extension ImportedTunnel {
   struct Switches {
     var includesAllNetworks = false
     var disconnectsOnSleep = false
+    var killSwitch = KillSwitch.off
+  }
+
+  /// The programs that the tunnel is for.
+  enum Audience {
+    case everyone
+    /// Some alone, in the words of the file, to follow "it is for": they are of another system.
+    /// `onUse`: their first connection starts the tunnel.
+    case programs(ofFile: String, onUse: Bool = false)
+    case apps([App])
   }
 }

@@ -19,11 +19,13 @@ extension ImportedTunnel {
   private var printable: PrintableTunnel {
     let idle = idle.map { Duration.seconds($0) }
     let isOnDemand = ruleObstacle == nil && onDemand != false
-    return PrintableTunnel(
+    var tunnel = PrintableTunnel(
       name: name, about: about.map(shown).flatMap { trimmed($0).isEmpty ? nil : trimmed($0) }, isEnabled: obstacles.isEmpty,
       provider: printableProvider, onDemand: OnDemand(isEnabled: isOnDemand, rules: rules.map(\.rule), timing: Timing(idle: idle)),
       routes: routes.flatMap { $0 == RoutePolicy() ? nil : $0 }, dns: dns, mtu: mtu.map { .fixed($0) }, proxy: proxy,
       killSwitch: killSwitch, includesAllNetworks: switches.includesAllNetworks, disconnectsOnSleep: switches.disconnectsOnSleep)
+    if case .apps(let apps) = audience { tunnel.apps = AppsPolicy(include: apps) }
+    return tunnel
   }
 
   private var printableProvider: PrintableTunnel.Provider {

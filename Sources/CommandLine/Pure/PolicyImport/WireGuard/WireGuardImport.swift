@@ -10,6 +10,6 @@ package func importWireGuard(_ bytes: [UInt8], file: String, options: ImportOpti
     tunnel.useWireGuard(copy)
   }
   tunnel.addMissingRules(options.rules, for: "a wg-quick file", &result.report)
-  result.add(tunnel, source: file, beside: options.beside)
+  result.add(tunnel, source: file, apps: options.apps, beside: options.beside)
   return result
 }

@@ -9,6 +9,8 @@ struct WireGuardQuickCopy {
   var problems: [Diagnostic]
   /// Reasons why its tunnel is off, although it can be read.
   var obstacles: [String] = []
+  /// The file's words for the programs that it is for alone; `nil`: it is for all.
+  var programs: String?
   /// The policy's `dns` from the lines that run programs, which give the next two properties too; `nil`: none.
   var dns: DNSPolicy?
   var isKillSwitch = false
@@ -32,6 +34,7 @@ func copyWireGuardQuick(_ bytes: [UInt8], at place: KeyPath, _ report: inout Imp
   }
   var copy = WireGuardQuickCopy(text: text, problems: diagnostics.filter { $0.severity == .error })
   copy.obstacles = reader.obstacles + reader.hooks.obstacles
+  copy.programs = reader.programs
   if reader.amnezia == .changed {
     copy.obstacles.append("this is AmneziaWG, which this version does not speak; ask for a file of plain WireGuard")
   }
@@ -72,6 +75,7 @@ private struct QuickLineReader {
   var hooks = WireGuardHooks()
   private(set) var names = HookNames()
   private(set) var obstacles: [String] = []
+  private(set) var programs: String?
 
   init(amnezia: AmneziaWG, place: KeyPath) {
     self.amnezia = amnezia
@@ -97,6 +101,16 @@ private struct QuickLineReader {
       } else {
         report.dropped(place, "a key of AmneziaWG; with these values its gateway speaks plain WireGuard")
       }
+      return "# " + line.text
+    }
+    if let setting = line.setting, let key = androidKeys.first(where: { $0.lowercased() == setting.key.lowercased() }) {
+      let isForAll = key == androidKeys[1]
+      if !isForAll { programs = "some apps of a phone alone (\(key))" }
+      report.dropped(
+        KeyPath(text: section.isEmpty ? key : "\(section).\(key)", line: number),
+        isForAll
+          ? "apps of a phone stay outside; name programs of this machine in `apps: { exclude: […] }` of a policy without `include`"
+          : "the apps of a phone that the tunnel is for; `--app` names programs of this machine", weight: .warning)
       return "# " + line.text
     }
     guard let setting = line.setting, let known = knownKeys.first(where: { $0.lowercased() == setting.key.lowercased() }) else {
@@ -143,6 +157,9 @@ private struct QuickLineReader {
   }
 }
 
+/// Keys of WireGuard's app for Android (`Interface.java` of wireguard-android).
+private let androidKeys = ["IncludedApplications", "ExcludedApplications"]
+
 private let knownKeys = [
   "PrivateKey", "ListenPort", "FwMark", "Address", "DNS", "MTU", "Table", "PreUp", "PostUp", "PreDown", "PostDown", "SaveConfig",
   "PublicKey",
@@ -164,6 +181,7 @@ extension ImportedTunnel {
   mutating func use(_ file: String, _ copy: WireGuardQuickCopy, _ report: inout ImportReport) {
     provider = .wireGuard(file: file)
     obstacles += copy.obstacles
+    if let programs = copy.programs { audience = .programs(ofFile: programs) }
     usesImportedFile = true
     report.record("the policy uses \(file) itself, which is in its folder")
   }
@@ -172,6 +190,7 @@ extension ImportedTunnel {
   mutating func useWireGuard(_ copy: WireGuardQuickCopy) {
     let file = addFile("\(name).conf", Array(copy.text.utf8), isSecret: true)
     obstacles += copy.obstacles
+    if let programs = copy.programs, case .everyone = audience { audience = .programs(ofFile: programs) }
     if copy.problems.isEmpty {
       dns = dns ?? copy.dns
       routes = routes ?? copy.routes
