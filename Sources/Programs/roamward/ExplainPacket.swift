@@ -71,11 +71,13 @@ extension PacketExplanation {
       add(program, .note, "no policy names it in `apps`, so its packets go where those of all programs go")
       return false
     }
+    // Only its start gives it a control group.
+    let started = if case .program = app { "started by `roamward run`, " } else { "" }
     guard let tunnel = route else {
-      add(program, .pass, "its packets leave outside of every tunnel, past kill switches (apps: exclude)")
+      add(program, .pass, "\(started)its packets leave outside of every tunnel, past kill switches (apps: exclude)")
       return true
     }
-    add(program, .pass, "its packets leave by \(tunnel) or not at all (apps: include)")
+    add(program, .pass, "\(started)its packets leave by \(tunnel) or not at all (apps: include)")
     do throws(ControlClient.Failure) {
       let report = try ControlClient(path: agent.socket).status(within: .seconds(5))
       let known = report.tunnels.first { $0.name == tunnel }
