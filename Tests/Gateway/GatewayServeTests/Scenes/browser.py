@@ -42,14 +42,14 @@ def keep(name, link):
     browser.picture(name, "#link-code")
 
 
-def tab_order(name, scope="document"):
-    """The tabulator reaches every control once, in the order of the document, and the focus is seen."""
+def tab_through(scope):
+    """How many controls there are, those that the tabulator reaches, by their place, and those whose focus is not seen."""
     count = browser.value(
         f"controls = [...{scope}.querySelectorAll('a[href], button, input, select, summary')].filter((one) => one.checkVisibility()"
         " && !one.disabled); controls.length")
     if scope == "document":
         browser.value("document.activeElement.blur(); getSelection().removeAllRanges(); scrollTo(0, 0)")
-    reached = []
+    reached, unseen = [], []
     for _ in range(2 * count + 4):
         browser.press("Tab")
         index, outline = browser.value(
@@ -61,8 +61,19 @@ def tab_order(name, scope="document"):
         if index in reached:
             break
         if not outline:
-            findings.append(f"{name}: the focus of {browser.value('document.activeElement.outerHTML')} is not seen")
+            unseen.append(browser.value("document.activeElement.outerHTML"))
         reached.append(index)
+    return count, reached, unseen
+
+
+def tab_order(name, scope="document"):
+    """The tabulator reaches every control once, in the order of the document, and the focus is seen."""
+    # The page shows its lists anew at times, with other controls where something has changed.
+    while True:
+        count, reached, unseen = tab_through(scope)
+        if browser.value("controls.every((one) => one.isConnected)"):
+            break
+    findings.extend(f"{name}: the focus of {one} is not seen" for one in unseen)
     # In a dialog the focus begins at a control in the middle.
     turn = reached.index(0) if 0 in reached else 0
     if reached[turn:] + reached[:turn] != list(range(count)):
