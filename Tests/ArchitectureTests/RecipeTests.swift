@@ -75,6 +75,25 @@ import Testing
     }
   }
 
+  /// The added lines of the manifest that stand within another entry, which goes on after them.
+  static func cuts(in patch: String) -> [String] {
+    var (file, found): (Substring, [String]) = ("", [])
+    let lines = patch.split(separator: "\n")
+    for (line, next) in zip(lines, lines.dropFirst()) {
+      if line.hasPrefix("+++ b/") { file = line.dropFirst("+++ b/".count) }
+      guard file == "Package.swift", line.hasPrefix("+    "), !line.hasPrefix("+     "), next.hasPrefix("         ") else { continue }
+      found.append(String(line))
+    }
+    return found
+  }
+
+  @Test("no patch of a recipe cuts an entry of the manifest in two", arguments: followed) func manifest(name: String) throws {
+    let recipe = try Followed(name)
+    for patch in recipe.patches { #expect(Self.cuts(in: String(decoding: try TextFile.read(recipe.path(of: patch)), as: UTF8.self)) == []) }
+    let entry = "+++ b/Package.swift\n     rim A: B\n+    rim C: D\n"
+    #expect(Self.cuts(in: entry + "         E\n") == ["+    rim C: D"] && Self.cuts(in: entry + "     rim F: G\n") == [])
+  }
+
   @Test("each step of a recipe that is followed has a patch, and names each file of it", arguments: followed)
   func steps(name: String) throws {
     let recipe = try Followed(name)
