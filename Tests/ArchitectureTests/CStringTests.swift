@@ -38,6 +38,7 @@ import Testing
         ("Sources/Agent/Rim/HostDNS/ResolvedLinks.swift", 1),
         ("Sources/Agent/Rim/HostProbes/NameQuestion.swift", 1), ("Sources/Kernel/Rim/KernelNetwork/DeviceAttachmentReading.swift", 1),
         ("Sources/Linux/Rim/SystemdIO/DescriptorStore.swift", 1), ("Sources/Linux/Rim/SystemdIO/EventLoop.swift", 1),
+        ("Sources/Linux/Rim/SystemdIO/LoggedInUsers.swift", 2),
         ("Sources/Programs/roamward/BugReportSources.swift", 2),
         ("Sources/Programs/roamward/ChangeOptions.swift", 2),
       ]

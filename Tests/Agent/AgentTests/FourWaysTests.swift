@@ -104,7 +104,8 @@ extension SplitMix64 {
     return pick([
       .captivePortal(chance(0.5)), .internet(chance(0.5)), .metered(chance(0.5)), .interface([pick([.wifi, .ethernet])]),
       .ssid([Sample.ssid(pick(["Home", "Cafe"]))]), .gatewayMAC([Self.router].compactMap(\.self)), .power([pick([.battery, .ac])]),
-      .wifiSecurity([pick([.wpa2, .open])]), .dnsDomain(DomainList([Sample.pattern("corp.example")])),
+      .loggedIn(Sample.users(pick(["alice", "bob"]))), .wifiSecurity([pick([.wpa2, .open])]),
+      .dnsDomain(DomainList([Sample.pattern("corp.example")])),
     ])
   }
 
@@ -124,6 +125,7 @@ extension SplitMix64 {
     link.searchDomains = fact([[], [Sample.domain("corp.example")]])
     var snapshot = Sample.network(link)
     (snapshot.captivePortal, snapshot.internet, snapshot.power) = (fact([true, false]), fact([true, false]), fact([.battery, .ac]))
+    snapshot.users = fact([[], Sample.users("alice"), Sample.users("alice", "carol")])
     for declaration in FactTable.ofLinks + FactTable.ofNetwork + FactTable.ofHost where declaration.kind != nil {
       guard case .unknown = snapshot.value(of: declaration, link: 0), chance(0.5) else { continue }
       snapshot.makeUnavailable(declaration, reason: "no source", link: 0)

@@ -71,10 +71,11 @@ import Testing
     snapshot.probes = ["https://b.example/": .known(true), "https://a.example/": .unknown(reason: "x")]
     snapshot.otherProbes = .unknown(reason: "x")
     snapshot.time = .known(LocalTime(day: .mon, second: 34_205))
+    snapshot.users = .known(Sample.users("alice", "bob"))
     snapshot.power = .known(.battery)
     #expect(
       snapshot.json.text()
-        == #"{"version":1,"primary":"wlan0","links":{"wlan0":{"type":"wifi","bssid":"02:00:5e:00:00:07","wifi-security":"wpa2","metered":true,"mtu":1500}},"captive-portal":true,"internet":"unknown","probes":{"https://a.example/":"unknown","https://b.example/":"ok"},"other-probes":"unknown","time":"mon 09:30:05","power":"battery"}"#
+        == #"{"version":1,"primary":"wlan0","links":{"wlan0":{"type":"wifi","bssid":"02:00:5e:00:00:07","wifi-security":"wpa2","metered":true,"mtu":1500}},"captive-portal":true,"internet":"unknown","probes":{"https://a.example/":"unknown","https://b.example/":"ok"},"other-probes":"unknown","users":["alice","bob"],"time":"mon 09:30:05","power":"battery"}"#
     )
   }
 }
@@ -121,6 +122,7 @@ extension SplitMix64 {
     snapshot.time = fact([
       LocalTime(day: Weekday.allCases[Int.random(in: 0..<7, using: &self)], second: Int.random(in: 0..<86_400, using: &self))
     ])
+    snapshot.users = fact([some(["alice", "no", "0x1f", "a@corp.example"]).compactMap { UserName($0) }])
     snapshot.power = fact(PowerSource.allCases)
     for declaration in FactTable.ofLinks + FactTable.ofNetwork + FactTable.ofHost {
       for i in declaration.isOfLink ? Array(snapshot.links.indices) : [0] where declaration.kind != nil {
@@ -140,6 +142,7 @@ extension NetworkSnapshot {
     copy.probes = probes.mapValues(\.withoutReason)
     copy.otherProbes = otherProbes.withoutReason
     copy.time = time.withoutReason
+    copy.users = users.withoutReason
     copy.power = power.withoutReason
     copy.links = links.map { link in
       var link = link

@@ -47,6 +47,7 @@ import Testing
     ([], .gateway([Sample.address("10.0.0.1")]), .forgeable), ([], .probe(Probe(url: "http://beacon.example/")), .forgeable),
     ([], .probe(Probe(url: "https://beacon.example/")), .hardToForge), ([], pinned, .hardToForge),
     ([.captivePortal], .captivePortal(true), .forgeable), ([.internet], .internet(false), .forgeable), ([.metered], .metered(true), .none),
+    ([.users], .loggedIn(Sample.users("alice")), .none),
     ([.time], .time(TimeWindow(from: 0, to: 60)), .none), ([.power], .power([.battery]), .none),
   ]
 

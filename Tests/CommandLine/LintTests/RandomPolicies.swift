@@ -43,6 +43,7 @@ struct RandomPolicies {
       .time(TimeWindow(from: 0, to: 720)),
     ],
     [.power([.ac]), .power([.battery]), .power([.ac, .battery])],
+    [.loggedIn(Sample.users("alice")), .loggedIn(Sample.users("alice", "bob")), .loggedIn(Sample.users("carol"))],
   ]
 
   private static func mac(_ last: UInt8) -> MACAddress { MACAddress(bytes: [2, 0, 0, 0, 9, last]) ?? mac(0) }

@@ -65,6 +65,7 @@ import Testing
       case .interfaceAddress: "192.0.2.23/24"
       case .prefix: "192.0.2.0/24"
       case .domain, .domainPattern: "cafe.example"
+      case .userName: "alice"
       case .localTime: "mon 09:30:05"
       }
     guard let text else { return .flag(fact.silence != .means(.flag(true))) }

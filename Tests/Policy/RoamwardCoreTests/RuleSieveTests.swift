@@ -69,13 +69,19 @@ import Testing
 
   private static let here = Sample.wifi("Cafe", domains: ["cafe.example"], servers: ["198.51.100.1"])
 
+  private static let network: NetworkSnapshot = {
+    var network = Sample.network(here)
+    network.users = .known(Sample.users("alice"))
+    return network
+  }()
+
   private static let elsewhere: [Condition] = [
     .interface([.ethernet, .cellular]), .interfaceName([Glob("eth*"), Glob("ww?n0")]), .ssid([Sample.ssid("Home"), Sample.ssid("Work")]),
     .ssidGlob([Glob("Corp-*")]), .dnsDomain([Sample.pattern("corp.example"), Sample.pattern("*.lab.example")]),
     .dnsServer([DNSServerPattern("10.0.0.53")].compactMap { $0 }, .each), .dnsServer([DNSServerPattern("17.*")].compactMap { $0 }, .any),
     .subnet([Sample.prefix("10.0.0.0/8"), Sample.prefix("2001:db8::/32")]), .gateway([Sample.address("10.0.0.1")]),
     .gatewayMAC([MACAddress("02:00:5e:10:00:01")].compactMap { $0 }), .wifiSecurity([.wpa3]), .metered(true), .power([.battery]),
-    .network(["corp"]), .any([.ssid([Sample.ssid("Home")]), .ssid([Sample.ssid("Work")])]),
+    .loggedIn(Sample.users("bob")), .network(["corp"]), .any([.ssid([Sample.ssid("Home")]), .ssid([Sample.ssid("Work")])]),
     .any([.all([.interface([.ethernet]), .metered(false)]), .interface([.cellular])]),
   ]
 
@@ -83,7 +89,7 @@ import Testing
     let networks = [NamedNetwork(name: "corp", condition: .ssid([Sample.ssid("Corp")]), location: Sample.place())]
     let others = [condition, .all([.always, condition]), .all([.interface([.wifi]), condition])].map { Sample.rule($0, .disconnect) }
     let sieve = Sample.tunnel(rules: others + [Sample.rule(.always, .connect)]).onDemand.sieve
-    #expect(sieve.candidates(on: Evaluator(networks: networks).prepare(Sample.network(Self.here))) == [3])
+    #expect(sieve.candidates(on: Evaluator(networks: networks).prepare(Self.network)) == [3])
   }
 
   @Test("rules that are changed have another sieve") func changed() {
@@ -151,12 +157,14 @@ private struct RandomNetworks {
     snapshot.captivePortal = fact(one([true, false]))
     snapshot.internet = fact(one([true, false]))
     snapshot.power = fact(one(PowerSource.allCases))
+    snapshot.users = fact(some(Self.users, atLeast: 0))
     snapshot.time = fact(LocalTime("mon 09:30") ?? one([]))
     snapshot.probes[Self.probe.name] = fact(one([true, false]))
     if Int.random(in: 0..<4, using: &generator) == 0 { snapshot.rememberedProbes[Self.probe.name] = one([true, false]) }
     return snapshot
   }
 
+  private static let users = Sample.users("alice", "bob", "carol")
   private static let probe = Probe(url: "https://beacon.example/")
 
   private mutating func condition(depth: Int, naming names: [String]) -> Condition {
@@ -170,7 +178,8 @@ private struct RandomNetworks {
   }
 
   private mutating func criterion() -> Condition {
-    switch Int.random(in: 0..<17, using: &generator) {
+    switch Int.random(in: 0..<18, using: &generator) {
+    case 17: .loggedIn(some(Self.users, atLeast: 0))
     case 0: .interface(some(InterfaceType.allCases, atLeast: 0))
     case 1: .interfaceName(some(Self.globs, atLeast: 0))
     case 2: .ssid(some(Self.names, atLeast: 0))

@@ -12,6 +12,7 @@ package enum Sample {
   package static func own(_ text: String) -> InterfaceAddress { required(InterfaceAddress(text), text) }
   package static func ssid(_ text: String) -> SSID { required(SSID(text), text) }
   package static func domain(_ text: String) -> DomainName { required(DomainName(text), text) }
+  package static func users(_ names: String...) -> [UserName] { names.map { required(UserName($0), $0) } }
   package static func pattern(_ text: String) -> DomainPattern { required(DomainPattern(text), text) }
   package static func endpoint(_ text: String) -> Endpoint { required(Endpoint(text), text) }
   package static func index(_ number: UInt32) -> InterfaceIndex { required(InterfaceIndex(number), "index \(number)") }

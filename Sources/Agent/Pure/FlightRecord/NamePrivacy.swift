@@ -23,6 +23,7 @@ package struct NamePrivacy: Sendable {
     if names == .full { return snapshot }
     var masked = snapshot
     masked.portalAPI = nil
+    masked.users = leftOut(snapshot.users)
     masked.links = snapshot.links.map { self.masked($0) }
     return masked
   }

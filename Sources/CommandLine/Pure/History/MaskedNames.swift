@@ -39,7 +39,8 @@ extension RecordedHistory {
 
   /// The facts that the record leaves out.
   private var hidden: Set<FactKind> {
-    names.contains(.none) ? [.ssid, .bssid, .gatewayMAC, .dnsServers, .searchDomains] : names.contains(.hashed) ? [.searchDomains] : []
+    names.contains(.none)
+      ? [.ssid, .bssid, .gatewayMAC, .dnsServers, .searchDomains, .users] : names.contains(.hashed) ? [.searchDomains, .users] : []
   }
 }
 

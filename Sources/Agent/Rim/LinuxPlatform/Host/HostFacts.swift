@@ -4,6 +4,7 @@ package import KernelModel
 internal import LinuxIO
 import NetworkTypes
 import RoamwardCore
+internal import SystemdIO
 
 extension LocalTime {
   /// The local time, by the clock and the time zone of this machine.
@@ -46,6 +47,12 @@ func powerSource(root: String = "/sys/class/power_supply") -> Fact<PowerSource> 
   let isOnMains = supplies.contains { ["Mains", "USB"].contains(text($0, "type")) && text($0, "online") == "1" }
   let isDischarging = supplies.contains { text($0, "type") == "Battery" && text($0, "status") == "Discharging" }
   return .known(!isOnMains && isDischarging ? .battery : .ac)
+}
+
+/// The users who are logged in. Names that no policy can have are left out.
+func presentUsers() -> Fact<[UserName]> {
+  guard let names = loggedInUsers() else { return .unknown(reason: "there is no systemd-logind (\(sessionsFolder))") }
+  return .known(names.compactMap { UserName($0) }.sorted())
 }
 
 /// The control group of this name, if it has a process in it.

@@ -27,6 +27,8 @@ enum DirectEvents: CaseIterable {
   case clock
   /// The kernel's events of power supplies.
   case powerSupplies
+  /// Sessions that begin and end.
+  case sessions
 
   /// The facts of these that are read at the events.
   func facts(of facts: Set<FactKind>) -> Set<FactKind> {
@@ -41,6 +43,7 @@ extension FactKind {
     case .type, .ssid, .bssid, .wifiSecurity, .gatewayMAC: .kernel
     case .dnsServers, .searchDomains, .metered: .hostServices
     case .captivePortal, .internet: .probes
+    case .users: .direct(\.users, at: .sessions) { presentUsers() }
     case .time: .direct(\.time, at: .clock) { .known(.now) }
     case .power: .direct(\.power, at: .powerSupplies) { powerSource() }
     }

@@ -16,6 +16,8 @@ package final class HostWatch {
   /// The watched facts of power supplies, and their last values; the rest of the snapshot is not used.
   private var powerFacts: Set<FactKind> = []
   private var lastPower = NetworkSnapshot.unread
+  private var sessions: FileWatcher?
+  private var lastUsers = NetworkSnapshot.unread
   package private(set) var files: [String] = []
 
   package init(_ loop: EventLoop, changed: @escaping () -> Void) {
@@ -29,6 +31,7 @@ package final class HostWatch {
       switch events {
       case .clock: watchClock(!needed.isEmpty)
       case .powerSupplies: watchPower(needed)
+      case .sessions: watchSessions(needed)
       }
     }
   }
@@ -40,6 +43,26 @@ package final class HostWatch {
     } else if clock == nil {
       clock = try? loop.onClockChange { [weak self] in self?.changed() }
     }
+  }
+
+  /// A session's file is written at each of its changes; only a change of a watched fact is an event.
+  private func watchSessions(_ facts: Set<FactKind>) {
+    guard !facts.isEmpty else {
+      sessions = nil
+      return
+    }
+    if sessions != nil { return }
+    lastUsers.read(facts)
+    let watcher = FileWatcher(loop: loop, settle: .milliseconds(20)) { [weak self] in
+      guard let self else { return }
+      let before = lastUsers
+      lastUsers.read(facts)
+      // A folder that was not there has to be watched now.
+      sessions?.watch(folders: [sessionsFolder], files: [])
+      if lastUsers != before { changed() }
+    }
+    watcher.watch(folders: [sessionsFolder], files: [])
+    sessions = watcher
   }
 
   /// A battery reports every percent; only a change of a watched fact is an event.

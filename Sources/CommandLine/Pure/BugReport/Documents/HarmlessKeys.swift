@@ -49,8 +49,9 @@ enum HarmlessKeys {
 
   /// Keys whose values are left out: addresses with names and words of people in them, what a provider asks for, and what was looked up.
   static let leftOut: Set<String> = [
-    "address", "answer", "credentials", "definition", "description", "domain", "environment", "http", "https", "other", "pac", "pin",
-    "prompt", "query", "stop", "url",
+    "address", "answer", "credentials", "definition", "description", "domain", "environment", "http", "https", "logged-in", "other",
+    "owner",
+    "pac", "pin", "prompt", "query", "stop", "url", "users",
   ]
 
   static let commands: Set<String> = ["up", "down", "status", "argv", "exec", "arguments"]

@@ -49,6 +49,12 @@ extension ValueReader where Value == DomainName {
   ) { DomainName($0) }
 }
 
+/// A user of this machine.
+let userName = ValueReader<UserName>(
+  "the name of a user such as alice", schema: .text(pattern: SchemaPattern.userName),
+  cure: { $0.allSatisfy(\.isNumber) ? "write the name, not the number: `id --name --user \($0)`" : nil }
+) { UserName($0) }
+
 /// A domain whose names are routed, also in its form for the names below it.
 let routedDomain = ValueReader<DomainName>(
   "a domain name such as git.corp.example or *.cdn.example", schema: .text(pattern: SchemaPattern.routedDomain), cure: domainCure

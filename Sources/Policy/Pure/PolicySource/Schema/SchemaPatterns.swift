@@ -34,6 +34,7 @@ enum SchemaPattern {
   static let unit = "^(?!-)[0-9A-Za-z:_.\\\\@-]{1,247}\\.(service|target)$"
   static let app =
     "^(cgroup:/[!#-~]{1,1000}|/[^\\n]{0,4094}[^\\n/]|(?![-.])[0-9A-Za-z:_.\\\\@-]{1,247}\\.(service|scope|slice))$"
+  static let userName = "^(?![0-9]+$)(?!-)[^\\u0000- \\u007f:/]{1,256}$"
   static let credential = "^(?!kept$)[a-z][a-z0-9.-]{0,63}$"
   static let webAddress = whole(url)
   static let endpoint = whole("(\(endpointHost)):0*\(port)")

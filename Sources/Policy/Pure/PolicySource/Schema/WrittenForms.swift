@@ -19,6 +19,7 @@ extension ValueReader where Value == String {
     case .prefix: ValueReader<IPPrefix>.prefix.text
     case .domain: ValueReader<DomainName>.domain.text
     case .domainPattern: ValueReader<DomainPattern>.domainPattern.text
+    case .userName: userName.text
     case .localTime: ValueReader<LocalTime>.localTime.text
     }
   }

@@ -5,13 +5,13 @@ package enum FactTable {
   /// The facts of the network, in the order of snapshot files.
   package static let ofNetwork = connectionFacts.filter { !$0.isOfLink }
   /// The facts of the machine, in the order of snapshot files.
-  package static let ofHost = machineFacts
+  package static let ofHost = userFacts + machineFacts
   static let ofMachine = ofNetwork + ofHost
   /// All facts, with the link's name, which identifies the link in snapshot files.
   package static let all = [linkName] + ofLinks + ofMachine
 
   /// The keys, in the order of documents.
-  package static let keys: [any AnyCriterionKey] = mediumKeys + nameServerKeys + addressKeys + connectionKeys + machineKeys
+  package static let keys: [any AnyCriterionKey] = mediumKeys + nameServerKeys + addressKeys + connectionKeys + userKeys + machineKeys
 
   /// The keys with marks. The place of each is that of its fact's marks in `EvaluationContext`.
   static let markedKeys = keys.filter(\.isMarked)

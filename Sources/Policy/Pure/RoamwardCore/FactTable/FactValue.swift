@@ -28,6 +28,8 @@ package enum WrittenForm: Equatable, Sendable {
   case interfaceAddress
   case prefix
   case domain, domainPattern
+  /// The name of a user of this machine.
+  case userName
   /// `mon 09:30`.
   case localTime
 

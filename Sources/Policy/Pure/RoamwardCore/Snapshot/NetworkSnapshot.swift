@@ -18,6 +18,8 @@ package struct NetworkSnapshot: Hashable, Sendable {
   package var rememberedProbes: [String: Bool] = [:]
   /// The URL of this network's captive portal API, if DHCP or a router advertisement announced one (RFC 8910).
   package var portalAPI: String?
+  /// The users who are logged in, ascending.
+  package var users: Fact<[UserName]> = .unknown(reason: "the network file names no users")
   package var time: Fact<LocalTime>
   package var power: Fact<PowerSource>
   /// Unknown facts of the machine that no source of this host can provide; decisions do not wait for them.
@@ -122,6 +124,8 @@ package enum FactKind: String, Equatable, Sendable, CaseIterable {
   case captivePortal = "captive-portal"
   /// Whether the internet is reachable.
   case internet
+  /// The users who are logged in.
+  case users
   /// The local time of day and day of the week.
   case time
   /// Whether the machine runs on battery.
