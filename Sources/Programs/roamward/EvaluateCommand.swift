@@ -58,7 +58,7 @@ extension Decision {
   fileprivate var exitCode: ExitCode {
     switch inert {
     case nil, .notArmed: break
-    case .disabled, .onDemandOff, .excluded, .reserved, .standby, .overridden, .blocked: return ExitCode(15)
+    case .disabled, .ownerAway, .onDemandOff, .excluded, .reserved, .standby, .overridden, .blocked: return ExitCode(15)
     }
     return switch outcome {
     case .connect: ExitCode(10)

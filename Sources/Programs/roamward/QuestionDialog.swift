@@ -139,7 +139,7 @@ struct QuestionDialog {
     if let next = now.questions.first, next != question { return .question(next) }
     if now.state == "connected" { return .connected }
     if now.code == .actionNeeded || now.code == now.failureCode { return .failed(now.failure ?? now.reason) }
-    let isDecided = [.ruleMatched, .noRule, .disabled, .onDemandOff, .excluded, .outerDown].contains(now.code)
+    let isDecided = [.ruleMatched, .noRule, .disabled, .ownerAway, .onDemandOff, .excluded, .outerDown].contains(now.code)
     let rests = now.state == "disconnected" && now.override == nil && now.decision != .connect && isDecided
     return isFirst && rests ? .resting(now.reason) : nil
   }

@@ -72,6 +72,7 @@ private struct Invention {
     case 15: .metered(one([true, false]))
     case 16: .time(window())
     case 17: .power(some(PowerSource.allCases))
+    case 21: .loggedIn(some(["alice", "no", "a@corp.example"].compactMap { UserName($0) }))
     case 18: names.isEmpty ? nil : .network(some(names))
     case 19: depth == 0 ? nil : .not(match(depth: depth - 1, names: names, atLeast: 1))
     default: depth == 0 ? nil : .any((0..<Int.random(in: 1...3, using: &random)).map { _ in match(depth: depth - 1, names: names) })
@@ -81,7 +82,7 @@ private struct Invention {
   /// Each key at most once, as a mapping has it.
   mutating func match(depth: Int = 2, names: [String], atLeast: Int = 0) -> Condition {
     var parts: [Condition] = []
-    for i in (0...20).shuffled(using: &random) where chance(5) {
+    for i in (0...21).shuffled(using: &random) where chance(5) {
       if let part = key(i, depth: depth, names: names) { parts.append(part) }
     }
     if parts.count < atLeast { parts.append(.metered(true)) }
@@ -134,6 +135,7 @@ private struct Invention {
       tunnel.routes?.includeDomains = one([[], [domain("git.corp.example"), domain("cdn.example")]])
       tunnel.routes?.excludeDomains = one([[], [domain("video.example")]])
     }
+    if tunnel.precedence == .personal, chance(3) { tunnel.availability.owner = UserName(one(["alice", "no", "a@corp.example"])) }
     if chance(3) {
       tunnel.proxy =
         chance(2)

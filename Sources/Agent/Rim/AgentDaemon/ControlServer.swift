@@ -24,10 +24,11 @@ package final class ControlServer {
   private static let pauseOfAccepting = Duration.milliseconds(5)
 
   private let loop: EventLoop
-  private let answer: (Request, Caller) -> Reply
-  /// Answers requests that take time: false if it is none.
-  private let answerLater: (Request, Caller, @escaping (Reply) -> Void) -> Bool
+  /// `later` takes a request that takes time, or returns false.
+  private let answers: (now: (Request, Caller) -> Reply, later: (Request, Caller, @escaping (Reply) -> Void) -> Bool)
   private let authorize: Authorization
+  /// The event as a caller may know of it; `nil`: not at all.
+  private let shown: (Event.Kind, Caller) -> Event.Kind?
   private var doors: [Door] = []
   private var clients: [Int: ControlConnection] = [:]
   private var accepted = 0
@@ -47,14 +48,15 @@ package final class ControlServer {
   package init(
     path: String, loop: EventLoop, isOwner: @escaping (PeerCredentials) -> Bool = { $0.user == 0 || $0.user == geteuid() },
     authorize: @escaping Authorization = ControlServer.allowOwners,
+    shown: @escaping (Event.Kind, Caller) -> Event.Kind? = { event, _ in event },
     answerLater: @escaping (Request, Caller, @escaping (Reply) -> Void) -> Bool = { _, _, _ in false },
     answer: @escaping (Request, Caller) -> Reply
   ) throws(SystemError) {
-    self.answerLater = answerLater
+    answers = (answer, answerLater)
     self.authorize = authorize
+    self.shown = shown
     self.loop = loop
     callers = Callers(isOwner: isOwner)
-    self.answer = answer
     turn = try loop.eachTurn { [weak self] in self?.serveNext() }
     turn?.setPriority(.request)
     doors = [
@@ -77,6 +79,11 @@ package final class ControlServer {
     var line: String?
     for client in clients.values
     where client.monitors.includes(event.kind) && (client.caller.readsOthers || !event.kind.isAboutOthers) {
+      guard let kind = shown(event.kind, client.caller) else { continue }
+      if kind != event.kind {
+        client.sendEvent(JSON(encoding: Event(time: event.time, kind: kind).report).text() + "\n")
+        continue
+      }
       let text = line ?? JSON(encoding: event.report).text() + "\n"
       line = text
       client.sendEvent(text)
@@ -168,11 +175,11 @@ package final class ControlServer {
   }
 
   private func carryOut(_ request: Request, _ client: ControlConnection) {
-    let isTaken = answerLater(request, client.caller) { [weak self, weak client] reply in
+    let isTaken = answers.later(request, client.caller) { [weak self, weak client] reply in
       if let client { self?.finish(reply, client) }
     }
     if isTaken { return }
-    let reply = answer(request, client.caller)
+    let reply = answers.now(request, client.caller)
     if case .monitor(let snapshots) = request { client.monitors = snapshots ? .everything : .events }
     finish(reply, client)
   }

@@ -250,7 +250,7 @@ package final class Daemon {
     let timed = Event(time: .now, kind: event)
     server?.publish(timed)
     recorder.add(timed)
-    agentBus?.happened(event)
+    if let shown = HiddenTunnels.publicView(of: agent).shown(event) { agentBus?.happened(shown) }
     if case .policy = event { sleepDelay.need(agent.delaysSleep) }
     // At the end of the turn: it is a report on all tunnels, and the one that connects does not wait for it.
     if case .state = event { turns.status?.isEnabled = true }

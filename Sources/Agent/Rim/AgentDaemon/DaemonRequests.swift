@@ -17,6 +17,7 @@ extension Daemon {
     server = try ControlServer(
       path: settings.socket, loop: loop,
       authorize: { [weak self] request, caller, done in self?.authorize(request, caller, mayInteract: true, done) },
+      shown: { [gatekeeper, agent] event, caller in gatekeeper.view(of: agent, for: caller).shown(event) },
       answerLater: { [weak self] request, caller, done in self?.answerLater(request, from: caller, done) ?? false },
       answer: { [weak self] request, caller in
         self?.answer(request, from: caller) ?? .refused(RequestError(code: .badRequest, message: "the agent is stopping"))
@@ -32,7 +33,7 @@ extension Daemon {
       report: { [weak self] in
         guard let self else { return [:] }
         let isPortal = agent.lastSnapshot.captivePortal == .known(true)
-        return objectsOnBus(agent.status(at: .now, process: Int(getpid())), version: releaseVersion, isPortal: isPortal)
+        return objectsOnBus(HiddenTunnels.publicStatus(of: agent), version: releaseVersion, isPortal: isPortal)
       },
       serve: { [weak self] request, caller, mayInteract, done in
         self?.authorize(request, caller, mayInteract: mayInteract) { [weak self] error in
@@ -71,31 +72,22 @@ extension Daemon {
         return done(
           RequestError(code: .notAllowed, message: "the policies have changed meanwhile, and the request needs another right; repeat it"))
       }
-      done(error)
+      done(error ?? self.flatMap { $0.gatekeeper.hidden.refusal(of: request, to: $0.agent, from: caller) })
     }
   }
 
-  private func answerLater(_ request: Request, from caller: Caller, _ done: @escaping (Reply) -> Void) -> Bool {
+  private func answerLater(_ request: Request, from caller: Caller, _ finish: @escaping (Reply) -> Void) -> Bool {
+    let done = gatekeeper.hidden.shown(finish, to: request, of: agent, for: caller)
     switch request {
     case .message(let tunnel, let content): agent.message(tunnel, content, then: done)
     case .guard(let program): begin(program, from: caller, done)
     case .release(let release):
       guard let tunnel = release.signIn else { return false }
-      log(release, caller)
+      logger.suspended(release, by: caller)
       agent.openSignIn(of: tunnel, release, then: done)
     default: return false
     }
     return true
-  }
-
-  private func log(_ release: ReleaseRequest, _ caller: Caller) {
-    let window = release.signIn.map { "window for the sign-in of \(escaped($0))" } ?? "portal window"
-    let what = !release.isPortal ? "completely" : release.programs.map { "\(window) for programs in \($0)" } ?? window
-    logger.warning(
-      "kill switch suspended by hand",
-      metadata: [
-        "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(caller.user)", "pid": "\(caller.process)",
-      ])
   }
 
   private func begin(_ program: GuardRequest, from caller: Caller, _ reply: @escaping (Reply) -> Void) {
@@ -119,14 +111,15 @@ extension Daemon {
     var report = agent.status(at: .now, process: Int(getpid()))
     report.counters.events = watch?.counters.events ?? 0
     report.counters.overflows = watch?.counters.overflows ?? 0
-    return caller.readsOthers ? report : report.withoutOthers
+    return gatekeeper.view(of: agent, for: caller).shown(caller.readsOthers ? report : report.withoutOthers)
   }
 
   private func answer(_ request: Request, from caller: Caller) -> Reply {
     do throws(RequestError) {
       switch request {
       case .status: return .done(JSON(encoding: status(for: caller)))
-      case .metrics: return .done(JSON(encoding: agent.metrics(of: status(for: caller))))
+      case .metrics:
+        return .done(JSON(encoding: gatekeeper.view(of: agent, for: caller).shown(agent.metrics(of: status(for: caller)))))
       case .network:
         // A network is recognised again by this fact, whether the policies need it or not.
         agent.refresh(for: [.gatewayMAC])
@@ -137,9 +130,9 @@ extension Daemon {
         try agent.override(name, override)
         if let members = agent.turns[name]?.members { return .done(["tunnels": JSON(members)]) }
       case .start(let tunnel, let override, let options): try agent.override(tunnel, override, start: options, isOwner: caller.isOwner)
-      case .resume(let tunnel): try agent.resume(tunnel)
+      case .resume(let tunnel): try agent.resume(tunnel, except: tunnel == nil ? gatekeeper.view(of: agent, for: caller).hidden : [])
       case .release(let release):
-        log(release, caller)
+        logger.suspended(release, by: caller)
         return .done(JSON(encoding: try agent.release(release)))
       case .guard: throw RequestError(code: .badRequest, message: "a guard is answered later")
       case .run(let program): return .done(JSON(encoding: try ProgramLaunch(agent).begin(program, from: caller, logger)))
@@ -162,8 +155,21 @@ extension Daemon {
       }
       return .done([:])
     } catch {
-      return .refused(error)
+      return gatekeeper.hidden.shown(.refused(error), to: request, of: agent, for: caller)
     }
+  }
+}
+
+extension Logger {
+  /// Logs that a person has suspended the kill switch.
+  fileprivate func suspended(_ release: ReleaseRequest, by caller: Caller) {
+    let window = release.signIn.map { "window for the sign-in of \(escaped($0))" } ?? "portal window"
+    let what = !release.isPortal ? "completely" : release.programs.map { "\(window) for programs in \($0)" } ?? window
+    warning(
+      "kill switch suspended by hand",
+      metadata: [
+        "reason": "\(ReasonCode.killSwitchSuspended.rawValue)", "how": "\(what)", "user": "\(caller.user)", "pid": "\(caller.process)",
+      ])
   }
 }
 

@@ -6,6 +6,7 @@ internal import KernelNetwork
 internal import LinuxIO
 import LinuxPlatform
 package import Logging
+internal import NetworkTypes
 internal import PolicySource
 internal import RoamwardCore
 
@@ -20,7 +21,7 @@ package func lockFirewall(_ settings: AgentSettings, logger: Logger) throws(Plat
   if loaded.hasErrors, loaded.lastKnownGoodUse == nil {
     throw PlatformError("the policies have errors, so the kill switch cannot be enabled; run `roamward check`")
   }
-  let setups = loaded.policies.tunnels.filter { $0.isEnabled && $0.guarding == .always }.map { tunnel in
+  let setups = loaded.policies.owned(by: .notNeeded).tunnels.filter { $0.isEnabled && $0.guarding == .always }.map { tunnel in
     TunnelSetup(policy: tunnel, level: .nothing, slot: 0, link: nil, device: .foreign, isGuarding: true)
   }
   guard let table = FirewallTable(of: setups, on: UnderlayFit(NetworkSnapshot())) else {

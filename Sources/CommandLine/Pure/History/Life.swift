@@ -133,8 +133,9 @@ private struct Run {
     let time = pass.time + elapsed
     scheduler.replay(overrides: pass.overrides.mapValues(\.manual), waits: nil)
     let up = up
+    let snapshot = history.snapshot(of: pass, after: elapsed)
     let verdicts = scheduler.decide(
-      on: policies, history.snapshot(of: pass, after: elapsed), changed: pass.changedAt, at: now, time: time
+      on: policies.owned(by: snapshot.users), snapshot, changed: pass.changedAt, at: now, time: time
     ) { up[$0] ?? false }
     for verdict in verdicts {
       let name = verdict.policy.name

@@ -41,8 +41,10 @@ package struct Replay: Sendable {
       }
       if pass.isFirst { scheduler = DecisionScheduler() }
       scheduler.replay(overrides: pass.overrides.mapValues(\.manual), waits: pass.waits, turns: policies.turns(pass.turns))
+      let snapshot = history.snapshot(of: pass)
       let verdicts = scheduler.decide(
-        on: policies, history.snapshot(of: pass), changed: pass.changedAt, at: pass.now, time: pass.time, isRunning: pass.running.contains)
+        on: policies.owned(by: snapshot.users), snapshot, changed: pass.changedAt, at: pass.now, time: pass.time,
+        isRunning: pass.running.contains)
       let replayed = Dictionary(verdicts.map { ($0.policy.name, RecordedDecision($0.decision, withText: false)) }) { first, _ in first }
       for (tunnel, recorded) in pass.decisions.sorted(by: { $0.key < $1.key }) {
         // The decision of another tunnel may be the one that is not known.

@@ -11,6 +11,8 @@ extension StatusReport {
     /// When the state was entered.
     package var since: Timestamp
     package var isEnabled: Bool
+    /// The name of the user that it belongs to.
+    package var owner: String?
     /// The decision of the rules, ignoring a manual override.
     package var decision: Decision.Outcome
     package var rule: RuleReport?
@@ -125,7 +127,7 @@ extension StatusReport {
     }
 
     private enum CodingKeys: String, DescribedKey {
-      case name, state, since
+      case name, state, since, owner
       case isEnabled = "enabled"
       case decision, rule, reason, code, override
       case overrideSince = "override-since"
@@ -153,7 +155,8 @@ extension StatusReport {
         case .name: "Its name."
         case .state: "Its state, in the terms of NEVPNStatus; armed: in place without a session, it comes up at the first packet."
         case .since: "Time of the last state change."
-        case .isEnabled: "Whether its policy enables it."
+        case .isEnabled: "Whether it may start: its policy enables it, and its owner, if it has one, is logged in."
+        case .owner: "The user that it belongs to; null: it is the machine's."
         case .decision: "The decision of the rules, regardless of a manual override."
         case .rule: "The rule that decided; null: none holds."
         case .reason: "Why the tunnel is as it is."

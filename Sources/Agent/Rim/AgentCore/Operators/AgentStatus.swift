@@ -87,7 +87,7 @@ extension Agent {
           "it sends a thousand times what it receives: its own packets, or those of a relay that carries them, may go into the tunnel again;"
             + " cure: exclude the address of its gateway or of the relay's server (`routes: exclude:`)"))
     }
-    report.through = policy.through?.name
+    (report.through, report.owner) = (policy.through?.name, policy.availability.owner?.text)
     report.provider = supervisor.machine.isRunning ? .init(state.policies.providerForOthers(policy)) : nil
     report.cipher = device?.cipher
     report.usage = policy.provider.isWireGuard ? nil : platform.commands.usage(policy.name).map { .init($0) }

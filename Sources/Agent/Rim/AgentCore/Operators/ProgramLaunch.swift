@@ -135,13 +135,15 @@ package struct ProgramLaunch {
 
   // MARK: Programs that policies name
 
+  /// The refusal for a program that no policy names.
+  package static func refusalOfUnnamed(_ path: String) -> RequestError {
+    RequestError(code: .badRequest, message: "no policy names \(escaped(path)) in `apps`; name its route: --through TUNNEL, or --outside")
+  }
+
   /// The request with the route that the policies give the program's file.
   package func resolved(_ request: RunRequest) throws(RequestError) -> RunRequest {
     guard let path = request.path else { return request }
-    guard let route = state.set.route(of: .program(path)) else {
-      throw RequestError(
-        code: .badRequest, message: "no policy names \(escaped(path)) in `apps`; name its route: --through TUNNEL, or --outside")
-    }
+    guard let route = state.set.route(of: .program(path)) else { throw Self.refusalOfUnnamed(path) }
     return RunRequest(program: request.program, tunnel: route, namespace: request.namespace)
   }
 

@@ -1,7 +1,7 @@
 package import ControlProtocol
 package import JSON
 import KernelModel
-import NetworkTypes
+package import NetworkTypes
 import PolicySource
 import ProviderProtocol
 package import RoamwardCore
@@ -48,15 +48,22 @@ extension Agent {
     reconciler.pass()
   }
 
+  /// The owners of tunnels by the tunnels' names, also of those that run on after their policy has gone.
+  package var owners: [String: UserName] {
+    let left = state.tunnels.withoutPolicy.compactMap { tunnel in tunnel.policy.availability.owner.map { (tunnel.policy.name, $0) } }
+    return left.isEmpty ? state.set.owners : state.set.owners.merging(left) { first, _ in first }
+  }
+
   /// The policies in force, with the options of starts by hand.
   package var policySet: PolicySet { state.set }
 
   /// The members of groups that are in use.
   package var turns: [String: GroupTurn] { state.decisions.groups.turns }
 
-  /// Ends the manual override of one tunnel or group, or of all.
-  package func resume(_ tunnel: String?) throws(RequestError) {
-    let named = tunnel.map { state.set.tunnels(meant: $0).map(\.name) }
+  /// Ends the manual override of one tunnel or group, or of all but these.
+  package func resume(_ tunnel: String?, except others: Set<String> = []) throws(RequestError) {
+    var named = tunnel.map { state.set.tunnels(meant: $0).map(\.name) }
+    if named == nil, !others.isEmpty { named = state.decisions.overrides.keys.filter { !others.contains($0) }.sorted() }
     if let tunnel, named?.isEmpty == true { throw state.policies.noSuchTunnel(tunnel) }
     let ended = reconciler.change { state in
       if tunnel == nil { _ = state.killSwitch.machine.close() }
@@ -74,9 +81,7 @@ extension Agent {
     guard let provider = state.tunnels[tunnel]?.installed else {
       return done(.refused(RequestError(code: .provider, message: "\(tunnel) has no installed provider, which could read messages")))
     }
-    guard state.set.tunnel(named: tunnel)?.isEnabled ?? false else {
-      return done(.refused(RequestError(code: .disabled, message: "\(tunnel) is disabled by its policy (enabled: false)")))
-    }
+    if let policy = state.set.tunnel(named: tunnel), !policy.isEnabled { return done(.refused(policy.refusal)) }
     let message: MessageContent
     do throws(MessageError) { message = try MessageContent(json: content) } catch {
       return done(.refused(RequestError(code: .badRequest, message: "the message: \(error)")))

@@ -81,7 +81,8 @@ package final class Announcer {
     }
     // Before the first policy set is in force, what an earlier agent blocks stays blocked, and its record stays true.
     if state.policies.generation == 0, state.seen.state?.firewall.isGuarding == true { return }
-    blocking.follow(status, recordBlocking)
+    // Every user may read the record.
+    blocking.follow(Visibility(hiding: Set(state.set.owners.keys)).shown(status), recordBlocking)
   }
 
   /// Publishes timers that are new since the last call, and those that are cancelled if no other event reports that.

@@ -19,7 +19,7 @@ extension AgentState {
   /// Ends expired overrides and an expired suspension of the kill switch. Returns the tunnels whose override has ended.
   func endWhatIsOver(wallClock: Timestamp) -> [String] {
     let ended = decisions.endOverrides(at: wallClock, on: seen.network)
-    names.follow(set, generation: policies.generation)
+    names.follow(set)
     policies.follow(decisions.overrides, decisions.decisions, running: tunnels.wanted)
     _ = killSwitch.machine.endSuspension(at: wallClock, on: seen.network)
     // No network means that the last one was just left.

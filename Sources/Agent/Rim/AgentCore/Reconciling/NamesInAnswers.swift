@@ -14,7 +14,7 @@ struct NamesInAnswers {
   /// The time after which the name server has given an answer up.
   private static let patience = Duration.seconds(2)
   /// The policies that `routes` follow.
-  private var generation = -1
+  private var followed: PolicySet?
 
   struct Unrouted: Equatable {
     let name: DomainName
@@ -46,9 +46,9 @@ struct NamesInAnswers {
   }
 
   /// Follows the policies.
-  mutating func follow(_ policies: PolicySet, generation: Int) {
-    if generation == self.generation { return }
-    self.generation = generation
+  mutating func follow(_ policies: PolicySet) {
+    if followed?.isSameValue(as: policies) == true { return }
+    followed = policies
     routes.follow(policies)
     unrouted = unrouted.filter { policies.tunnel(named: $0.key)?.routes?.way(of: $0.value.name) != nil }
   }

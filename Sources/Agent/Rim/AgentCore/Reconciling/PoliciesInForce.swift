@@ -21,9 +21,11 @@ struct PoliciesInForce {
   private(set) var loaded = LoadedPolicies()
   /// The set as the files have it.
   private(set) var files = PolicySet()
-  /// The set with the options of manual overrides.
+  /// The set with the options of manual overrides, and without the tunnels of users who are away.
   private(set) var set = PolicySet()
   private var starts = ManualStarts()
+  /// The users who are logged in, as far as policies ask for them.
+  private var users = Fact<[UserName]>.notNeeded
   /// The number of sets that came into force.
   private(set) var generation = 0
   /// False until the programs of an earlier agent have ended.
@@ -40,7 +42,7 @@ struct PoliciesInForce {
     // A set that leaves the policies in force unchanged is no new set: a command writes files, and the folder tells of them later.
     if !new.hasErrors || new.lastKnownGoodUse != nil, generation == 0 || files != new.policies {
       files = new.policies
-      set = files.with(startOptions: starts.options)
+      set = files.with(startOptions: starts.options).owned(by: users)
       generation += 1
     }
     let words = new.lastKnownGoodUse?.text(localTime) ?? []
@@ -58,7 +60,14 @@ extension PoliciesInForce {
   mutating func follow(_ overrides: [String: ManualOverride], _ decisions: [String: Decision], running: @autoclosure () -> Set<String>) {
     let mayLeave = { (name: String) in overrides[name].map { !$0.wantsUp } ?? (decisions[name]?.outcome == .disconnect) }
     guard starts.follow(overrides, leaving: { running().filter(mayLeave) }) else { return }
-    set = files.with(startOptions: starts.options)
+    set = files.with(startOptions: starts.options).owned(by: users)
+  }
+
+  /// Follows the users who log in and out. An answer that fails changes nothing.
+  mutating func follow(_ users: Fact<[UserName]>) {
+    if users == self.users || self.users.value != nil && users.value == nil && users != .notNeeded { return }
+    self.users = users
+    set = files.with(startOptions: starts.options).owned(by: users)
   }
 
   /// Keeps a password for the next run of the tunnel's provider, or forgets it.
@@ -84,9 +93,7 @@ extension PoliciesInForce {
       let members = meant.map(\.name).joined(separator: ", ")
       throw RequestError(code: .badRequest, message: "\(name) is a group, and options are for one tunnel: name one of \(members)")
     }
-    guard !wantsUp || meant.contains(where: \.isEnabled) else {
-      throw RequestError(code: .disabled, message: "\(first.name) is disabled by its policy (enabled: false, \(first.location.short))")
-    }
+    guard !wantsUp || meant.contains(where: \.isEnabled) else { throw first.refusal }
     return meant
   }
 
@@ -98,6 +105,16 @@ extension PoliciesInForce {
     }
     let known = (set.tunnels.map(\.name) + set.groups.map(\.name)).joined(separator: ", ")
     return RequestError(code: .noSuchTunnel, message: "no tunnel is named \"\(name)\"; known: \(known.isEmpty ? "none" : known)")
+  }
+}
+
+extension TunnelPolicy {
+  /// The refusal of a request to start a tunnel that may not start.
+  var refusal: RequestError {
+    let reason =
+      availability.absentOwner.map { "belongs to \($0), who is not logged in" }
+      ?? "is disabled by its policy (enabled: false, \(location.short))"
+    return RequestError(code: .disabled, message: "\(name) \(reason)")
   }
 }
 

@@ -183,6 +183,7 @@ final class Reconciler {
   // MARK: Decide
 
   private func decide() {
+    state.policies.follow(state.seen.snapshot.users)
     takeProbeResults()
     prober.want(state.stop.isStopping ? [] : state.decisions.evidence(for: state.set, state.seen.snapshot, at: now))
     takeProbeResults()

@@ -1,3 +1,4 @@
+package import AgentCore
 package import ControlProtocol
 internal import NetworkTypes
 
@@ -10,11 +11,15 @@ package final class Gatekeeper {
   }
 
   private let polkit: PolkitAuthority
+  package let hidden = HiddenTunnels()
   /// The requests that wait: they are refused when the bus ends the connection.
   private var waiting: [Int: () -> Void] = [:]
   private var last = 0
 
   package init(_ polkit: PolkitAuthority) { self.polkit = polkit }
+
+  /// The part of reports and events that a caller may know of.
+  package func view(of agent: Agent, for caller: Caller) -> Visibility { hidden.view(of: agent, for: caller) }
 
   /// Calls back with `nil` if the caller has the right, or with the refusal; at once, or later. Keep what it returns until then.
   package func decide(_ question: RightsQuestion, then done: @escaping (RequestError?) -> Void) -> Pending {

@@ -15,6 +15,7 @@ extension PlanPreview {
     of policies: PolicySet, on snapshot: NetworkSnapshot, up: String? = nil, machine: LinuxMachine,
     inputs: (ObservedState) -> PlanInputs
   ) throws(PlatformError) {
+    let policies = policies.owned(by: snapshot.users)
     let observed = try machine.observeForPreview(of: policies)
     var inputs = inputs(observed)
     for tunnel in up.map({ policies.tunnels(meant: $0) }) ?? [] {

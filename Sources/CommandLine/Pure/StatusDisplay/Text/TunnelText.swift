@@ -15,7 +15,7 @@ struct TunnelText {
   private var headline: StyledLine {
     StyledLine(tunnel.name, .strong).adding(": ").adding(tunnel.state, style)
       .adding(
-        " \(lasting(time - tunnel.since))" + (tunnel.isEnabled ? "" : ", disabled"))
+        " \(lasting(time - tunnel.since))" + (tunnel.isEnabled || tunnel.code == .ownerAway ? "" : ", disabled"))
   }
 
   private var style: TextStyle {

@@ -89,6 +89,13 @@ private func findMemberProblems(
           + "its kill switch would block all else while the other one is in use", "give all members `include-all-networks`, or none"
       ))
   }
+  if let owner = member.availability.owner {
+    problems.append(
+      (
+        member.location, "`\(member.name)` belongs to \(owner), and the group `\(group.name)` to all users",
+        "take it out of the group, or remove `owner`"
+      ))
+  }
   if member.isForApps {
     problems.append(
       (

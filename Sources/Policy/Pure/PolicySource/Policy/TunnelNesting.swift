@@ -26,6 +26,12 @@ private func problem(
       nearest(to: through.name, among: names).map { "did you mean `\($0)`?" } ?? "define it under `tunnels:`, in any file"
     )
   }
+  if let owner = outer.availability.owner, inner.availability.owner != owner {
+    return (
+      "`\(inner.name)` goes through `\(outer.name)`, which belongs to \(owner) and is for no other user",
+      "write `owner: \(owner)` for both, or for none"
+    )
+  }
   var chain = [inner.name]
   var next: TunnelPolicy? = outer
   while let one = next, chain.count <= depthLimit {

@@ -15,6 +15,11 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   reading.rulesWithoutConnections = []
   guard let draft = tunnelKeys.read(entry.value, &reading) else { return nil }
   judgeConnections(draft, &reading)
+  if draft.owner != nil, draft.precedence == .enterprise {
+    reading.error(
+      "an enterprise tunnel is the machine's, of which one runs at a time, and cannot be one user's", help: "remove `owner`, or `class`",
+      at: entry.keyLocation)
+  }
   let mtu = chooseMTU(draft, &reading)
   let dns = draft.dns.map { $0.policy(of: draft.provider, &reading) }
   if let place = draft.guarding, let provider = draft.provider, provider.isWithoutLink {
@@ -32,8 +37,10 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
   if case .service(let service) = draft.provider { judgeService(service, of: entry, draft, &reading) }
   return draft.provider.map {
     TunnelPolicy(
-      name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0, through: draft.through,
+      name: entry.key, about: draft.about, isEnabled: draft.isEnabled, precedence: draft.precedence, provider: $0,
+      through: draft.through,
       onDemand: draft.onDemand, routes: draft.routes, dns: dns, mtu: mtu, proxy: draft.proxy, apps: draft.apps?.policy,
+      owner: draft.owner,
       killSwitch: draft.killSwitch,
       includesAllNetworks: draft.includesAllNetworks, disconnectsOnSleep: draft.disconnectsOnSleep, location: entry.keyLocation)
   }
@@ -43,6 +50,7 @@ func readTunnel(_ entry: Node.Entry, _ reading: inout Reading) -> TunnelPolicy? 
 struct TunnelDraft {
   var about: String?
   var isEnabled = true
+  var owner: UserName?
   var precedence = TunnelClass.personal
   var provider: ProviderConfiguration?
   var through: OuterTunnel?
@@ -68,6 +76,9 @@ let tunnelKeys = Mapping(
     Key("enabled", .boolean, "Enable the tunnel. If false, neither rules nor `up` start it.", standard: "true", example: "false") {
       $0.isEnabled = $1
     },
+    Key(
+      "owner", userName, "The user that the tunnel belongs to: it may start only while that user is logged in.", example: "alice"
+    ) { $0.owner = $1 },
     Key(
       "class", ValueReader<TunnelClass>.word(),
       "Only one enterprise tunnel runs at a time; it wins conflicts with personal tunnels.", standard: "personal", example: "enterprise"

@@ -1,3 +1,4 @@
+package import NetworkTypes
 package import RoamwardCore
 
 /// A tunnel for output in a policy file. Unlike a `TunnelPolicy` it names its wg-quick file without having read it.
@@ -13,6 +14,8 @@ package struct PrintableTunnel: Equatable, Sendable {
   package var name: String
   package var about: String?
   package var isEnabled: Bool
+  /// The name of the user that it belongs to.
+  package var owner: UserName?
   package var precedence: TunnelClass
   package var provider: Provider
   /// The name of the tunnel that carries this one's own packets.
@@ -59,11 +62,12 @@ package struct PrintableTunnel: Equatable, Sendable {
       case .installed(let installed): .installed(installed)
       }
     self.init(
-      name: policy.name, about: policy.about, isEnabled: policy.isEnabled, precedence: policy.precedence, provider: provider,
+      name: policy.name, about: policy.about, isEnabled: policy.availability.isEnabled, precedence: policy.precedence, provider: provider,
       through: policy.through?.name, onDemand: policy.onDemand, routes: policy.routes, dns: policy.dns, mtu: policy.mtu,
       proxy: policy.proxy,
       killSwitch: policy.killSwitch, includesAllNetworks: policy.includesAllNetworks,
       disconnectsOnSleep: policy.disconnectsOnSleep)
     apps = policy.apps
+    owner = policy.availability.owner
   }
 }

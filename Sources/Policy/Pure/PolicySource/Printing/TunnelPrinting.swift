@@ -7,6 +7,7 @@ extension PolicyPrinter {
     var mapping = YAMLMapping()
     mapping.add("description", tunnel.about.map { .text($0) })
     if !tunnel.isEnabled { mapping.add("enabled", .word("false")) }
+    mapping.add("owner", tunnel.owner.map { .text($0.text) })
     if tunnel.precedence != .personal { mapping.add("class", .word(tunnel.precedence.rawValue)) }
     mapping.add("provider", .mapping(yaml(of: tunnel.provider)))
     mapping.add("through", tunnel.through.map { .text($0) })

@@ -44,6 +44,8 @@ package struct Decision: Hashable, Sendable {
 package enum Inert: Hashable, Sendable {
   /// `enabled: false`: nothing starts the tunnel.
   case disabled
+  /// The user that it belongs to is not logged in: nothing starts it.
+  case ownerAway(UserName)
   /// `on-demand: { enabled: false }`: the rules do not act; the tunnel obeys `up` and `down`.
   case onDemandOff
   /// Only one enterprise tunnel runs at a time, and this one has precedence.
@@ -61,11 +63,13 @@ package enum Inert: Hashable, Sendable {
 }
 
 /// The reason why a tunnel cannot carry another one.
-package enum OuterObstacle: Equatable, Sendable {
+package enum OuterObstacle: Hashable, Sendable {
   /// No policy defines it.
   case missing
   /// `enabled: false`.
   case disabled
+  /// The user that it belongs to is not logged in.
+  case ownerAway(UserName)
   /// A person wants it down.
   case heldDown
   /// The tunnel that it goes through itself cannot be up.

@@ -57,6 +57,7 @@ extension Evaluator {
     _ policies: PolicySet, on snapshot: NetworkSnapshot, under overrides: [String: ManualOverride] = [:], patience: Patience = .waits,
     explaining explanation: Explanation = .whole, turns: [String: GroupTurn] = [:]
   ) -> [Decision] {
+    let policies = policies.owned(by: snapshot.users)
     let prepared = prepare(snapshot)
     let decisions = policies.tunnels.map { decide($0, on: prepared, patience: patience, explaining: explanation) }
     let claims = zip(policies.tunnels, decisions).map { Exclusion.Claim($0, $1, override: overrides[$0.name]) }
@@ -78,7 +79,7 @@ extension Decision {
     decision.carries = settled.carrying[tunnel.name]
     decision.inert =
       if !tunnel.isEnabled {
-        .disabled
+        tunnel.availability.absentOwner.map { .ownerAway($0) } ?? .disabled
       } else if let turn = settled.standby[tunnel.name] {
         .standby(in: turn.group, for: turn.member)
       } else if let winner = settled.losers[tunnel.name] {
@@ -99,6 +100,7 @@ extension Inert {
   package var code: ReasonCode {
     switch self {
     case .disabled: .disabled
+    case .ownerAway: .ownerAway
     case .onDemandOff: .onDemandOff
     case .excluded, .reserved: .excluded
     case .standby: .standby
@@ -112,7 +114,7 @@ extension Inert {
   package var isOfOthers: Bool {
     switch self {
     case .excluded, .reserved, .standby, .blocked: true
-    case .disabled, .onDemandOff, .overridden, .notArmed: false
+    case .disabled, .ownerAway, .onDemandOff, .overridden, .notArmed: false
     }
   }
 
@@ -120,7 +122,7 @@ extension Inert {
   package var winner: String? {
     switch self {
     case .excluded(let winner), .reserved(let winner), .standby(_, let winner): winner
-    case .disabled, .onDemandOff, .overridden, .blocked, .notArmed: nil
+    case .disabled, .ownerAway, .onDemandOff, .overridden, .blocked, .notArmed: nil
     }
   }
 
@@ -128,6 +130,7 @@ extension Inert {
   package var text: String {
     switch self {
     case .disabled: "disabled by its policy (enabled: false)"
+    case .ownerAway(let owner): textOfAbsence(of: owner)
     case .onDemandOff: "on-demand is off (on-demand: enabled: false)"
     case .excluded(let winner): "enterprise tunnel \(winner) comes first"
     case .reserved(let winner): "enterprise tunnel \(winner) comes first, and its decision awaits a fact"

@@ -110,7 +110,7 @@ extension SettledClaims {
 extension Exclusion.Claim {
   /// The reason why the tunnel can carry no other one.
   fileprivate var obstacle: OuterObstacle? {
-    if !tunnel.isEnabled { return .disabled }
+    if !tunnel.isEnabled { return tunnel.availability.absentOwner.map { .ownerAway($0) } ?? .disabled }
     return override?.wantsUp == false ? .heldDown : nil
   }
 
@@ -123,6 +123,7 @@ extension OuterObstacle {
     switch self {
     case .missing: "has no policy"
     case .disabled: "is disabled by its policy"
+    case .ownerAway(let owner): "belongs to \(owner), who is not logged in"
     case .heldDown: "is held down by hand; `roamward resume` ends that"
     case .blocked: "cannot start either"
     }

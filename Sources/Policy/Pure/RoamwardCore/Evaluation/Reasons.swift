@@ -1,4 +1,4 @@
-import NetworkTypes
+package import NetworkTypes
 
 extension Finding {
   /// The reason for the verdict, in one line: the findings that settled it, and no others.
@@ -47,6 +47,9 @@ extension RuleReference {
   /// The text for people: `rule 2 "trusted"`.
   package var text: String { RoamwardCore.text(forRule: index, name: name) }
 }
+
+/// The text for people: `it belongs to alice, who is not logged in`.
+package func textOfAbsence(of owner: UserName) -> String { "it belongs to \(owner), who is not logged in" }
 
 /// The text for people: `rule 2 "trusted"`.
 package func text(forRule index: Int, name: String?) -> String { "rule \(index)" + (name.map { " \"\($0)\"" } ?? "") }

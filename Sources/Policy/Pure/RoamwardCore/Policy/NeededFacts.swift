@@ -42,13 +42,14 @@ final class PolicyFacts: Sendable {
     timeWindows = windows.uniqued()
     self.hasEvidence = hasEvidence
     bringsNames = tunnels.contains { !$0.dnsInForce.servers.isEmpty || $0.mayWatch || $0.routesByName }
-    concernsFirewall = tunnels.contains(where: \.concernsFirewall)
+    concernsFirewall = tunnels.contains(where: touchesFirewall)
     capturesNames = tunnels.contains { $0.dnsInForce.names == .capture }
     concerns = TunnelConcerns(tunnels, groups: groups)
     sieve = SieveOfSet(tunnels)
     asksTheNetwork = hasEvidence || !probesOfNames.isEmpty || tunnels.contains(where: \.provider.needsLookup)
     if asksTheNetwork || tunnels.contains(where: \.provider.bringsAddresses) { needed.insert(.dnsServers) }
     if bringsNames { needed.formUnion([.searchDomains, .dnsServers]) }
+    if !concerns.owners.isEmpty { needed.insert(.users) }
     self.needed = needed
   }
 }
@@ -65,14 +66,17 @@ struct TunnelConcerns: Sendable {
   let startedByLookups: [TunnelPolicy]
   /// The place of the group of each tunnel that is in one.
   let groups: [String: Int]
+  /// The owners of the tunnels that have one.
+  let owners: [String: UserName]
 
   init(_ tunnels: [TunnelPolicy], groups: [TunnelGroup]) {
     let members = groups.enumerated().flatMap { place, group in group.members.map { ($0.name, place) } }
     self.groups = Dictionary(members) { first, _ in first }
+    owners = Dictionary(tunnels.compactMap { tunnel in tunnel.availability.owner.map { (tunnel.name, $0) } }) { first, _ in first }
     let outer = Set(tunnels.compactMap { $0.through?.name }).union(self.groups.keys)
-    let quiet = tunnels.filter { !$0.concernsNamesWhileDown }
-    passive = tunnels.contains(where: \.concernsFirewall) ? [] : Set(quiet.lazy.filter { !$0.publishesProxies }.map(\.name))
-    alone = Set(quiet.lazy.filter { !$0.concernsFirewall && $0.through == nil }.map(\.name)).subtracting(outer)
+    let quiet = tunnels.filter { !concernsNamesWhileDown($0) }
+    passive = tunnels.contains(where: touchesFirewall) ? [] : Set(quiet.lazy.filter { !$0.publishesProxies }.map(\.name))
+    alone = Set(quiet.lazy.filter { !touchesFirewall($0) && $0.through == nil }.map(\.name)).subtracting(outer)
     guarded = tunnels.filter { $0.guarding == .on && $0.isEnabled && $0.onDemand.isEnabled }
     startedByLookups = tunnels.filter { $0.provider.isWireGuard && $0.through == nil && $0.mayWatch }
   }
@@ -115,14 +119,12 @@ extension PolicySet {
   func concernsItselfAlone(_ tunnel: String) -> Bool { facts.concerns.alone.contains(tunnel) }
 }
 
-extension TunnelPolicy {
-  fileprivate var concernsNamesWhileDown: Bool {
-    dnsInForce.refusesWhenDown || routesByName || onDemand.rules.contains { $0.action == .evaluateConnection }
-  }
+private func concernsNamesWhileDown(_ tunnel: TunnelPolicy) -> Bool {
+  tunnel.dnsInForce.refusesWhenDown || tunnel.routesByName || tunnel.onDemand.rules.contains { $0.action == .evaluateConnection }
+}
 
-  fileprivate var concernsFirewall: Bool {
-    guarding != .off || takesEverything || routes?.isEnforced == true || routes?.answersByArrival == true
-  }
+private func touchesFirewall(_ tunnel: TunnelPolicy) -> Bool {
+  tunnel.guarding != .off || tunnel.takesEverything || tunnel.routes?.isEnforced == true || tunnel.routes?.answersByArrival == true
 }
 
 extension ProviderConfiguration {

@@ -17,8 +17,12 @@ package struct TunnelPolicy: Sendable {
   }
   /// Whether the tunnel may start. A disabled tunnel is never started, by rules or by hand.
   package var isEnabled: Bool {
-    _read { yield contents.value.isEnabled }
-    _modify { yield &own.value.isEnabled }
+    get { contents.value.availability.mayStart }
+    set { own.value.availability.isEnabled = newValue }
+  }
+  package var availability: TunnelAvailability {
+    _read { yield contents.value.availability }
+    _modify { yield &own.value.availability }
   }
   package var precedence: TunnelClass {
     _read { yield contents.value.precedence }
@@ -89,12 +93,13 @@ package struct TunnelPolicy: Sendable {
   package init(
     name: String, about: String? = nil, isEnabled: Bool = true, precedence: TunnelClass = .personal, provider: ProviderConfiguration,
     through: OuterTunnel? = nil, onDemand: OnDemand = OnDemand(), routes: RoutePolicy? = nil, dns: DNSPolicy? = nil, mtu: MTUPolicy? = nil,
-    proxy: ProxyPolicy? = nil, apps: AppsPolicy? = nil,
+    proxy: ProxyPolicy? = nil, apps: AppsPolicy? = nil, owner: UserName? = nil,
     killSwitch: KillSwitch = .off, includesAllNetworks: Bool = false, disconnectsOnSleep: Bool = false, location: SourceLocation
   ) {
     contents = Contents(
       TunnelContents(
-        name: name, about: about, isEnabled: isEnabled, precedence: precedence, provider: provider, through: through, onDemand: onDemand,
+        name: name, about: about, availability: TunnelAvailability(isEnabled: isEnabled, owner: owner), precedence: precedence,
+        provider: provider, through: through, onDemand: onDemand,
         routes: routes, apps: apps, dns: dns, mtu: mtu, proxy: proxy, killSwitch: killSwitch, includesAllNetworks: includesAllNetworks,
         disconnectsOnSleep: disconnectsOnSleep, location: location))
   }
@@ -118,7 +123,7 @@ private final class Contents: @unchecked Sendable {
 private struct TunnelContents: Hashable {
   var name: String
   var about: String?
-  var isEnabled: Bool
+  var availability: TunnelAvailability
   var precedence: TunnelClass
   var provider: ProviderConfiguration
   var through: OuterTunnel?

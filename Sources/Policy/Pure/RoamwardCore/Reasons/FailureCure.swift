@@ -30,7 +30,8 @@ extension ReasonCode {
     case .overlapRefused: "use another network, or write another `on-overlap`"
     case .familyOff: "switch the family on (sysctl), or give the tunnel an address of the other one"
     case .noNetwork: "connect to a network"
-    case .ruleMatched, .noRule, .lookup, .factPending, .undecided, .disabled, .onDemandOff, .excluded, .standby, .outerDown, .carries,
+    case .ruleMatched, .noRule, .lookup, .factPending, .undecided, .disabled, .ownerAway, .onDemandOff, .excluded, .standby, .outerDown,
+      .carries,
       .outerPending, .unsupported, .manualOverride, .overrideEnded, .policyRemoved, .stopping, .sleep, .scheduled, .armed, .networkChanged,
       .slept,
       .agentRestarted, .peerSilent, .providerReasserting, .dnsLimited, .answerWithheld, .addressShared, .routesLimited, .overlap,

@@ -17,6 +17,8 @@ package enum ReasonCode: String, Equatable, Sendable, CaseIterable {
   case undecided
   /// `enabled: false`.
   case disabled
+  /// The user that the tunnel belongs to is not logged in.
+  case ownerAway = "owner-away"
   /// `on-demand: { enabled: false }`.
   case onDemandOff = "on-demand-off"
   /// Another enterprise tunnel has precedence.

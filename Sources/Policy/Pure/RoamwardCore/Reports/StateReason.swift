@@ -29,7 +29,7 @@ package struct StateReason: Equatable, Sendable, CustomStringConvertible {
   }
 
   private static func code(_ policy: TunnelPolicy, _ decision: Decision?, _ override: ManualOverride?) -> ReasonCode {
-    if !policy.isEnabled { return .disabled }
+    if !policy.isEnabled { return policy.availability.absentOwner == nil ? .disabled : .ownerAway }
     if let inert = decision?.inert, inert.isOfOthers { return inert.code }
     if decision?.carries != nil, override == nil { return .carries }
     if override != nil { return .manualOverride }
@@ -40,7 +40,7 @@ package struct StateReason: Equatable, Sendable, CustomStringConvertible {
   private static func text(
     _ policy: TunnelPolicy, _ decision: Decision?, _ override: ManualOverride?, _ isWanted: Bool, _ timers: [TunnelTimer], _ now: Moment
   ) -> String {
-    if !policy.isEnabled { return "disabled by its policy" }
+    if !policy.isEnabled { return policy.availability.absentOwner.map { textOfAbsence(of: $0) } ?? "disabled by its policy" }
     if let inert = decision?.inert, inert.isOfOthers {
       return inert.text + (override?.wantsUp ?? false ? ", despite the manual override (up)" : "; " + (decision?.ownText ?? ""))
     }

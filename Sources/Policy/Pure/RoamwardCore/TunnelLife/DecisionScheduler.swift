@@ -110,7 +110,7 @@ package struct DecisionScheduler: Sendable {
       } else if all.blocked[tunnel.name] != nil {
         intent = .down
         delay(tunnel.name) { $0.cancel(isRunning: isRunning, at: now) }
-      } else if override == nil, let changed, let settle = timing.settle, now < changed + settle {
+      } else if override == nil, tunnel.isEnabled, let changed, let settle = timing.settle, now < changed + settle {
         settling[tunnel.name] = changed + settle
         intent = .unchanged
       } else if override == nil, tunnel.isEnabled {
