@@ -4,7 +4,7 @@ import Testing
 @Suite("A tunnel with an owner", .needsLab)
 struct OwnerTests {
   @Test("is up while that user is logged in, and is shown to that user and root alone") func life() throws {
-    let policy = corp.replacing("class: enterprise", with: "owner: nobody")
+    let policy = corp.replacing("class: enterprise", with: "owner: nobody\n    kill-switch: \"on\"")
     let seen = try Scene(["corp.yaml": policy], words: ["run.bash"]).play("Owner/life")
     #expect(
       seen.lines == [

@@ -48,11 +48,8 @@ extension Agent {
     reconciler.pass()
   }
 
-  /// The owners of tunnels by the tunnels' names, also of those that run on after their policy has gone.
-  package var owners: [String: UserName] {
-    let left = state.tunnels.withoutPolicy.compactMap { tunnel in tunnel.policy.availability.owner.map { (tunnel.policy.name, $0) } }
-    return left.isEmpty ? state.set.owners : state.set.owners.merging(left) { first, _ in first }
-  }
+  /// The owners of tunnels by the tunnels' names. They can be asked for while an event is published.
+  package var owners: [String: UserName] { announcer.owners }
 
   /// The policies in force, with the options of starts by hand.
   package var policySet: PolicySet { state.set }

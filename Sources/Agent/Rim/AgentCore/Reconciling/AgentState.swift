@@ -38,6 +38,11 @@ final class AgentState {
   }
 
   var set: PolicySet { policies.set }
+  /// The owners of tunnels by the tunnels' names, also of those that run on after their policy has gone.
+  var owners: [String: UserName] {
+    let left = tunnels.withoutPolicy.compactMap { tunnel in tunnel.policy.availability.owner.map { (tunnel.policy.name, $0) } }
+    return left.isEmpty ? set.owners : set.owners.merging(left) { first, _ in first }
+  }
 }
 
 /// Steps that other programs have not finished yet.

@@ -10,6 +10,8 @@ package final class Announcer {
   /// Receives the reason of each wake-up, and the tunnel, for the log.
   package var receiveWake: (WakeReason, String?) -> Void = { _, _ in }
 
+  /// The owners of tunnels by the tunnels' names: of the policies and of what runs on after its policy has gone.
+  var owners: [String: UserName] = [:]
   private(set) var counts = EventCounts()
 
   /// Receives each evaluation of the rules, for the record; `nil`: none is kept.
@@ -82,7 +84,7 @@ package final class Announcer {
     // Before the first policy set is in force, what an earlier agent blocks stays blocked, and its record stays true.
     if state.policies.generation == 0, state.seen.state?.firewall.isGuarding == true { return }
     // Every user may read the record.
-    blocking.follow(Visibility(hiding: Set(state.set.owners.keys)).shown(status), recordBlocking)
+    blocking.follow(Visibility(hiding: Set(owners.keys)).shown(status), recordBlocking)
   }
 
   /// Publishes timers that are new since the last call, and those that are cancelled if no other event reports that.

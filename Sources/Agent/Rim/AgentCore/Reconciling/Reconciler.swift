@@ -184,6 +184,7 @@ final class Reconciler {
 
   private func decide() {
     state.policies.follow(state.seen.snapshot.users)
+    announcer.owners = state.owners
     takeProbeResults()
     prober.want(state.stop.isStopping ? [] : state.decisions.evidence(for: state.set, state.seen.snapshot, at: now))
     takeProbeResults()
