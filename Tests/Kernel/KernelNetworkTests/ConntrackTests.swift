@@ -37,11 +37,11 @@ struct ConntrackTests {
     try inNamespaces {
       try makeLink()
       let connections = try Conntrack()
-      // The order of a set's elements is another one each time.
+      // The order of a set's elements is another one each time. With a port of the kernel's choice, two rounds may have the same.
       for round in 0..<20 {
         for (source, target) in [
           ("10.77.0.2", "203.0.113.2"), ("fd77::2", "2001:db8::2"), ("10.77.0.3", "203.0.113.3"), ("fd77::3", "2001:db8::3"),
-        ] { try datagram(from: source, to: target) }
+        ] { try datagram(from: source, to: target, port: UInt8(round + 1)) }
         try #require(try count() == 4 + round)
         let ends = try ["10.77.0.2", "fd77::2", "203.0.113.3"].map(address)
         #expect(try connections.forgetConnections(of: Set(ends)) == 3)
@@ -60,11 +60,12 @@ struct ConntrackTests {
     }
   }
 
-  private func datagram(from source: String, to target: String) throws {
+  /// `port`: of the source; 0: one of the kernel's choice.
+  private func datagram(from source: String, to target: String, port: UInt8 = 0) throws {
     let isV4 = try address(source).family == .v4
     let number = socket(isV4 ? AF_INET : AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
     defer { close(number) }
-    let own = bytes(source, isV4, port: 0)
+    let own = bytes(source, isV4, port: port)
     let there = bytes(target, isV4, port: 40)
     #expect(own.withUnsafeBytes { bind(number, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), UInt32($0.count)) } == 0)
     #expect(
