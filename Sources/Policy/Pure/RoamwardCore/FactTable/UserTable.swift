@@ -8,8 +8,8 @@ private let users = FactDeclaration(
   "The users who are logged in; absent: unknown.", example: "[alice]"
 ) { facts, _ in
   var traced = facts.direct("systemd-logind", facts.sources.direct.users) { $0.isEmpty ? "nobody" : list($0) }
-  // It is read at once: what it does not say, nothing else will.
-  traced.isUnavailable = traced.fact.value == nil
+  // It is read at once: what the answer does not say, nothing else will.
+  traced.isUnavailable = traced.fact.value == nil && traced.fact != .notNeeded
   return traced
 }
 
