@@ -33,7 +33,7 @@ import Testing
     life.machine.run(for: .seconds(2))
   }
 
-  @Test("is up while the owner is logged in, whoever else is, and down when the owner leaves, with the reason and without a kill switch")
+  @Test("is up while the owner is logged in, also beside others, and down when the owner leaves, with the reason and without a kill switch")
   func follows() throws {
     let life = life("bob")
     #expect(try life.tunnel().state == "disconnected" && life.tunnel().code == .ownerAway && life.tunnel().owner == "alice")
@@ -74,5 +74,24 @@ import Testing
     #expect(life.events.compactMap { Visibility(hiding: []).shown($0) } == life.events)
     let guarded = self.life("alice").status.firewall
     #expect(view.shown(guarded).guards == ["another user's tunnel"] && view.shown(guarded).code == guarded.code)
+  }
+
+  @Test(
+    "hides a remark that has its name as a word, and none that has it inside another word",
+    arguments: [
+      ("corp: the key has no effect", true), ("policies/corp.yaml:3:1: unknown key", true), ("the link 'rw-corp' is another's", true),
+      ("scorpion: the key has no effect", false), ("corporate.yaml: unknown key", false), ("corp2 is up, and so is corp", true),
+      ("nothing", false),
+    ])
+  func remarks(text: String, isHidden: Bool) {
+    let life = life("alice")
+    var whole = life.status
+    whole.policy.problems = [
+      .init(file: "x.yaml", line: 1, column: 1, severity: "warning", message: text),
+      .init(file: text, line: 1, column: 1, severity: "warning", message: "unknown key"),
+    ]
+    whole.policy.replacedFiles = [.init(file: text, line: 1, since: nil)]
+    #expect(Visibility(hiding: ["corp"]).shown(whole).policy.replacedFiles.isEmpty == isHidden)
+    #expect(Visibility(hiding: ["corp"]).shown(whole).policy.problems.isEmpty == isHidden)
   }
 }

@@ -17,7 +17,8 @@ package struct Visibility: Equatable, Sendable {
     report.programs.removeAll { isHidden($0.tunnel) }
     report.endedPrograms.removeAll { hidden.contains($0.tunnel) }
     report.notes.removeAll { isHidden($0.tunnel) || $0.tunnel == nil && names(one: $0.text) }
-    report.policy.problems.removeAll { names(one: $0.message) }
+    report.policy.problems.removeAll { names(one: $0.message) || names(one: $0.file) }
+    report.policy.replacedFiles.removeAll { $0.file.map(names(one:)) ?? false }
     report.resolver?.withheld.removeAll { hidden.contains($0.tunnel) }
     report.firewall = shown(whole.firewall)
     if isHidden(whole.proxies?.tunnel) { report.proxies = nil }
@@ -59,7 +60,14 @@ package struct Visibility: Equatable, Sendable {
 
   private func isHidden(_ tunnel: String?) -> Bool { tunnel.map(hidden.contains) ?? false }
 
-  private func names(one text: String) -> Bool { hidden.contains { text.contains($0) } }
+  /// Whether one of their names stands in the text, alone or as a part of a file's or a link's name: not inside another word, or a
+  /// tunnel called `c` would hide nearly everything.
+  private func names(one text: String) -> Bool {
+    func continues(_ letter: Character?) -> Bool { letter.map { $0.isLetter || $0.isNumber } ?? false }
+    return hidden.contains { name in
+      text.ranges(of: name).contains { !continues(text[..<$0.lowerBound].last) && !continues(text[$0.upperBound...].first) }
+    }
+  }
 }
 
 extension Request {
