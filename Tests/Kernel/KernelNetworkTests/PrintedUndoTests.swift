@@ -56,7 +56,7 @@ struct PrintedUndoTests {
       ip link set lo up; ip link add lan0 type veth peer name far0
       ip link set lan0 addrgenmode none; ip link set far0 addrgenmode none; ip link set far0 up; ip link set lan0 up
       ip address add 192.0.2.23/24 dev lan0
-      # The kernel tells of a carrier up to a second later.
+      # The kernel reports a carrier up to a second later.
       for link in lan0 far0; do until ip -oneline link show "$link" | grep -q 'LOWER_UP.*state UP'; do sleep 0.02; done; done
       """)
   }

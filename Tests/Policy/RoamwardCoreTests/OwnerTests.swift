@@ -23,7 +23,7 @@ import Testing
     Evaluator(networks: []).decide(Self.policies, on: network(users))
   }
 
-  @Test("a tunnel with an owner is acted on while the owner is logged in, or nobody knows; its policy's own word comes first")
+  @Test("a tunnel with an owner is acted on while the owner is logged in, or that is unknown; its policy's own word comes first")
   func acts() {
     for present: Fact<[UserName]> in [.known(Sample.users("alice", "bob")), .unknown(reason: "no logind")] {
       #expect(decisions(present).map(\.inert) == [nil, .disabled, nil])

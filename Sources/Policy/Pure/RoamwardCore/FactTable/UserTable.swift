@@ -7,7 +7,7 @@ private let users = FactDeclaration(
   space: .names(NameSpace(lengths: 1...256, text: { String(validating: $0, as: UTF8.self).flatMap { UserName($0)?.text } })),
   "The users who are logged in; absent: unknown.", example: "[alice]"
 ) { facts, _ in
-  var traced = facts.direct("systemd-logind", facts.sources.direct.users) { $0.isEmpty ? "nobody" : list($0) }
+  var traced = facts.direct("systemd-logind", facts.sources.direct.users) { $0.isEmpty ? "none" : list($0) }
   // It is read at once: what the answer does not say, nothing else will.
   traced.isUnavailable = traced.fact.value == nil && traced.fact != .notNeeded
   return traced

@@ -23,7 +23,7 @@ extension PolicySet {
   package var owners: [String: UserName] { facts.concerns.owners }
 
   /// The set while these users are logged in: tunnels of others may not start, and none of them before it was asked who is there. Where
-  /// that cannot be known, all may. The same value if nobody comes or goes.
+  /// that cannot be known, all may. The same value if no owner comes or goes.
   package func owned(by users: Fact<[UserName]>) -> PolicySet {
     if owners.isEmpty { return self }
     let isAway = { (owner: UserName) in users.value.map { !$0.contains(owner) } ?? (users == .notNeeded) }

@@ -23,7 +23,7 @@ package func report(_ snapshot: NetworkSnapshot, from provenance: Provenance = P
   rows.append(("dns-domain", text(link.searchDomains, list), source(.searchDomains)))
   rows.append(("internet", internet(snapshot), source(.internet)))
   rows.append(("metered", text(link.metered) { $0 ? "yes" : "no" }, source(.metered)))
-  if case .known(let users) = snapshot.users { rows.append(("users", users.isEmpty ? "nobody" : list(users), source(.users))) }
+  if case .known(let users) = snapshot.users { rows.append(("users", users.isEmpty ? "none" : list(users), source(.users))) }
   let time = snapshot.time.value.map { ", \($0.day) \(clockText(minute: $0.second / 60))" } ?? ""
   rows.append(("power", text(snapshot.power) { $0.rawValue } + time, source(.power)))
   rows.append(("identity", NetworkIdentity(of: snapshot).text, ""))
