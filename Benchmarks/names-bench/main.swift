@@ -158,7 +158,7 @@ private func names(_ program: String, _ address: IPAddress, _ server: IPAddress,
   }
   while (try? channel.send(NameOrder.apply.bytes)) == nil { usleep(1000) }
   try channel.send(
-    NameOrder.listener(number: 0, address: AddressText(address), isStream: false, isCapturing: false).bytes,
+    NameOrder.listener(number: 0, address: AddressText(address), isStream: false, askers: .led).bytes,
     passing: try bound(SOCK_DGRAM, address, 53))
   try FileDescriptor(owning: dup(STDOUT_FILENO)).writeAll(Array("\(process)\n".utf8))
   while case .message = try channel.receive() {}

@@ -58,7 +58,9 @@ struct QuestionPortTests {
         let other = try NameServerSockets.listener(any, port: NameCapture.port, isStream: false)
         defer { withExtendedLifetime(other) {} }
         var captured = CapturedQuestions()
-        do throws(SystemError) { _ = try captured.change(to: NameCapture()) } catch { return error }
+        var settings = NameServerSettings()
+        settings.capture = NameCapture()
+        do throws(SystemError) { _ = try captured.change(to: settings) } catch { return error }
         return nil
       }
       #expect(failure?.code == EADDRINUSE, "\(taken)")

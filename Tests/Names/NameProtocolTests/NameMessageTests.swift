@@ -16,7 +16,7 @@ import Testing
     rest: .forward(group: 0), answersCanary: true, searchDomains: [DomainName("cafe.example")].compactMap { $0 })
 
   static let orders: [NameOrder] = [
-    .listener(number: 1, address: AddressText(IPAddress(v4: 0x7f52_0035)), isStream: true, isCapturing: false), .upstream(number: .max),
+    .listener(number: 1, address: AddressText(IPAddress(v4: 0x7f52_0035)), isStream: true, askers: .led), .upstream(number: .max),
     .close(number: 0),
     .pool(number: 1, v4: [1, 2, 3], v6: []), .rules(NameRules(configuration)),
     .domains(disposition: 2, names: ["corp.example", "xn--bcher-kva.example"]), .rebindAllowed(names: ["home.example"]),
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test("another version is refused") func version() {
-    #expect(throws: NameMessageError.self) { try NameOrder(Array(#"{"version":2,"message":{"apply":{}}}"#.utf8)) }
+    #expect(throws: NameMessageError.self) { try NameOrder(Array(#"{"version":1,"message":{"apply":{}}}"#.utf8)) }
     #expect(throws: NameMessageError.self) { try NameOrder([]) }
   }
 }

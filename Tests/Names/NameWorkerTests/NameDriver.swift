@@ -96,10 +96,10 @@ final class NameDriver {
 
   func listen(_ address: String, port: UInt16 = 53) throws {
     let text = AddressText(IPAddress(address) ?? IPAddress(v4: 0))
-    try send(.listener(number: 1, address: text, isStream: false, isCapturing: false), try boundSocket(SOCK_DGRAM, address, port: port))
+    try send(.listener(number: 1, address: text, isStream: false, askers: .led), try boundSocket(SOCK_DGRAM, address, port: port))
     let stream = try boundSocket(SOCK_STREAM, address, port: port)
     guard Glibc.listen(stream.number, 16) == 0 else { throw SystemError.last("listen") }
-    try send(.listener(number: 2, address: text, isStream: true, isCapturing: false), stream)
+    try send(.listener(number: 2, address: text, isStream: true, askers: .led), stream)
   }
 
   func counters() throws -> (NameServerCounters, held: Int, open: Int) {

@@ -22,7 +22,8 @@ package struct RedirectedFlow: Equatable, Sendable {
   }
 }
 
-/// The sockets of our name server for captured questions (`names: capture`), and the servers that those were sent to.
+/// The sockets of our name server for redirected questions: captured ones (`names: capture`), with the servers that those were sent to, and
+/// those of programs with a route of their own.
 struct CapturedQuestions {
   private struct Place: Hashable {
     let address: IPAddress
@@ -30,11 +31,15 @@ struct CapturedQuestions {
     let link: String?
     let device: DeviceIdentity?
     let isStream: Bool
+    let port: UInt16
+    let askers: NameAskers
   }
 
   /// Numbers that other sockets do not have.
   private static let firstNumber: UInt16 = 1000
   private static let mostServers = 64
+  /// Of all sockets, two are for programs that resolv.conf leads here, and four for each route.
+  private static let mostCaptured = NameLimits.listeners - 2 - 4 * (Int(ProgramNames.mostRoutes) + 1)
 
   private var places: [UInt16: Place] = [:]
   private var next = firstNumber
@@ -42,26 +47,26 @@ struct CapturedQuestions {
   private(set) var servers: [IPAddress] = []
 
   /// The messages that open the sockets for these settings, and close all others.
-  mutating func change(to capture: NameCapture?) throws(SystemError) -> [(NameOrder, FileDescriptor?)] {
+  mutating func change(to settings: NameServerSettings) throws(SystemError) -> [(NameOrder, FileDescriptor?)] {
     var orders: [(NameOrder, FileDescriptor?)] = []
-    let wanted = capture.map(Self.places) ?? []
+    let wanted = (settings.capture.map(Self.places) ?? []) + (settings.programs.map(Self.places) ?? [])
     for (number, place) in places.sorted(by: { $0.key < $1.key }) where !wanted.contains(place) {
       orders.append((.close(number: number), nil))
       places[number] = nil
     }
-    if capture == nil { servers = [] }
+    if settings.capture == nil { servers = [] }
     let present = Set(places.values)
     for place in wanted where !present.contains(place) {
       let socket: FileDescriptor
       do throws(SystemError) {
-        socket = try NameServerSockets.listener(place.address, port: NameCapture.port, isStream: place.isStream, link: place.link)
+        socket = try NameServerSockets.listener(place.address, port: place.port, isStream: place.isStream, link: place.link)
       } catch {
         // A kernel may have no IPv6, and a bridge may be gone. Nothing is redirected there then, or the next plan corrects it.
         if place.link == nil, place.address.family == .v4 || error.code == EADDRINUSE { throw error }
         continue
       }
       places[next] = place
-      orders.append((.listener(number: next, address: AddressText(place.address), isStream: place.isStream, isCapturing: true), socket))
+      orders.append((.listener(number: next, address: AddressText(place.address), isStream: place.isStream, askers: place.askers), socket))
       next = next == .max ? Self.firstNumber : next + 1
     }
     return orders
@@ -71,8 +76,22 @@ struct CapturedQuestions {
     let own = NameCapture.ownAddresses.map { (address: $0, guest: NameCapture.Guest?.none) }
     let guests = capture.guests.flatMap { guest in guest.addresses.map { (address: $0, guest: NameCapture.Guest?.some(guest)) } }
     // The process takes a limited number of sockets.
-    return (own + guests).prefix((NameLimits.listeners - 2) / 2).flatMap { place in
-      [false, true].map { Place(address: place.address, link: place.guest?.link, device: place.guest?.device, isStream: $0) }
+    return (own + guests).prefix(mostCaptured / 2).flatMap { place in
+      [false, true].map {
+        Place(
+          address: place.address, link: place.guest?.link, device: place.guest?.device, isStream: $0, port: NameCapture.port,
+          askers: .captured)
+      }
+    }
+  }
+
+  private static func places(_ programs: ProgramNames) -> [Place] {
+    programs.routes.filter(\.hasPort).flatMap { route in
+      NameCapture.ownAddresses.flatMap { address in
+        [false, true].map {
+          Place(address: address, link: nil, device: nil, isStream: $0, port: route.port, askers: .ofRoute(route.number))
+        }
+      }
     }
   }
 
@@ -80,7 +99,7 @@ struct CapturedQuestions {
   mutating func origin(
     at listener: UInt16, from client: IPAddress, port: UInt16, by find: (RedirectedFlow) -> (IPAddress, UInt16)?
   ) -> IPAddress? {
-    guard let place = places[listener] else { return nil }
+    guard let place = places[listener], place.askers == .captured else { return nil }
     let flow = RedirectedFlow(
       client: client, clientPort: port, listener: place.address, listenerPort: NameCapture.port, isStream: place.isStream)
     // A link-local server would need its link; our own addresses would be a loop.

@@ -66,6 +66,8 @@ final class NameServerBackend {
   private var work = Work.none
   private var sockets = QuestionSockets()
   private var captured = CapturedQuestions()
+  /// Sockets that are open, and that the process is to get with the settings: questions wait in them.
+  private var opened: [(NameOrder, FileDescriptor?)] = []
   /// Numbers the settings' places, for the process.
   private var places: [String: UInt64] = [:]
   private var lastAddress = NameServerSettings.address
@@ -117,6 +119,7 @@ final class NameServerBackend {
     work = .changing(change, from: applied, nil)
     do throws(SystemError) {
       if !worker.isRunning { try start(at: change.settings.listensAt) }
+      opened += try captured.change(to: change.settings)
       let patience = worker.hasGreeted ? Self.patience : Self.patienceAtStart
       if worker.hasGreeted { try send(change.settings) }
       let alarm = try loop.at(.now + patience) { [weak self] in self?.worker.fail("\(Self.program) does not answer") }
@@ -140,7 +143,7 @@ final class NameServerBackend {
     let listeners = try Self.listeners(at: address)
     try worker.start()
     for (i, listener) in listeners.enumerated() {
-      send(.listener(number: UInt16(i), address: AddressText(address), isStream: i == 1, isCapturing: false), listener)
+      send(.listener(number: UInt16(i), address: AddressText(address), isStream: i == 1, askers: .led), listener)
     }
   }
 
@@ -167,8 +170,9 @@ final class NameServerBackend {
     }
     send(settings.rebindAllowed) { .rebindAllowed(names: $0) }
     send(settings.routed) { .routedDomains(names: $0) }
-    for (order, socket) in try captured.change(to: settings.capture) { send(order, socket) }
     send(.apply)
+    for (order, socket) in opened { send(order, socket) }
+    opened = []
     send(progress: settings, since: nil)
   }
 
@@ -198,7 +202,7 @@ final class NameServerBackend {
       worker.prove()
       change.done(nil)
     case .stream(let number, let pool, let address, let port):
-      connect(number, QuestionPool(rawValue: pool) ?? .inside, address.value, port)
+      connect(number, QuestionPool(pool), address.value, port)
     case .start(let trigger, let name, _, _, let address, let port, let isStream):
       // By the settings that it works with: it confirms others before it asks by them.
       guard let settings = work.applied, settings.watches.indices.contains(trigger) else { return }
@@ -226,7 +230,7 @@ final class NameServerBackend {
     // As the program that asked it would: the mark is for the network's own servers.
     let isAsked = !servers.contains(address) && captured.servers.contains(address)
     let isInside = settings.last?.asksNetworkInside ?? true
-    let pool = isInside || isAsked ? .inside : pool
+    let pool = pool == .outside && (isInside || isAsked) ? .inside : pool
     guard port == Self.port, isAsked || servers.contains(address) else {
       return worker.fail("\(Self.program) asks for a connection to \(address)")
     }
@@ -260,7 +264,7 @@ final class NameServerBackend {
   private func forget() {
     if let address = (work.change?.settings ?? work.applied)?.listensAt { lastAddress = address }
     work = .none
-    (sockets, captured) = (QuestionSockets(), CapturedQuestions())
+    (sockets, captured, opened) = (QuestionSockets(), CapturedQuestions(), [])
   }
 
   /// Which program has taken the port, with the remedy; `nil`: none, or our own name server.
@@ -269,11 +273,15 @@ final class NameServerBackend {
     return "\(owner) has taken port \(port), at \(owner.address); cure: \(owner.cure(port: port))"
   }
 
+  /// The ports for redirected questions.
+  private static let redirected = [NameCapture.port] + ProgramNames.ports
+
   private static func words(for error: SystemError, at address: IPAddress) -> String {
     switch error.code {
     case ENOENT: "\(program) cannot be started; cure: install the package roamward, or the program in PATH"
-    case EADDRINUSE where error.operation.contains("\(NameCapture.port)"):
-      "another program listens at port \(NameCapture.port), which `names: capture` needs; cure: `ss -lnp 'sport = \(NameCapture.port)'`"
+    case EADDRINUSE where redirected.contains { error.operation.hasSuffix("\($0)") }:
+      "another program has taken a port from \(NameCapture.port) to \(ProgramNames.ports.upperBound), where roamward-names gets redirected"
+        + " questions (\(error.operation)); cure: `ss -lnp 'sport >= :\(NameCapture.port) and sport <= :\(ProgramNames.ports.upperBound)'`"
         + " shows it; end it"
     case EADDRINUSE:
       takenPort(at: address) ?? "port \(port) of \(address) is taken; cure: `ss -lnp 'sport = :\(port)'` shows by which program"

@@ -11,8 +11,8 @@ extension NameServerSettings {
   func rules(place: UInt64) -> (NameServerConfiguration, [(disposition: UInt16, names: [DomainName])]) {
     let isSplit = !watches.isEmpty || !refused.isEmpty || refusesDiscovery || shares.contains { !$0.domains.isEmpty }
     var rules = RuleBuilder(NameServerConfiguration(network: place, answersCanary: isSplit, searchDomains: searchDomains))
-    let pool = (asksNetworkInside ? QuestionPool.inside : .outside).rawValue
-    let inside = QuestionPool.inside.rawValue
+    let pool = (asksNetworkInside ? QuestionPool.inside : .outside).number
+    let inside = QuestionPool.inside.number
     // A route lives as long as the answers that programs keep.
     let longest = routed.isEmpty ? nil : RoutesByName.longestTTL
     let outside = rules.add(UpstreamGroup(servers: network.map { Upstream($0) }, pool: pool, longestTTL: longest, blocked: blocked))
@@ -58,13 +58,21 @@ extension NameServerSettings {
       }
     }
     if let others { rules.configuration.rest = others }
+    for route in programs?.routes ?? [] where route.hasPort {
+      let isOutside = route.number == ProgramNames.Route.outside
+      rules.configuration.routes[route.number] = rules.add(
+        UpstreamGroup(
+          servers: route.servers.map { Upstream($0) }, pool: QuestionPool.ofRoute(route.number).number, longestTTL: isOutside ? nil : 60,
+          blocked: isOutside ? blocked : []))
+    }
     return (rules.configuration, rules.domains)
   }
 
   /// Whether names are treated by both alike, apart from the states of tunnels: the process needs to know of no change.
   func treatsNames(as other: NameServerSettings) -> Bool {
     if withoutProgress == other.withoutProgress { return true }
-    guard listensAt == other.listensAt, place == other.place, asksNetworkInside == other.asksNetworkInside, capture == other.capture,
+    guard listensAt == other.listensAt, place == other.place, asksNetworkInside == other.asksNetworkInside,
+      capture == other.capture, programs == other.programs,
       Set(allServers) == Set(other.allServers), watches.map(\.tunnel) == other.watches.map(\.tunnel),
       Set(rebindAllowed) == Set(other.rebindAllowed), Set(routed) == Set(other.routed)
     else { return false }
@@ -78,7 +86,7 @@ extension NameServerSettings {
     let first = watches.flatMap(\.entries).flatMap { entry -> [IPAddress] in
       if case .ifNeeded(let servers) = entry.fate { servers } else { [] }
     }
-    return network + shares.flatMap(\.servers) + watches.flatMap(\.servers) + first
+    return network + shares.flatMap(\.servers) + watches.flatMap(\.servers) + first + (programs?.routes.flatMap(\.servers) ?? [])
   }
 }
 

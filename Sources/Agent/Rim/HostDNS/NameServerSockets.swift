@@ -10,7 +10,7 @@ enum QuestionPort {
   private static let all = 10_000...65_535 as ClosedRange<UInt16>
   /// Ports that others on this host may want later: captured questions, and WireGuard by custom. A socket of a pool at one of them would be
   /// in their way until the next network.
-  static let avoided: [UInt16] = [NameCapture.port, 51_820]
+  static let avoided = [NameCapture.port, 51_820] + ProgramNames.ports
 
   static func random(using generator: inout some RandomNumberGenerator) -> UInt16 {
     while true {
@@ -79,10 +79,8 @@ enum NameServerSockets {
     return socket
   }
 
-  /// Either mark keeps a question from being captured.
   private static func mark(_ socket: FileDescriptor, for pool: QuestionPool) throws(SystemError) {
-    let mark = pool == .outside ? Ownership.mark : Ownership.nameServerMark
-    guard clinux_set_mark(socket.number, mark) == 0 else { throw .last("mark a socket") }
+    guard clinux_set_mark(socket.number, pool.mark) == 0 else { throw .last("mark a socket") }
   }
 
   private static func make(_ kind: __socket_type, _ family: IPAddress.Family) throws(SystemError) -> FileDescriptor {

@@ -15,6 +15,8 @@ package struct Client: Hashable, Sendable {
     /// Another one, which only the agent can find out: the question was redirected.
     case captured
     case server(Upstream)
+    /// The servers of a program with a route of its own, by the number of the route.
+    case ofRoute(UInt16)
   }
 
   /// The number of the socket at which its question arrived.
@@ -25,6 +27,9 @@ package struct Client: Hashable, Sendable {
   /// A program of this host, as its address tells. All of them share an address.
   package var isLocal: Bool
   package var asked: Asked
+
+  /// Whether the servers of its route answer all of its questions, whatever the rules say.
+  var hasOwnRoute: Bool { if case .ofRoute = asked { true } else { false } }
 
   package init(
     listener: UInt16, address: IPAddress, port: UInt16, transport: Transport = .datagram, isLocal: Bool, asked: Asked = .system

@@ -118,13 +118,15 @@ extension NameServerMachine {
     let text = NameText(message, at: MessageFormat.header)
     let name = text.bytes.span.extracting(0..<text.count)
     if let code = configuration.ownCode(for: name, outline.type) { return reply(code, to: message, outline, of: client, &out) }
-    if let own = configuration.dispositionBeforeSearch(of: name) {
+    if !client.hasOwnRoute, let own = configuration.dispositionBeforeSearch(of: name) {
       return refuse(Question(message, outline, from: client, at: now), searchedFor: own, &out)
     }
-    let disposition = configuration.disposition(of: name)
+    let disposition = configuration.disposition(of: name, from: client)
     let key = QuestionKey(message, outline.range, flags: outline.flags, edns: outline.edns, seed: seed)
     let first = configuration.group(of: disposition) { progress[$0].isConnected }
-    if let group = first, group != configuration.passing?.from || client.asked == .system, !configuration.isRouted(name) {
+    if let group = first, group != configuration.passing?.from || client.asked == .system,
+      client.hasOwnRoute || !configuration.isRouted(name)
+    {
       let isCached = cache.find(key, message, outline.range, partition: partitions[group], at: now) { answer, age in
         out.reply(to: client) {
           Responses.append(
@@ -155,8 +157,10 @@ extension NameServerMachine {
   private mutating func dispatch(_ question: Question, at now: Moment, _ out: inout Outbox) {
     let text = NameText(question.wire.span, at: 0)
     let name = text.bytes.span.extracting(0..<text.count)
-    if let own = configuration.dispositionBeforeSearch(of: name) { return refuse(question, searchedFor: own, &out) }
-    let disposition = configuration.disposition(of: name)
+    if !question.client.hasOwnRoute, let own = configuration.dispositionBeforeSearch(of: name) {
+      return refuse(question, searchedFor: own, &out)
+    }
+    let disposition = configuration.disposition(of: name, from: question.client)
     treat(question, QuestionKey(question, seed: seed), by: disposition, at: now, &out)
   }
 
@@ -213,7 +217,7 @@ extension NameServerMachine {
   private mutating func pass(_ question: Question, _ key: QuestionKey, _ passing: Passing, at now: Moment, _ out: inout Outbox) {
     var purpose = ForwardedQuery.Purpose(group: passing.from)
     switch question.client.asked {
-    case .system: break
+    case .system, .ofRoute: break
     case .captured:
       guard let number = awaited.origins.add(question, at: now) else {
         counters.overflowed += 1

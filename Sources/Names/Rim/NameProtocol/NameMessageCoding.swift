@@ -7,7 +7,7 @@ package struct NameMessageError: Error, Equatable, Sendable, CustomStringConvert
 
 /// A message with the version of the protocol.
 private struct Envelope<Message: Codable>: Codable {
-  static var version: Int { 1 }
+  static var version: Int { 2 }
 
   var version = Self.version
   var message: Message

@@ -5,7 +5,7 @@ package import NetworkTypes
 /// Limits of the messages between the agent and `roamward-names`.
 package enum NameLimits {
   /// Listening sockets.
-  package static let listeners = 64
+  package static let listeners = 128
   /// Sockets to name servers, in all pools.
   package static let upstreams = 1024
   /// Domains of one message: with the longest names it has less than 64 KiB.
@@ -16,8 +16,8 @@ package enum NameLimits {
 
 /// A message from the agent to `roamward-names`.
 package enum NameOrder: Equatable, Sendable, Codable {
-  /// A listening socket for clients: attached. UDP, or TCP. `address`: what it is bound to. `isCapturing`: its questions were redirected.
-  case listener(number: UInt16, address: AddressText, isStream: Bool, isCapturing: Bool)
+  /// A listening socket for clients: attached. UDP, or TCP. `address`: what it is bound to.
+  case listener(number: UInt16, address: AddressText, isStream: Bool, askers: NameAskers)
   /// A bound UDP socket for questions to name servers: attached. It is used when a pool has it. Its number is one that no other socket has.
   case upstream(number: UInt16)
   /// Closes a listening socket.
@@ -44,6 +44,16 @@ package enum NameOrder: Equatable, Sendable, Codable {
   case routed(number: UInt32, isRouted: Bool)
   /// Answered by `counters`.
   case count
+}
+
+/// The programs whose questions arrive at a listening socket.
+package enum NameAskers: Hashable, Sendable, Codable {
+  /// Those that resolv.conf leads to it.
+  case led
+  /// Those that asked other servers: their questions were redirected.
+  case captured
+  /// Those with a route of their own, which has this number.
+  case ofRoute(UInt16)
 }
 
 /// A message from `roamward-names` to the agent.
@@ -86,6 +96,12 @@ package struct NameRules: Hashable, Sendable, Codable {
     package var blocked: [PrefixText]
   }
 
+  /// The group that answers programs with a route of their own.
+  package struct Route: Hashable, Sendable, Codable {
+    package var number: UInt16
+    package var group: Int
+  }
+
   /// As the agent's number for the network; its bits are those of `NameServerConfiguration.network`.
   package var network: Int64
   package var groups: [Group]
@@ -94,6 +110,7 @@ package struct NameRules: Hashable, Sendable, Codable {
   package var rest: Disposition
   package var answersCanary: Bool
   package var passing: Passing?
+  package var routes: [Route]
   package var searchDomains: [String]
   /// The number of domains that follow; more are possible.
   package var domainCount: Int
@@ -111,13 +128,14 @@ package struct NameRules: Hashable, Sendable, Codable {
     rest = configuration.rest
     answersCanary = configuration.answersCanary
     passing = configuration.passing
+    routes = configuration.routes.sorted { $0.key < $1.key }.map { Route(number: $0.key, group: $0.value) }
     searchDomains = configuration.searchDomains.map(\.text)
     domainCount = configuration.domains.count
   }
 
   /// The configuration, with these domains.
   package func configuration(_ domains: DomainMap) -> NameServerConfiguration {
-    NameServerConfiguration(
+    var configuration = NameServerConfiguration(
       network: UInt64(bitPattern: network),
       groups: groups.map { group in
         UpstreamGroup(
@@ -125,6 +143,8 @@ package struct NameRules: Hashable, Sendable, Codable {
           blocked: group.blocked.map(\.value))
       }, triggers: triggers, dispositions: dispositions, domains: domains, rest: rest, answersCanary: answersCanary, passing: passing,
       searchDomains: searchDomains.compactMap { DomainName($0) })
+    configuration.routes = Dictionary(routes.map { ($0.number, $0.group) }) { first, _ in first }
+    return configuration
   }
 }
 

@@ -9,8 +9,8 @@ extension NameWork {
   func take(_ order: NameOrder, _ passed: FileDescriptor?) {
     let now = Moment.now
     switch order {
-    case .listener(let number, let address, let isStream, let isCapturing):
-      if let passed { listen(passed, number, address.value, isStream: isStream, isCapturing: isCapturing) }
+    case .listener(let number, let address, let isStream, let askers):
+      if let passed { listen(passed, number, address.value, isStream: isStream, askers) }
     case .upstream(let number): if let passed { addUpstream(passed, number) }
     case .close(let number): listeners[number] = nil
     case .pool(let number, let v4, let v6): setPool(number, v4, v6, at: now)
@@ -35,14 +35,14 @@ extension NameWork {
     releaseCodeLater()
   }
 
-  private func listen(_ file: FileDescriptor, _ number: UInt16, _ address: IPAddress, isStream: Bool, isCapturing: Bool) {
+  private func listen(_ file: FileDescriptor, _ number: UInt16, _ address: IPAddress, isStream: Bool, _ askers: NameAskers) {
     guard listeners.count < NameLimits.listeners || listeners[number] != nil else { return }
     listeners[number] = nil
     let source = try? loop.whenReadable(file.number) { [weak self] in
       if isStream { self?.acceptClients(at: number) } else { self?.receiveQuestions(at: number) }
     }
     guard let source else { return }
-    listeners[number] = Listener(file: file, address: address, isStream: isStream, isCapturing: isCapturing, source: source)
+    listeners[number] = Listener(file: file, address: address, isStream: isStream, askers: askers, source: source)
   }
 
   private func addUpstream(_ file: FileDescriptor, _ number: UInt16) {
@@ -86,5 +86,16 @@ extension NameWork {
         }
       }
     }
+  }
+}
+
+extension Client.Asked {
+  init(_ askers: NameAskers) {
+    self =
+      switch askers {
+      case .led: .system
+      case .captured: .captured
+      case .ofRoute(let number): .ofRoute(number)
+      }
   }
 }

@@ -64,7 +64,7 @@ package final class NameWork {
     let file: FileDescriptor
     let address: IPAddress
     let isStream: Bool
-    let isCapturing: Bool
+    let askers: NameAskers
     let source: DescriptorLoop.Source
   }
 
@@ -192,7 +192,7 @@ extension NameWork {
     Client(
       listener: number, address: address, port: port, transport: transport,
       isLocal: address.isLoopback || listener.address.isLoopback || address == listener.address,
-      asked: listener.isCapturing ? .captured : .system)
+      asked: Client.Asked(listener.askers))
   }
 
   /// Carries out the effects of an input, and sets the alarm.

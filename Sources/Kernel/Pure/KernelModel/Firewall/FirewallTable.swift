@@ -61,6 +61,8 @@ package struct FirewallTable: Hashable, Sendable {
   package var arrivals: [String] = []
   /// The programs whose packets leave by one tunnel each, or not at all.
   package var programs: [ProgramClass] = []
+  /// The programs whose questions to resolvers of this machine go to our own name server; `nil`: there are none.
+  package var programNames: ProgramNames?
   /// Whether programs run outside of every tunnel, whose packets have a mark of their own.
   package var hasProgramsOutside = false
   /// The redirection of DNS questions to our own name server, which may pass; `nil`: there is none.

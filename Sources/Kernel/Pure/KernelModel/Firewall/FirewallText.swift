@@ -76,7 +76,7 @@ extension FirewallTable {
       chains.append(chain("answers", "type route hook output priority mangle", [answersOutside]))
     }
     if !gateways.isEmpty { chains.append(chain("gateways", "type filter hook output priority filter", gatewayRules(sets))) }
-    chains += ProgramClass.chains(of: programs, ipsec: ipsec, refusal: Self.refusal).map { chain($0.name, $0.hook, $0.rules) }
+    chains += ProgramClass.chains(of: programs, programNames, ipsec: ipsec, refusal: Self.refusal).map { chain($0.name, $0.hook, $0.rules) }
     if !leaving.isEmpty { chains.append(chain("postrouting", "type filter hook postrouting priority filter", leaving)) }
     let toInside = insideAddresses.flatMap { addressed("iifname", $0.links, "daddr", $0.addresses) }
     if !toInside.isEmpty { chains.append(chain("prerouting", "type filter hook prerouting priority raw", toInside)) }

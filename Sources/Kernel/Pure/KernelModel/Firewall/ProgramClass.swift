@@ -16,11 +16,15 @@ package struct ProgramClass: Hashable, Sendable {
     self.servers = servers
   }
 
-  /// The chains of a table for these programs. `ipsec`: our policies, for packets that are encrypted later.
-  static func chains(of classes: [ProgramClass], ipsec: [UInt32], refusal: String) -> [(name: String, hook: String, rules: [String])] {
-    if classes.isEmpty { return [] }
-    let (names, encrypted) = (Self.names(of: classes), ipsec.map { "ipsec out reqid \($0) accept" })
-    return (names.isEmpty ? [] : [("programs_names", "type nat hook output priority -100", names)]) + [
+  /// The chains of a table for these programs, and for their names. `ipsec`: our policies, for packets that are encrypted later.
+  static func chains(
+    of classes: [ProgramClass], _ names: ProgramNames?, ipsec: [UInt32], refusal: String
+  ) -> [(name: String, hook: String, rules: [String])] {
+    let names = (names?.rules ?? []) + Self.names(of: classes)
+    let redirection = names.isEmpty ? [] : [("programs_names", "type nat hook output priority -100", names)]
+    if classes.isEmpty { return redirection }
+    let encrypted = ipsec.map { "ipsec out reqid \($0) accept" }
+    return redirection + [
       ("programs", "type filter hook output priority filter", rules(of: classes, passing: [], refusal)),
       ("programs_leaving", "type filter hook postrouting priority filter", rules(of: classes, passing: encrypted, "counter drop")),
     ]

@@ -60,6 +60,8 @@ package struct NameServerSettings: Hashable, Sendable {
   package var searchDomains: [DomainName]
   /// The questions that `names: capture` leads to it, besides those of programs that resolv.conf leads here.
   package var capture: NameCapture?
+  /// The questions of programs with a route of their own, besides; `nil`: there are none.
+  package var programs: ProgramNames?
 
   package init(
     shares: [Share] = [], network: [IPAddress] = [], place: String = "", refused: [DomainName] = [], blocked: [IPPrefix] = [],
@@ -105,6 +107,7 @@ extension NameServerSettings: CustomStringConvertible {
     if !shares.contains(where: \.domains.isEmpty) { parts.append(["."] + (network.isEmpty ? ["none"] : network.map(\.description))) }
     parts += routings.map(\.words)
     if capture != nil { parts.append(["captured: the server that was asked"]) }
+    parts += programs?.routes.map(\.words) ?? []
     return parts.map { $0.joined(separator: " ") }.joined(separator: "; ")
   }
 }

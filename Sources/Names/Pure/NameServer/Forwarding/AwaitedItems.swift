@@ -82,7 +82,9 @@ struct AwaitedAgent: Sendable {
   mutating func take(
     _ answer: HeldAnswer, by configuration: NameServerConfiguration, at now: Moment, _ out: inout Outbox
   ) -> Verdict {
-    guard configuration.routed.count > 0, let question = answer.questions.first, let found = answer.addresses else { return .ready }
+    guard configuration.routed.count > 0, let question = answer.questions.first, !question.client.hasOwnRoute,
+      let found = answer.addresses
+    else { return .ready }
     let isRouted = configuration.isRouted(question)
     let name = question.nameText.lowercased()
     let verdict = isRouted ? route(answer, of: name, found, at: now, &out) : .ready

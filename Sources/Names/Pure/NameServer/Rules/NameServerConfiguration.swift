@@ -85,6 +85,8 @@ package struct NameServerConfiguration: Sendable {
   package var answersCanary: Bool
   /// The passing of captured questions to the server that was asked; `nil`: the network's servers resolve them.
   package var passing: Passing?
+  /// The groups that answer programs with a route of their own, by the numbers of the routes.
+  package var routes: [UInt16: Int] = [:]
   /// The domains that programs append to names of several labels too, once these were not resolved (`search` in resolv.conf).
   package var searchDomains: [DomainName]
   /// Domains whose names may have blocked addresses.
@@ -114,6 +116,7 @@ package struct NameServerConfiguration: Sendable {
       return "trigger \(trigger.name): there is no group \(trigger.group)"
     }
     for group in passing.map({ [$0.from, $0.by] }) ?? [] where !groups.indices.contains(group) { return "there is no group \(group)" }
+    for group in routes.values where !groups.indices.contains(group) { return "there is no group \(group)" }
     for disposition in dispositions + [rest] {
       switch disposition {
       case .forward(let group) where !groups.indices.contains(group): return "there is no group \(group)"
@@ -130,6 +133,12 @@ package struct NameServerConfiguration: Sendable {
   /// The fate of a name: lower case, without a dot at its end.
   func disposition(of name: Span<UInt8>) -> Disposition {
     namedDisposition(of: name) ?? rest
+  }
+
+  /// The fate of a client's question for a name: lower case, without a dot at its end.
+  func disposition(of name: Span<UInt8>, from client: Client) -> Disposition {
+    guard case .ofRoute(let number) = client.asked else { return disposition(of: name) }
+    return routes[number].map { .forward(group: $0) } ?? .refuse
   }
 
   private func namedDisposition(of name: Span<UInt8>) -> Disposition? {
@@ -182,7 +191,7 @@ package struct NameServerConfiguration: Sendable {
   func isRouted(_ name: Span<UInt8>) -> Bool { routed.count > 0 && routed.number(for: name) != nil }
 
   func isRouted(_ question: Question) -> Bool {
-    guard routed.count > 0 else { return false }
+    guard routed.count > 0, !question.client.hasOwnRoute else { return false }
     let text = NameText(question.wire.span, at: 0)
     return isRouted(text.bytes.span.extracting(0..<text.count))
   }

@@ -49,6 +49,10 @@ package struct ResolverChoice: Equatable, Sendable {
   /// Resolvers of this machine that resolv.conf named before us, such as NetworkManager's dnsmasq: they have settings of their own for
   /// names, so the names of no tunnel go on to them. Empty: to the network's servers.
   package var localServers: [IPAddress] = []
+  /// The addresses of this machine at which programs ask a resolver, without us.
+  package var resolversHere: [IPAddress] = []
+  /// Whether programs of glibc ask systemd-resolved by its socket.
+  package var isAskedBySocket = false
 
   /// Whether our own name server can run on this host, for names whose look-ups start a tunnel.
   package var nameServer: Answer<Bool> = .unavailable(reason: HostReports.notAsked)
@@ -90,6 +94,8 @@ package struct ResolverChoice: Equatable, Sendable {
     validates = facts.validates
     lookup = Self.lookup(facts, way: way, leads: resolved.leads)
     localServers = isResolved ? [] : facts.localServers(of: backend)
+    isAskedBySocket = facts.mayAnswerGlibc
+    resolversHere = facts.resolversHere(withStub: isResolved || asksResolvedToo)
     nameServer = facts.nameServer
     reasonAgainstNameServer =
       switch (backend, facts.nameServer) {
@@ -199,6 +205,13 @@ extension ResolverFacts {
     let servers = original?.content.nameServers ?? []
     guard servers.allSatisfy(\.isLoopback), !namesOnlyStub else { return [] }
     return servers.filter { $0 != NameServerSettings.address }
+  }
+
+  /// `withStub`: programs may ask systemd-resolved.
+  fileprivate func resolversHere(withStub: Bool) -> [IPAddress] {
+    let stub = withStub ? ["127.0.0.53", "127.0.0.54"].compactMap { IPAddress($0) } : []
+    let named = (original?.content.nameServers ?? []).filter(\.isLoopback) + serversOfLoopbackRecords
+    return (named.filter { $0 != NameServerSettings.address } + stub).uniqued()
   }
 
   /// Whether programs that read the file bypass systemd-resolved and query the servers directly.
