@@ -153,7 +153,7 @@ resolvers = scripts/vm --if-possible --systemd --package network-manager --packa
 
 vm-resolvers: packages-quick
 	scripts/part vm-resolvers $(resolvers) --module veth --module tun --module nf_tables --namespaces -- \
-	  Tests/VM/resolvers networkd lookups capture questions two NetworkManager-resolved NetworkManager-file NetworkManager-dnsmasq
+	  Tests/VM/resolvers networkd lookups capture programs questions two NetworkManager-resolved NetworkManager-file NetworkManager-dnsmasq
 
 # By the kernel's WireGuard.
 vm-armed: packages-quick

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -422,6 +423,34 @@ int clinux_exchange(const char *one, const char *other) { return renameat2(AT_FD
 int clinux_rename_to_new(const char *from, const char *to) { return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE); }
 
 int clinux_new_network(void) { return unshare(CLONE_NEWNET); }
+
+static int write_once(const char *path, const char *text) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  ssize_t written = write(file, text, strlen(text));
+  int error = errno;
+  close(file);
+  errno = error;
+  return written == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+static int own_mounts(void) {
+  if (unshare(CLONE_NEWNS) == 0) return 0;
+  if (errno != EPERM) return -1;
+  char users[64], groups[64];
+  snprintf(users, sizeof users, "%u %u 1", geteuid(), geteuid());
+  snprintf(groups, sizeof groups, "%u %u 1", getegid(), getegid());
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return -1;
+  if (write_once("/proc/self/setgroups", "deny") != 0 || write_once("/proc/self/uid_map", users) != 0) return -1;
+  return write_once("/proc/self/gid_map", groups);
+}
+
+int clinux_hide_files(const char *const *paths, unsigned count) {
+  if (own_mounts() != 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0) return -1;
+  for (unsigned i = 0; i < count; i++)
+    if (mount("/dev/null", paths[i], NULL, MS_BIND, NULL) != 0) return -1;
+  return 0;
+}
 
 int clinux_open_tun(const char *name) {
   struct ifreq request;

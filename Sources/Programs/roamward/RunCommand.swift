@@ -22,6 +22,9 @@ struct Run: ParsableCommand {
       session, and its exit status is that of this command; 126 and 127 say that it cannot be executed. A program that already runs \
       cannot be moved, and a browser may hand a page to one that runs: end it first.
 
+      Its names are looked up where its packets go. Where programs ask systemd-resolved or nscd by a socket, that socket is hidden from it; \
+      then it cannot become another user (`sudo`), unless root runs this command.
+
       Example: `roamward run --through corp -- curl https://git.corp.example`
 
       Example: `roamward run --outside -- speedtest`
@@ -56,6 +59,11 @@ struct Run: ParsableCommand {
     } catch let error as JSONMismatch {
       writeError("roamward: the agent's answer cannot be read: \(error)\n")
       throw ExitStatus.refused
+    }
+    if let (paths, error) = HiddenResolvers.hide() {
+      throw Failure.refused(
+        "\(program[0]) does not start, because its names would be looked up as those of all programs, by \(paths.joined(separator: " and ")):"
+          + " cannot \(error); cure: `sudo roamward run`, or a kernel that permits user namespaces")
     }
     let error = become(path, program)
     writeError("roamward: cannot \(error)\n")

@@ -125,6 +125,11 @@ int clinux_rename_to_new(const char *from, const char *to);
 /// unshare(2): moves the calling thread to a new, empty network namespace. 0, or -1 with errno.
 int clinux_new_network(void);
 
+/// Gives the calling process, which has one thread, mounts of its own, in which an empty file lies over each of these files. Without
+/// CAP_SYS_ADMIN it makes a user namespace for that, in which the user is the same, and programs get no other user's rights (setuid). 0, or
+/// -1 with errno.
+int clinux_hide_files(const char *const *paths, unsigned count);
+
 /// Attaches to the TUN device of this name, which is made if it is missing (IFF_NO_PI). A descriptor, non-blocking and close-on-exec, or
 /// -1 with errno.
 int clinux_open_tun(const char *name);

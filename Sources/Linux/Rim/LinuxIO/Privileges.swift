@@ -23,6 +23,15 @@ package enum Privileges {
     return saved.flatMap { UInt32(String(decoding: $0, as: UTF8.self)) }
   }
 
+  /// Hides files from this process, which has one thread, and from all that it starts: an empty file lies over each. Unless root does it,
+  /// this takes a user namespace, in which a program gets no other user's rights (setuid).
+  package static func hide(_ paths: [String]) throws(SystemError) {
+    let texts = paths.map { strdup($0) }
+    defer { for text in texts { free(text) } }
+    let result = texts.map { UnsafePointer($0) }.withUnsafeBufferPointer { clinux_hide_files($0.baseAddress, UInt32($0.count)) }
+    guard result == 0 else { throw .last("hide \(paths.joined(separator: " and "))") }
+  }
+
   /// Does something as another user and group: root alone can, and comes back. `nil`: it cannot. The program must have one thread.
   package static func asUser<Value>(_ user: UInt32, group: UInt32? = nil, _ body: () -> Value) -> Value? {
     guard group.map({ setegid($0) == 0 }) ?? true else { return nil }
