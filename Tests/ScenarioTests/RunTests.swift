@@ -60,6 +60,22 @@ struct RunTests {
           + "user's; run the program in a session of your own", "0",
       ], "\(seen)")
   }
+
+  @Test("has its names looked up where its packets go, by glibc, musl, Go, c-ares and Chromium, whatever resolver this machine has")
+  func names() throws {
+    let clients = [Client.glibc, .musl, .go, .ares, .chromium].filter(\.isPresent)
+    let scene = try Scene(["corp.yaml": corp.with("search-domains", "match-domains")], words: ["run.bash", "names.bash", "clients.bash"])
+    let seen = try scene.play("Run/names", with: ["CLIENTS": clients.map(\.rawValue).joined(separator: " ")])
+    let asked = ["split", "list", "local"].flatMap { stage in
+      ["through", "outside"].flatMap { route in
+        clients.map { client in
+          let (address, place) = route == "through" ? ("10.77.0.1", "gateway") : ("198.51.100.77", "cafe")
+          return "\(stage) \(route) \(client): \(client == .chromium ? "asked" : address), seen at \(place)"
+        }
+      }
+    }
+    #expect(seen.lines == asked + ["[down: no answer, seen 0]", "[others: 198.51.100.77]", "0"], "\(seen)")
+  }
 }
 
 /// `roamward app`, and a desktop's launcher.
