@@ -21,14 +21,14 @@ import Testing
           let whole = evaluator.decide(tunnel, on: prepared, patience: patience, explaining: .whole)
           let brief = evaluator.decide(tunnel, on: prepared, patience: patience, explaining: .none)
           let told = evaluator.decide(tunnel, on: prepared, patience: patience, explaining: .ofDecidingRule)
-          let about: Comment = "\(tunnel.onDemand.rules) \(networks.map(\.condition)) \(snapshot)"
-          #expect(brief.outcome == whole.outcome && brief.rule == whole.rule && brief.trace.isEmpty, about)
-          #expect(told.outcome == whole.outcome && told.rule == whole.rule && told.pending == whole.pending, about)
-          #expect(told.trace == (whole.rule == nil ? [] : whole.trace.suffix(1)) && told.reason == whole.reason, about)
+          var about: Comment { "\(tunnel.onDemand.rules) \(networks.map(\.condition)) \(snapshot)" }
+          expect(brief.outcome == whole.outcome && brief.rule == whole.rule && brief.trace.isEmpty, about)
+          expect(told.outcome == whole.outcome && told.rule == whole.rule && told.pending == whole.pending, about)
+          expect(told.trace == (whole.rule == nil ? [] : whole.trace.suffix(1)) && told.reason == whole.reason, about)
         }
         let candidates = Set(tunnel.onDemand.sieve.candidates(on: prepared))
         for (place, rule) in evaluator.trace(tunnel, on: snapshot).enumerated() where !candidates.contains(place) {
-          #expect(rule.holds == .no, "rule \(place + 1) of \(tunnel.onDemand.rules) on \(snapshot)")
+          expect(rule.holds == .no, "rule \(place + 1) of \(tunnel.onDemand.rules) on \(snapshot)")
           excluded += 1
         }
       }
@@ -51,13 +51,13 @@ import Testing
         let prepared = evaluator.prepare(snapshot)
         for (place, tunnel) in tunnels.enumerated() {
           let decision = evaluator.decide(tunnel, on: prepared, explaining: .ofDecidingRule)
-          let about: Comment = "\(tunnel.onDemand.rules) \(networks.map(\.condition)) \(snapshot)"
+          var about: Comment { "\(tunnel.onDemand.rules) \(networks.map(\.condition)) \(snapshot)" }
           switch sieve.decider(at: place, on: prepared) {
           case .rule(let rule):
-            #expect(decision.rule?.index == rule + 1 && decision.outcome != .pending && decision.unknown == [], about)
+            expect(decision.rule?.index == rule + 1 && decision.outcome != .pending && decision.unknown == [], about)
             named += 1
           case .none:
-            #expect(decision.rule == nil && decision.outcome == .ignore && decision.unknown == [], about)
+            expect(decision.rule == nil && decision.outcome == .ignore && decision.unknown == [], about)
             none += 1
           case .open: break
           }
