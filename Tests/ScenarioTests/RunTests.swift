@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// `roamward run`, by an ordinary user.
@@ -58,6 +59,21 @@ struct RunTests {
         "app/G-through-1",
         "roamward: the program does not start, because the sockets of its control group cannot be marked: the control group /other is another "
           + "user's; run the program in a session of your own", "0",
+      ], "\(seen)")
+  }
+
+  @Test(
+    "isolated sees nothing of this machine's network, reaches what the tunnel reaches, and ends with the command",
+    .enabled(if: access("/usr/bin/pasta", X_OK) == 0, "there is no pasta: the package passt is not installed"))
+  func isolated() throws {
+    let seen = try Scene(["corp.yaml": corp], words: ["run.bash", "names.bash"]).play("Run/isolated")
+    #expect(
+      seen.lines.filter { !$0.contains("Killed") && !$0.contains("Terminated") } == [
+        "roamward: a program of root is not isolated: `pasta` does not run as root; run the command as an ordinary user", "[1]",
+        "10.77.0.2", "65534", "lo corp", "[7]", "10.77.0.77", "[asked at the gateway 1, in the café 0]",
+        "address: reached; abstract: reached", "address: Connection refused; abstract: Connection refused", "[TERM 143]",
+        "[nothing runs]", "[KILL 137]", "[nothing runs]",
+        "[down: 0 outside]", "[killed: 0 outside]", "0",
       ], "\(seen)")
   }
 

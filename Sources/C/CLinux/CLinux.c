@@ -424,7 +424,7 @@ int clinux_rename_to_new(const char *from, const char *to) { return renameat2(AT
 
 int clinux_new_network(void) { return unshare(CLONE_NEWNET); }
 
-static int write_once(const char *path, const char *text) {
+int clinux_write_file(const char *path, const char *text) {
   int file = open(path, O_WRONLY | O_CLOEXEC);
   if (file < 0) return -1;
   ssize_t written = write(file, text, strlen(text));
@@ -441,8 +441,8 @@ static int own_mounts(void) {
   snprintf(users, sizeof users, "%u %u 1", geteuid(), geteuid());
   snprintf(groups, sizeof groups, "%u %u 1", getegid(), getegid());
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return -1;
-  if (write_once("/proc/self/setgroups", "deny") != 0 || write_once("/proc/self/uid_map", users) != 0) return -1;
-  return write_once("/proc/self/gid_map", groups);
+  if (clinux_write_file("/proc/self/setgroups", "deny") != 0 || clinux_write_file("/proc/self/uid_map", users) != 0) return -1;
+  return clinux_write_file("/proc/self/gid_map", groups);
 }
 
 int clinux_hide_files(const char *const *paths, unsigned count) {

@@ -10,14 +10,14 @@ enum HiddenResolvers {
   private static let caches = ["/run/nscd/socket", "/var/run/nscd/socket"]
 
   /// The sockets that programs would ask here.
-  private static var present: [String] {
+  static var present: [String] {
     let text = (try? TextFile.read("/etc/nsswitch.conf")).map { String(decoding: $0, as: UTF8.self) } ?? ""
     let asked = (HostsLookup(parsing: text).namesResolved ? [resolved] : []) + caches
     // The same file by two paths is hidden once.
     return Dictionary(asked.compactMap { path in realPath(path).map { ($0, path) } }) { first, _ in first }.keys.sorted()
   }
 
-  private static func realPath(_ path: String) -> String? {
+  static func realPath(_ path: String) -> String? {
     guard let real = realpath(path, nil) else { return nil }
     defer { free(real) }
     return String(cString: real)

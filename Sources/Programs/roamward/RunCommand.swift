@@ -16,7 +16,11 @@ struct Run: ParsableCommand {
 
       --outside: the program uses no tunnel, and passes kill switches. If a policy has a kill switch, this needs the right to suspend it.
 
-      Without either, the policies decide: `apps` of a tunnel names the program's file.
+      --isolated: the program sees nothing of this machine's network either: neither the local network, nor services of this machine, nor \
+      its abstract sockets (X11, some of D-Bus). It has a link of its own, whose packets leave by the tunnel alone, and names by the \
+      tunnel's servers. All that it starts ends with it. Needs `pasta` (the package passt).
+
+      Without --through and --outside, the policies decide: `apps` of a tunnel names the program's file.
 
       Both hold for all that the program starts, also in the background, and end with the last of it. The program is run as you, in your \
       session, and its exit status is that of this command; 126 and 127 say that it cannot be executed. A program that already runs \
@@ -27,6 +31,8 @@ struct Run: ParsableCommand {
 
       Example: `roamward run --through corp -- curl https://git.corp.example`
 
+      Example: `roamward run --through corp --isolated -- bash`
+
       Example: `roamward run --outside -- speedtest`
       """)
 
@@ -34,18 +40,24 @@ struct Run: ParsableCommand {
   @OptionGroup var session: SessionOptions
   @Option(help: ArgumentHelp("Tunnel that all packets leave by.", valueName: "tunnel"), completion: .tunnels) var through: String?
   @Flag(help: "Let packets leave outside of every tunnel.") var outside = false
+  @Flag(help: "Show the program nothing of this machine's network.") var isolated = false
+  @Option(help: ArgumentHelp("Continue in the namespace, for this user and group.", visibility: .hidden))
+  var inside: String?
   @Flag(help: "Bring the tunnel up first, as `up` does.") var up = false
   @Option(help: ArgumentHelp("With --up, wait at most this long (30s).", valueName: "duration")) var wait: WaitLimit = .usual
   @Argument(parsing: .postTerminator, help: "The program and its arguments, after --.") var program: [String]
 
   func validate() throws {
     if through != nil, outside { throw ValidationError("--through and --outside exclude each other; use one of them") }
+    if isolated, outside { throw ValidationError("--isolated is for programs of a tunnel; leave out --outside") }
     if up, through == nil { throw ValidationError("--up is for --through") }
     if program.isEmpty { throw ValidationError("name the program after --: roamward run --through corp -- curl https://example.com") }
   }
 
   func run() throws {
+    if let inside { throw ExitCode(try IsolatedProgram.runInside(inside, program[0], Array(program.dropFirst()))) }
     let path = try executable(program[0], butSo: "nothing was started")
+    if isolated { try IsolatedProgram.check() }
     if let manager = groupingManager(of: path) {
       throw Failure.refused(
         "\(program[0]) is started by \(manager), which moves it out of every control group: its packets would leave by the usual route;"
@@ -54,11 +66,18 @@ struct Run: ParsableCommand {
     if up, let through { try bringUp(through) }
     let named = through == nil && !outside ? policyPath(of: path) : nil
     let request = RunRequest(program: shortName(program[0]), tunnel: through, path: named, namespace: ownNetworkNamespace ?? 0)
+    let reply: RunReply
     do {
-      let _: RunReply = try agent.ask(.run(request)).decoded()
+      reply = try agent.ask(.run(request)).decoded()
     } catch let error as JSONMismatch {
       writeError("roamward: the agent's answer cannot be read: \(error)\n")
       throw ExitStatus.refused
+    }
+    if isolated {
+      guard let link = reply.link else {
+        throw Failure.refused("the policies keep \(program[0]) outside; name its tunnel: --through TUNNEL")
+      }
+      throw ExitCode(try IsolatedProgram(path: path, arguments: program, link: link).run())
     }
     if let (paths, error) = HiddenResolvers.hide() {
       throw Failure.refused(

@@ -130,6 +130,21 @@ int clinux_new_network(void);
 /// -1 with errno.
 int clinux_hide_files(const char *const *paths, unsigned count);
 
+/// Writes a text to a file that exists, by one write(2). 0, or -1 with errno.
+int clinux_write_file(const char *path, const char *text);
+
+/// Runs the program of a network namespace, and passes signals on to the first process in it: that program's only child. Returns its exit
+/// status, or 128 and the number of the signal that ended it; -1 with errno.
+int clinux_run_in_network(const char *path, char *const arguments[]);
+
+/// As the first process of a namespace of processes, whose user 0 is the caller's: runs a program as this user and group, passes signals on
+/// to it, and waits for all that end. Returns as above when the program has ended. The parent's death ends all of them.
+int clinux_run_as_first(const char *path, char *const arguments[], unsigned user, unsigned group);
+
+/// Gives the calling process, which has one thread, mounts of its own: /proc of its namespace of processes, and `covers` over `covered`.
+/// 0, or -1 with errno.
+int clinux_own_view(const char *const *covered, const char *const *covers, unsigned count);
+
 /// Attaches to the TUN device of this name, which is made if it is missing (IFF_NO_PI). A descriptor, non-blocking and close-on-exec, or
 /// -1 with errno.
 int clinux_open_tun(const char *name);
