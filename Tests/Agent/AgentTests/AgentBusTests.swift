@@ -16,6 +16,8 @@ struct AgentBusTests {
   private final class Side {
     let bus: SystemBus
     var report: StatusReport
+    /// What some users see in its place.
+    var ofUsers: [UInt32: StatusReport] = [:]
     var requests: [(Request, Caller)] = []
     var reply = Reply.done([:])
     var refusal: String?
@@ -25,7 +27,12 @@ struct AgentBusTests {
       report = Side.report(state: "disconnected")
       bus = SystemBus(on: loop, address: address)
       let objects = try AgentBus(
-        bus, loop: loop, report: { [unowned self] in objectsOnBus(report, version: "9.9", isPortal: true) },
+        bus, loop: loop,
+        report: { [unowned self] in
+          ReportOnBus(
+            objectsOnBus(report, version: "9.9", isPortal: true),
+            ofUsers: ofUsers.mapValues { objectsOnBus($0, version: "9.9", isPortal: true) })
+        },
         serve: { [unowned self] request, caller, _, done in
           requests.append((request, caller))
           done(reply)
@@ -145,6 +152,121 @@ struct AgentBusTests {
         "net.roamward.Agent1.Tunnel State", "connecting connected \(ReasonCode.undecided.rawValue) it answered",
         "\(Self.tunnel) [\"net.roamward.Agent1.Tunnel\"]", "net.roamward.Agent1 Tunnels",
       ])
+  }
+
+  /// What a connection heard and saw.
+  private final class Witness {
+    let bus: SystemBus
+    private(set) var heard: [String] = [] { didSet { changed() } }
+    var changed: () -> Void = {}
+
+    /// `user`: of the connection; `nil`: the test's.
+    init(_ loop: EventLoop, _ address: String, as user: UInt32? = nil, then begin: @escaping (Witness) -> Void) throws {
+      bus = SystemBus(on: loop, address: address)
+      bus.opened = { [unowned self] in
+        bus.match("type='signal',path_namespace='\(AgentInterface.root)',interface='org.freedesktop.DBus.Properties'") { [unowned self] in
+          heard.append("\($0[1].dictionary?.keys.sorted().joined(separator: ",") ?? "")")
+        }
+        for interface in ["org.freedesktop.DBus.ObjectManager", AgentInterface.tunnel.name] {
+          bus.match("type='signal',path_namespace='\(AgentInterface.root)',interface='\(interface)'") { [unowned self] in
+            heard.append($0.compactMap(\.text).joined(separator: " "))
+          }
+        }
+        begin(self)
+      }
+      if let user { try #require(Privileges.asUser(user) { bus.connect() } != nil) } else { bus.connect() }
+    }
+
+    func tunnels(then: @escaping (String) -> Void) {
+      bus.call(
+        AgentInterface.service, AgentInterface.root, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", within: .seconds(30)
+      ) { result in
+        guard case .success(let values) = result else { return then("\(result)") }
+        then(values.first?.dictionary?.keys.sorted().compactMap { $0.split(separator: "/").last }.joined(separator: " ") ?? "")
+      }
+    }
+  }
+
+  @Test(
+    "a tunnel of one user is shown to that user, who hears of it after a call; to others it is as none",
+    .enabled(if: geteuid() == 0, "only root can become another user"))
+  func owned() throws {
+    let mine = "/net/roamward/Agent1/tunnel/mine"
+    // The bus takes users of the user database alone: daemon.
+    let owner: UInt32 = 1
+    func report(_ state: String) -> StatusReport {
+      var report = Side.report(state: state)
+      report.tunnels.append(
+        .init(name: "mine", state: state, since: Timestamp(seconds: 5), isEnabled: true, decision: .connect, rule: nil, reason: "here"))
+      return report
+    }
+    func event(_ tunnel: String) -> Event.Kind {
+      .state(tunnel: tunnel, from: "connecting", to: "connected", code: .undecided, reason: "answered")
+    }
+    let bus = try PrivateBus()
+    try shell("chmod 755 '\(bus.folder.path)'")
+    try bus.start()
+    let seen: [String] = try onLoop { loop, done in
+      let side = try Side(loop, bus.address)
+      side.ofUsers = [0: report("disconnected"), owner: report("disconnected")]
+      var witnesses: [Witness] = []
+      func end(_ said: [String]) {
+        side.ofUsers = [0: report("connected"), owner: report("connected")]
+        side.objects?.happened(event("mine"), for: [0, owner])
+        side.report = Side.report(state: "connected")
+        side.objects?.happened(event("my-corp"))
+        // The event that all hear is the last one.
+        func check() {
+          let counts = witnesses.map { $0.heard.count { $0.hasPrefix("connecting connected") } }
+          if counts[0] >= 2, counts.allSatisfy({ $0 > 0 }) { done(said + witnesses.map { $0.heard.joined(separator: "; ") }) }
+        }
+        for witness in witnesses { witness.changed = check }
+      }
+      func begin() throws {
+        side.objects?.happened(.policy(generation: 2, errors: 0, warnings: 0))
+        witnesses.append(
+          try Witness(loop, bus.address, as: owner) { one in
+            one.tunnels { ofOwner in
+              witnesses.append(
+                try! Witness(loop, bus.address, as: 65534) { stranger in
+                  stranger.tunnels { ofStranger in
+                    self.call(stranger.bus, mine, AgentInterface.tunnel.name, "Resume") { refusal in
+                      // Of the owner too, but it has called nothing.
+                      witnesses.append(
+                        try! Witness(loop, bus.address, as: owner) { quiet in
+                          quiet.bus.call("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "GetId", within: .seconds(30)) { _ in
+                            end([ofOwner, ofStranger, "\(refusal)"])
+                          }
+                        })
+                    }
+                  }
+                })
+            }
+          })
+      }
+      let first = SystemBus(on: loop, address: bus.address)
+      first.opened = {
+        var hasBegun = false
+        func start() {
+          if hasBegun { return }
+          hasBegun = true
+          do { try begin() } catch { Issue.record(error) }
+        }
+        first.match("type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='net.roamward.Agent1'") { _ in start() }
+        first.call(AgentInterface.service, "/", "org.freedesktop.DBus.Peer", "Ping", within: .seconds(20)) { result in
+          if case .success = result { start() }
+        }
+      }
+      first.connect()
+      return [side, first] as [AnyObject]
+    }
+    #expect(seen.count == 6)
+    #expect(seen[0] == "mine my_2dcorp" && seen[1] == "my_2dcorp", "\(seen)")
+    #expect(seen[2] == "failure(there is no object \(mine))", "\(seen)")
+    let said = "connecting connected \(ReasonCode.undecided.rawValue) answered"
+    // The properties of a moment come before its events.
+    #expect(seen[3] == "State; State; \(said); \(said)", "\(seen)")
+    #expect(seen[4] == "State; \(said)" && seen[5] == seen[4], "\(seen)")
   }
 
   @Test("methods are requests of the caller, as at the local socket, and refusals are errors with the same words") func methods() throws {

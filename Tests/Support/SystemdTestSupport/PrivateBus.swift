@@ -13,8 +13,8 @@ package final class PrivateBus {
   package init() throws {
     folder = try TemporaryFolder()
     let configuration = """
-      <busconfig><type>session</type><listen>\(address)</listen><auth>EXTERNAL</auth><policy context="default"><allow send_destination="*"
-      eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
+      <busconfig><type>session</type><listen>\(address)</listen><auth>EXTERNAL</auth><policy context="default"><allow user="*"/><allow
+      send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
       """
     try TextFile.create(folder.path + "/bus.conf", with: Array(configuration.utf8), mode: 0o600)
   }

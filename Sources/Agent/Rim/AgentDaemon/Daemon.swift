@@ -250,7 +250,11 @@ package final class Daemon {
     let timed = Event(time: .now, kind: event)
     server?.publish(timed)
     recorder.add(timed)
-    if let shown = HiddenTunnels.publicView(of: agent).shown(event) { agentBus?.happened(shown) }
+    if let shown = HiddenTunnels.publicView(of: agent).shown(event) {
+      agentBus?.happened(shown)
+    } else {
+      agentBus?.happened(event, for: gatekeeper.hidden.users(of: event, agent))
+    }
     if case .policy = event { sleepDelay.need(agent.delaysSleep) }
     // At the end of the turn: it is a report on all tunnels, and the one that connects does not wait for it.
     if case .state = event { turns.status?.isEnabled = true }

@@ -31,9 +31,13 @@ extension Daemon {
     let objects = try AgentBus(
       bus, loop: loop,
       report: { [weak self] in
-        guard let self else { return [:] }
+        guard let self else { return ReportOnBus() }
         let isPortal = agent.lastSnapshot.captivePortal == .known(true)
-        return objectsOnBus(HiddenTunnels.publicStatus(of: agent), version: releaseVersion, isPortal: isPortal)
+        let (ofAll, ofUsers) = gatekeeper.hidden.statuses(of: agent)
+        func objects(_ status: StatusReport) -> [String: BusObjects.Object] {
+          objectsOnBus(status, version: releaseVersion, isPortal: isPortal)
+        }
+        return ReportOnBus(objects(ofAll), ofUsers: ofUsers.mapValues(objects))
       },
       serve: { [weak self] request, caller, mayInteract, done in
         self?.authorize(request, caller, mayInteract: mayInteract) { [weak self] error in

@@ -4,15 +4,28 @@ package import LinuxIO
 internal import NetworkTypes
 package import SystemdIO
 
+/// The objects of a moment.
+package struct ReportOnBus {
+  /// Those that all users see.
+  package var ofAll: [String: BusObjects.Object]
+  /// Those that owners of tunnels, and root, see in their place.
+  package var ofUsers: [UInt32: [String: BusObjects.Object]]
+
+  package init(_ ofAll: [String: BusObjects.Object] = [:], ofUsers: [UInt32: [String: BusObjects.Object]] = [:]) {
+    self.ofAll = ofAll
+    self.ofUsers = ofUsers
+  }
+}
+
 /// The agent's objects on the system bus. Without a bus there are none, and nothing is computed for them.
 package final class AgentBus {
   private let bus: SystemBus
   private let objects: BusObjects
-  private let report: () -> [String: BusObjects.Object]
+  private let report: () -> ReportOnBus
   private let serve: (Request, Caller, _ mayInteract: Bool, @escaping (Reply) -> Void) -> AnyObject?
   private var turn: EventSource?
   /// Events since the last turn: their signals follow the properties.
-  private var events: [Event.Kind] = []
+  private var events: [(event: Event.Kind, users: Set<UInt32>?)] = []
   /// The largest number of events that wait for a turn.
   private static let mostEvents = 64
   private var budget = RequestBudget()
@@ -27,7 +40,7 @@ package final class AgentBus {
 
   /// `report`: the objects, now. `serve`: decides on a request and carries it out, now or later; what it returns is kept until then.
   package init(
-    _ bus: SystemBus, loop: EventLoop, report: @escaping () -> [String: BusObjects.Object],
+    _ bus: SystemBus, loop: EventLoop, report: @escaping () -> ReportOnBus,
     serve: @escaping (Request, Caller, _ mayInteract: Bool, @escaping (Reply) -> Void) -> AnyObject?
   ) throws(SystemError) {
     self.bus = bus
@@ -36,6 +49,7 @@ package final class AgentBus {
     objects = BusObjects(bus, root: AgentInterface.root, interfaces: [AgentInterface.agent, AgentInterface.tunnel])
     objects.admits = { [weak self] in self?.admits($0) ?? false }
     objects.called = { [weak self] in self?.take($0) }
+    objects.identify = { sender, then in bus.credentials(of: sender) { then($0?.user) } }
     turn = try loop.eachTurn { [weak self] in self?.refresh() }
     turn?.setPriority(.request)
   }
@@ -54,12 +68,12 @@ package final class AgentBus {
     turn?.isEnabled = false
   }
 
-  /// Announces what has changed, at the end of the turn.
-  package func happened(_ event: Event.Kind) {
+  /// Announces what has changed, at the end of the turn. `users`: those who may know of it; `nil`: all.
+  package func happened(_ event: Event.Kind, for users: Set<UInt32>? = nil) {
     // It changes no property, and is no signal.
     if case .nameRoute = event { return }
     guard bus.isConnected else { return }
-    if events.count < Self.mostEvents { events.append(event) }
+    if events.count < Self.mostEvents { events.append((event, users)) }
     turn?.isEnabled = true
   }
 
@@ -68,10 +82,11 @@ package final class AgentBus {
     let events = events
     self.events = []
     guard bus.isConnected else { return }
-    objects.update(report())
-    for event in events {
+    let report = report()
+    objects.update(report.ofAll, for: report.ofUsers)
+    for (event, users) in events {
       guard let signal = signalOnBus(event) else { continue }
-      bus.emit(signal.path, signal.interface, signal.name, signal.arguments)
+      objects.emit(signal.path, signal.interface, signal.name, signal.arguments, to: users)
     }
   }
 
@@ -89,7 +104,7 @@ package final class AgentBus {
     }
     let request: Request
     do throws(RequestError) {
-      request = try requestOnBus(call.member, call.values, tunnel: tunnel(at: call.path))
+      request = try requestOnBus(call.member, call.values, tunnel: tunnel(at: call.path, for: call.sender))
     } catch {
       return call.fail(error.nameOnBus, error.message)
     }
@@ -113,8 +128,8 @@ package final class AgentBus {
     }
   }
 
-  private func tunnel(at path: String) -> String? {
-    guard case .string(let name)? = objects.objects[path]?[AgentInterface.tunnel.name]?["Name"] else { return nil }
+  private func tunnel(at path: String, for sender: String) -> String? {
+    guard case .string(let name)? = objects.visible(to: sender)[path]?[AgentInterface.tunnel.name]?["Name"] else { return nil }
     return name
   }
 }

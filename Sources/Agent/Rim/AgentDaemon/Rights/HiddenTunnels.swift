@@ -12,7 +12,7 @@ package final class HiddenTunnels {
 
   package init() {}
 
-  /// The view of those who are not told apart: of the bus, which shows its objects and signals to all users.
+  /// The view of those who own no tunnel.
   package static func publicView(of agent: Agent) -> Visibility { Visibility(hiding: Set(agent.owners.keys)) }
 
   /// The view of a caller.
@@ -35,9 +35,26 @@ package final class HiddenTunnels {
     return noSuchTunnel(named)
   }
 
-  /// The status for those who are not told apart.
-  package static func publicStatus(of agent: Agent) -> StatusReport {
-    publicView(of: agent).shown(agent.status(at: .now, process: Int(getpid())))
+  /// The status that all users see, and what owners and root see in its place.
+  package func statuses(of agent: Agent) -> (ofAll: StatusReport, ofUsers: [UInt32: StatusReport]) {
+    let whole = agent.status(at: .now, process: Int(getpid()))
+    var ofUsers: [UInt32: StatusReport] = [:]
+    for user in users(of: agent) {
+      let foreign = agent.owners.filter { user != 0 && number(of: $0.value) != user }
+      ofUsers[user] = Visibility(hiding: Set(foreign.keys)).shown(whole)
+    }
+    return (Self.publicView(of: agent).shown(whole), ofUsers)
+  }
+
+  /// The users who may know of an event that all others may not.
+  package func users(of event: Event.Kind, _ agent: Agent) -> Set<UInt32> {
+    let owner = event.tunnel.flatMap { agent.owners[$0] }.flatMap(number(of:))
+    return Set([0] + (owner.map { [$0] } ?? []))
+  }
+
+  /// Root and the owners; none if no tunnel has one.
+  private func users(of agent: Agent) -> Set<UInt32> {
+    agent.owners.isEmpty ? [] : Set([0] + agent.owners.values.compactMap(number(of:)))
   }
 
   /// Passes a later reply on as this caller may see it.

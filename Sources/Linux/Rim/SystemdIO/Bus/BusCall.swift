@@ -79,13 +79,14 @@ extension SystemBus {
     ) { if case .failure(let error) = $0 { refused(error) } }
   }
 
-  /// Sends a signal to everybody who listens.
-  package func emit(_ path: String, _ interface: String, _ member: String, _ arguments: [BusArgument]) {
+  /// Sends a signal to everybody who listens, or to one connection.
+  package func emit(_ path: String, _ interface: String, _ member: String, _ arguments: [BusArgument], to destination: String? = nil) {
     guard let bus else { return }
     var message: OpaquePointer?
     guard sd_bus_message_new_signal(bus, &message, path, interface, member) >= 0, let message else { return }
     defer { sd_bus_message_unref(message) }
     for argument in arguments { guard argument.append(to: message) >= 0 else { return } }
+    if let destination, sd_bus_message_set_destination(message, destination) < 0 { return }
     sd_bus_send(bus, message, nil)
   }
 

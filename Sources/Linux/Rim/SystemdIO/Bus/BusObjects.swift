@@ -1,7 +1,7 @@
 internal import NetworkTypes
 
 /// Objects on a bus: one at a path, and others below it. Answers the standard interfaces, checks the calls of methods, and announces what
-/// changes.
+/// changes. Some users may see other objects than all: these are announced to the connections of such a user alone, once those have called.
 package final class BusObjects {
   /// The properties of an object, by interface.
   package typealias Object = [String: [String: BusArgument]]
@@ -10,8 +10,14 @@ package final class BusObjects {
   private let root: String
   private let declared: [String: BusInterface]
   private let managesObjects: Bool
-  /// By path.
-  package private(set) var objects: [String: Object] = [:]
+  /// By path: those that all see.
+  private var objects: [String: Object] = [:]
+  /// Those that some users see in place of these, by their numbers.
+  private var views: [UInt32: [String: Object]] = [:]
+  private var readers = BusReaders()
+  /// Finds the user of a connection; `nil`: all users see the same. Every caller's user is asked for, so that no answer's time tells
+  /// whether others see more.
+  package var identify: ((_ sender: String, _ then: @escaping (UInt32?) -> Void) -> Void)?
   /// Whether a caller's call is answered; otherwise it gets an error at once.
   package var admits: (_ sender: String) -> Bool = { _ in true }
   /// Called for each call of a declared method with arguments of the right types, to an object that has the interface.
@@ -26,25 +32,64 @@ package final class BusObjects {
   }
 
   /// Answers calls on the present connection.
-  package func export() { bus.answer(below: root) { [weak self] in self?.answer($0) } }
+  package func export() {
+    readers.removeAll()
+    bus.answer(below: root) { [weak self] in self?.receive($0) }
+  }
 
-  /// The objects as they are from now on. Differences are announced.
-  package func update(_ new: [String: Object]) {
-    let old = objects
-    objects = new
+  /// The objects that a caller sees.
+  package func visible(to sender: String) -> [String: Object] { readers.user(of: sender).flatMap { views[$0] } ?? objects }
+
+  /// The objects as they are from now on. Differences are announced. `views`: what some users see in their place.
+  package func update(_ new: [String: Object], for views: [UInt32: [String: Object]] = [:]) {
+    let (old, before) = (objects, self.views)
+    (objects, self.views) = (new, views)
+    announce(new, after: old, to: nil)
+    for user in Set(before.keys).union(views.keys).sorted() {
+      let known = Self.known(before[user] ?? old, told: new, after: old)
+      for reader in readers.connections(of: user) { announce(views[user] ?? new, after: known, to: reader) }
+    }
+  }
+
+  /// Emits a signal to all who listen, or to the connections of these users that have called.
+  package func emit(_ path: String, _ interface: String, _ member: String, _ arguments: [BusArgument], to users: Set<UInt32>? = nil) {
+    guard let users else { return bus.emit(path, interface, member, arguments) }
+    for reader in users.sorted().flatMap(readers.connections) { bus.emit(path, interface, member, arguments, to: reader) }
+  }
+
+  /// The objects that a connection knows of, which saw `seen` and then heard what all were told.
+  private static func known(_ seen: [String: Object], told new: [String: Object], after old: [String: Object]) -> [String: Object] {
+    var known = seen
+    for path in Set(old.keys).union(new.keys) where old[path] != new[path] {
+      guard let object = new[path], old[path] != nil, known[path] != nil else {
+        known[path] = new[path]
+        continue
+      }
+      for (interface, properties) in object {
+        for (name, value) in properties where old[path]?[interface]?[name] != value { known[path]?[interface]?[name] = value }
+      }
+    }
+    return known
+  }
+
+  private func announce(_ new: [String: Object], after old: [String: Object], to reader: String?) {
     for path in old.keys.sorted() where new[path] == nil && managesObjects {
-      bus.emit(root, BusInterface.objectManager.name, "InterfacesRemoved", [.path(path), .strings(old[path]?.keys.sorted() ?? [])])
+      bus.emit(
+        root, BusInterface.objectManager.name, "InterfacesRemoved", [.path(path), .strings(old[path]?.keys.sorted() ?? [])], to: reader)
     }
     for (path, object) in new.sorted(by: { $0.key < $1.key }) {
       guard let before = old[path] else {
-        if managesObjects { bus.emit(root, BusInterface.objectManager.name, "InterfacesAdded", [.path(path), Self.content(of: object)]) }
+        if managesObjects {
+          bus.emit(root, BusInterface.objectManager.name, "InterfacesAdded", [.path(path), Self.content(of: object)], to: reader)
+        }
         continue
       }
       for (interface, properties) in object.sorted(by: { $0.key < $1.key }) {
         let changed = properties.filter { before[interface]?[$0.key] != $0.value }
         guard !changed.isEmpty else { continue }
         bus.emit(
-          path, "org.freedesktop.DBus.Properties", "PropertiesChanged", [.string(interface), .properties(changed), .strings([])])
+          path, "org.freedesktop.DBus.Properties", "PropertiesChanged", [.string(interface), .properties(changed), .strings([])],
+          to: reader)
       }
     }
   }
@@ -57,13 +102,28 @@ package final class BusObjects {
 
   private static func error(_ name: String) -> String { "org.freedesktop.DBus.Error.\(name)" }
 
-  private func answer(_ call: BusCall) {
+  private func receive(_ call: BusCall) {
     guard admits(call.sender) else { return call.fail(Self.error("LimitsExceeded"), "too many calls; try again in a second") }
+    guard let identify, readers.user(of: call.sender) == nil else { return answer(call) }
+    switch readers.wait(call) {
+    case .full: call.fail(Self.error("LimitsExceeded"), "too many calls wait for an answer; try again later")
+    case .later: break
+    case .first:
+      identify(call.sender) { [weak self] user in
+        guard let self else { return }
+        for call in readers.take(call.sender, user) { answer(call) }
+      }
+    }
+  }
+
+  private func answer(_ call: BusCall) {
+    let objects = visible(to: call.sender)
     guard let object = objects[call.path] else {
       // A folder of objects can be introspected, so that tools find these.
-      if isFolder(call.path), call.interface == "org.freedesktop.DBus.Introspectable" || call.interface.isEmpty, call.member == "Introspect"
+      if Self.isFolder(call.path, of: objects), call.interface == "org.freedesktop.DBus.Introspectable" || call.interface.isEmpty,
+        call.member == "Introspect"
       {
-        return call.reply(.string(introspection(of: call.path, [])))
+        return call.reply(.string(Self.introspection(of: call.path, [], objects)))
       }
       return call.fail(Self.error("UnknownObject"), "there is no object \(call.path)")
     }
@@ -76,7 +136,7 @@ package final class BusObjects {
       guard call.signature == signature else {
         return call.fail(Self.error("InvalidArgs"), "\(call.member) takes (\(signature)), not (\(call.signature))")
       }
-      return carryOut(call, of: interface.name, on: object)
+      return carryOut(call, of: interface.name, on: object, among: objects)
     }
     call.fail(Self.error("UnknownMethod"), "\(call.path) has no method \(call.member)")
   }
@@ -85,9 +145,10 @@ package final class BusObjects {
     object.keys.sorted().compactMap { declared[$0] } + BusInterface.standard + (path == root && managesObjects ? [.objectManager] : [])
   }
 
-  private func carryOut(_ call: BusCall, of interface: String, on object: Object) {
+  private func carryOut(_ call: BusCall, of interface: String, on object: Object, among objects: [String: Object]) {
     switch (interface, call.member) {
-    case ("org.freedesktop.DBus.Introspectable", _): call.reply(.string(introspection(of: call.path, interfaces(of: call.path, object))))
+    case ("org.freedesktop.DBus.Introspectable", _):
+      call.reply(.string(Self.introspection(of: call.path, interfaces(of: call.path, object), objects)))
     case ("org.freedesktop.DBus.ObjectManager", _):
       call.reply(
         .array(
@@ -105,9 +166,9 @@ package final class BusObjects {
     }
   }
 
-  private func isFolder(_ path: String) -> Bool { objects.keys.contains { $0.hasPrefix(path + "/") } }
+  private static func isFolder(_ path: String, of objects: [String: Object]) -> Bool { objects.keys.contains { $0.hasPrefix(path + "/") } }
 
-  private func introspection(of path: String, _ interfaces: [BusInterface]) -> String {
+  private static func introspection(of path: String, _ interfaces: [BusInterface], _ objects: [String: Object]) -> String {
     let children = Set(
       objects.keys.compactMap { $0.hasPrefix(path + "/") ? $0.dropFirst(path.count + 1).split(separator: "/").first.map(String.init) : nil }
     )
