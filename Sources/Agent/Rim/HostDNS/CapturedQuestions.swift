@@ -46,9 +46,17 @@ struct CapturedQuestions {
   /// The servers that were found last; questions to them may have to be asked over TCP.
   private(set) var servers: [IPAddress] = []
 
-  /// The messages that open the sockets for these settings, and close all others.
-  mutating func change(to settings: NameServerSettings) throws(SystemError) -> [(NameOrder, FileDescriptor?)] {
-    var orders: [(NameOrder, FileDescriptor?)] = []
+  /// The messages that hand these sockets over, and close others. Questions wait in an open socket until then.
+  private var orders: [(NameOrder, FileDescriptor?)] = []
+
+  /// The messages since the last time.
+  mutating func takeOrders() -> [(NameOrder, FileDescriptor?)] {
+    defer { orders = [] }
+    return orders
+  }
+
+  /// Opens the sockets for these settings, and closes all others.
+  mutating func change(to settings: NameServerSettings) throws(SystemError) {
     let wanted = (settings.capture.map(Self.places) ?? []) + (settings.programs.map(Self.places) ?? [])
     for (number, place) in places.sorted(by: { $0.key < $1.key }) where !wanted.contains(place) {
       orders.append((.close(number: number), nil))
@@ -69,7 +77,6 @@ struct CapturedQuestions {
       orders.append((.listener(number: next, address: AddressText(place.address), isStream: place.isStream, askers: place.askers), socket))
       next = next == .max ? Self.firstNumber : next + 1
     }
-    return orders
   }
 
   private static func places(_ capture: NameCapture) -> [Place] {

@@ -66,8 +66,6 @@ final class NameServerBackend {
   private var work = Work.none
   private var sockets = QuestionSockets()
   private var captured = CapturedQuestions()
-  /// Sockets that are open, and that the process is to get with the settings: questions wait in them.
-  private var opened: [(NameOrder, FileDescriptor?)] = []
   /// Numbers the settings' places, for the process.
   private var places: [String: UInt64] = [:]
   private var lastAddress = NameServerSettings.address
@@ -119,7 +117,7 @@ final class NameServerBackend {
     work = .changing(change, from: applied, nil)
     do throws(SystemError) {
       if !worker.isRunning { try start(at: change.settings.listensAt) }
-      opened += try captured.change(to: change.settings)
+      try captured.change(to: change.settings)
       let patience = worker.hasGreeted ? Self.patience : Self.patienceAtStart
       if worker.hasGreeted { try send(change.settings) }
       let alarm = try loop.at(.now + patience) { [weak self] in self?.worker.fail("\(Self.program) does not answer") }
@@ -171,8 +169,7 @@ final class NameServerBackend {
     send(settings.rebindAllowed) { .rebindAllowed(names: $0) }
     send(settings.routed) { .routedDomains(names: $0) }
     send(.apply)
-    for (order, socket) in opened { send(order, socket) }
-    opened = []
+    for (order, socket) in captured.takeOrders() { send(order, socket) }
     send(progress: settings, since: nil)
   }
 
@@ -264,7 +261,7 @@ final class NameServerBackend {
   private func forget() {
     if let address = (work.change?.settings ?? work.applied)?.listensAt { lastAddress = address }
     work = .none
-    (sockets, captured, opened) = (QuestionSockets(), CapturedQuestions(), [])
+    (sockets, captured) = (QuestionSockets(), CapturedQuestions())
   }
 
   /// Which program has taken the port, with the remedy; `nil`: none, or our own name server.

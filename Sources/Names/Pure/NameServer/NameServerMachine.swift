@@ -118,15 +118,13 @@ extension NameServerMachine {
     let text = NameText(message, at: MessageFormat.header)
     let name = text.bytes.span.extracting(0..<text.count)
     if let code = configuration.ownCode(for: name, outline.type) { return reply(code, to: message, outline, of: client, &out) }
-    if !client.hasOwnRoute, let own = configuration.dispositionBeforeSearch(of: name) {
+    if let own = configuration.dispositionBeforeSearch(of: name, from: client) {
       return refuse(Question(message, outline, from: client, at: now), searchedFor: own, &out)
     }
     let disposition = configuration.disposition(of: name, from: client)
     let key = QuestionKey(message, outline.range, flags: outline.flags, edns: outline.edns, seed: seed)
     let first = configuration.group(of: disposition) { progress[$0].isConnected }
-    if let group = first, group != configuration.passing?.from || client.asked == .system,
-      client.hasOwnRoute || !configuration.isRouted(name)
-    {
+    if let group = first, group != configuration.passing?.from || client.asked == .system, !configuration.isRouted(name, client) {
       let isCached = cache.find(key, message, outline.range, partition: partitions[group], at: now) { answer, age in
         out.reply(to: client) {
           Responses.append(
@@ -157,9 +155,7 @@ extension NameServerMachine {
   private mutating func dispatch(_ question: Question, at now: Moment, _ out: inout Outbox) {
     let text = NameText(question.wire.span, at: 0)
     let name = text.bytes.span.extracting(0..<text.count)
-    if !question.client.hasOwnRoute, let own = configuration.dispositionBeforeSearch(of: name) {
-      return refuse(question, searchedFor: own, &out)
-    }
+    if let own = configuration.dispositionBeforeSearch(of: name, from: question.client) { return refuse(question, searchedFor: own, &out) }
     let disposition = configuration.disposition(of: name, from: question.client)
     treat(question, QuestionKey(question, seed: seed), by: disposition, at: now, &out)
   }

@@ -47,11 +47,9 @@ package struct FirewallTable: Hashable, Sendable {
   package var portal: PortalWindow?
   /// Gateway addresses that outside the tunnel only the tunnels' own packets may reach, though routes lead there.
   package var gateways: [IPAddress] = []
-  /// Whether the kernel's WireGuard or IPsec runs a tunnel that has a link. Its packets keep the socket, and so the user, of the inner
-  /// packets.
+  /// Whether the kernel's WireGuard or IPsec runs a tunnel with a link. Its packets keep the socket, so the user, of the inner ones.
   package var hasKernelTunnel = false
-  /// The numbers (`reqid`) of our tunnels' IPsec policies. Before they are encrypted, packets pass the hook `postrouting` once more, by the
-  /// link of the encrypted ones.
+  /// The numbers (`reqid`) of our IPsec policies, whose packets pass the hook `postrouting` once more before they are encrypted.
   package var ipsec: [UInt32] = []
   /// The control groups of providers whose marked packets may pass, whatever user they run as.
   package var providers: [ProviderGroup] = []

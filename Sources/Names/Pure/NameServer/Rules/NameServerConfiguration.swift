@@ -151,7 +151,8 @@ package struct NameServerConfiguration: Sendable {
   ///
   /// Names of one label are meant to be searched. A domain of one label may be a label of the network's own names: `dev` in
   /// `www.dev.lab.example`.
-  func dispositionBeforeSearch(of name: Span<UInt8>) -> Disposition? {
+  func dispositionBeforeSearch(of name: Span<UInt8>, from client: Client) -> Disposition? {
+    if client.hasOwnRoute { return nil }
     for domain in searchDomains {
       let suffix = domain.text.utf8
       let end = name.count - suffix.count - 1
@@ -189,6 +190,8 @@ package struct NameServerConfiguration: Sendable {
 
   /// Whether the name is routed: lower case, without a dot at its end.
   func isRouted(_ name: Span<UInt8>) -> Bool { routed.count > 0 && routed.number(for: name) != nil }
+
+  func isRouted(_ name: Span<UInt8>, _ client: Client) -> Bool { !client.hasOwnRoute && isRouted(name) }
 
   func isRouted(_ question: Question) -> Bool {
     guard routed.count > 0, !question.client.hasOwnRoute else { return false }

@@ -48,7 +48,7 @@ extension DesiredState {
     watchNames(of: ordered, on: underlay)
     RoutedNames(tunnels: ordered, up: up, underlay: underlay).apply(to: &self)
     captureNames(of: up, down: down, on: underlay)
-    leadNames(of: programs, up: up, on: underlay)
+    NamesOfPrograms(programs: programs, up: up, underlay: underlay).apply(to: &self)
     remarks += up.compactMap(\.programNote)
     proxies = ProxyPublication(of: ordered)
     notes += ordered.compactMap(\.portRemark)

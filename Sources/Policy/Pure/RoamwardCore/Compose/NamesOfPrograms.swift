@@ -1,16 +1,41 @@
 import KernelModel
 import NetworkTypes
 
-extension DesiredState {
-  /// Has our own name server answer programs with a route of their own that ask a resolver of this machine: their names are looked up where
-  /// their packets go. Questions to other servers are packets as all others, but those of programs outside to a tunnel's servers come here
-  /// too. `up`: the tunnels with routes.
-  mutating func leadNames(of programs: [ProgramGroup], up: [TunnelSetup], on underlay: UnderlayFit) {
+/// The names of programs with a route of their own: our own name server answers those that ask a resolver of this machine, so that names
+/// are looked up where the programs' packets go. Questions to other servers are packets as all others, but those of programs outside to a
+/// tunnel's servers come here too.
+struct NamesOfPrograms {
+  let programs: [ProgramGroup]
+  /// The tunnels with routes.
+  let up: [TunnelSetup]
+  let underlay: UnderlayFit
+
+  func apply(to desired: inout DesiredState) {
     if programs.isEmpty { return }
-    if underlay.resolver.isAskedBySocket { notes += programs.filter { !$0.isMade }.map(\.socketRemark).uniqued() }
-    let content = resolvConf ?? record?.content
-    let resolvers = (underlay.resolver.resolversHere + (leadsToNameServer ? [NameServerSettings.address] : [])).uniqued()
-    let inside = leadsToNameServer ? [] : content?.nameServers ?? []
+    if underlay.resolver.isAskedBySocket { desired.notes += programs.filter { !$0.isMade }.map(\.socketRemark).uniqued() }
+    let isLed = desired.leadsToNameServer
+    let resolvers = (underlay.resolver.resolversHere + (isLed ? [NameServerSettings.address] : [])).uniqued()
+    let inside = isLed ? [] : (desired.resolvConf ?? desired.record?.content)?.nameServers.filter { !$0.isLoopback } ?? []
+    let routes = routes(resolvers, inside)
+    if routes.isEmpty { return }
+    let names = ProgramNames(routes: routes, resolvers: resolvers, inside: inside)
+    var table = if case .table(let table) = desired.firewall { table } else { FirewallTable() }
+    table.programNames = names
+    desired.firewall = .table(table)
+    if let reason = underlay.resolver.reasonNotToCapture {
+      // Their questions fail rather than take another route than their packets.
+      if underlay.resolver.isNameServerReturning { return }
+      return desired.notes.append(
+        Remark(
+          .dnsLimited,
+          "programs with a route of their own resolve no names by \(resolvers.map(\.description).joined(separator: ", ")): \(reason)"))
+    }
+    desired.nameServer = desired.nameServer ?? NameServerSettings(of: underlay)
+    desired.nameServer?.programs = names
+  }
+
+  /// The servers of each route whose programs may ask one of these resolvers, or one of these servers inside of tunnels.
+  private func routes(_ resolvers: [IPAddress], _ inside: [IPAddress]) -> [ProgramNames.Route] {
     var routes: [ProgramNames.Route] = []
     if programs.contains(where: { $0.route == .outside }), !resolvers.isEmpty || !inside.isEmpty {
       routes.append(ProgramNames.Route(number: ProgramNames.Route.outside, servers: underlay.nameServers))
@@ -22,22 +47,7 @@ extension DesiredState {
       let servers = tunnel?.policy.ownDNS.servers.filter { !$0.isLoopback } ?? []
       routes.append(ProgramNames.Route(number: UInt16(truncatingIfNeeded: number), servers: servers))
     }
-    if routes.isEmpty { return }
-    let names = ProgramNames(
-      routes: routes.sorted { $0.number < $1.number }, resolvers: resolvers, inside: inside.filter { !$0.isLoopback })
-    var table = if case .table(let table) = firewall { table } else { FirewallTable() }
-    table.programNames = names
-    firewall = .table(table)
-    if let reason = underlay.resolver.reasonNotToCapture {
-      // Their questions fail rather than take another route than their packets.
-      if underlay.resolver.isNameServerReturning { return }
-      return notes.append(
-        Remark(
-          .dnsLimited,
-          "programs with a route of their own resolve no names by \(resolvers.map(\.description).joined(separator: ", ")): \(reason)"))
-    }
-    nameServer = nameServer ?? NameServerSettings(of: underlay)
-    nameServer?.programs = names
+    return routes.sorted { $0.number < $1.number }
   }
 }
 
