@@ -4,6 +4,11 @@ import SeededRandom
 import TestKit
 import Testing
 
+/// As `#expect`, but the comment is made only where the condition does not hold: its texts cost more than what they are about.
+private func expect(_ condition: Bool, _ about: @autoclosure () -> Comment, sourceLocation: Testing.SourceLocation = #_sourceLocation) {
+  if !condition { Issue.record(about(), sourceLocation: sourceLocation) }
+}
+
 /// The sieve excludes rules without an evaluation. A trace evaluates every rule, and is what the decisions are compared with.
 @Suite struct RuleSieveTests {
   @Test("a decision with the sieve is the decision of the whole evaluation", arguments: 0..<16)
