@@ -90,7 +90,7 @@ struct RunTests {
         }
       }
     }
-    #expect(seen.lines == asked + ["[down: no answer, seen 0]", "[others: 198.51.100.77]", "0"], "\(seen)")
+    #expect(seen.lines == asked + ["[strangers: 1, seen 0]", "[it itself: 198.51.100.77]", "[down: no answer, seen 0]", "[others: 198.51.100.77]", "0"], "\(seen)")
   }
 }
 

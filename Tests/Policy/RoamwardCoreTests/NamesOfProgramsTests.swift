@@ -55,6 +55,13 @@ import Testing
       ])
     #expect(servers(desired) == [0: ["198.51.100.1"], 1: ["10.0.0.53"]])
     #expect(desired.resolvConf == nil && desired.notes.isEmpty)
+    guard case .table(let table) = desired.firewall else { Issue.record("no table"); return }
+    for (port, mark) in [(20954, "0x52400000"), (20955, "0x52c00001")] {
+      for address in ["ip daddr 127.82.0.53", "ip6 daddr ::1"] {
+        let rule = "\(address) meta l4proto { tcp, udp } th dport \(port) meta mark != \(mark) counter drop"
+        #expect(table.transaction.contains(rule), "\(rule)")
+      }
+    }
   }
 
   @Test("our own name server: what they ask it comes to another port of it") func own() {

@@ -74,8 +74,18 @@ roamward resume corp >/dev/null
 tunnel_is corp connected
 within 5 eval '! ip -4 route show table all dev corp | grep -q ^default'
 ask_all_of local public.example
+# Their servers are theirs alone.
+mkfifo -m 666 "$scene/spoken/down" "$scene/spoken/out"
+"$lab" on laptop "${member[@]}" "$scene/roamward" run --outside -- bash -c 'read <"$0"; dig +short -p 20954 @127.82.0.53 out.public.example' \
+  "$scene/spoken/out" >"$scene/told-out" &
+listening=$!
+within 5 eval '[[ $(programs) == 1 ]]'
+say "strangers: $(dig +short +tries=1 +timeout=2 -p 20954 @127.82.0.53 strange.public.example 2>&1 | grep -c 'timed out' || true), seen $(cat "$scene"/names-* | grep -c 'query.*strange' || true)"
+echo >"$scene/spoken/out"
+wait $listening
+say "it itself: $(<"$scene/told-out")"
+within 5 eval '[[ $(programs) == 0 ]]'
 # Without their tunnel they have no names, and others have.
-mkfifo -m 666 "$scene/spoken/down"
 "$lab" on laptop "${member[@]}" "$scene/roamward" run --through corp -- \
   bash -c 'read <"$0"; getent ahosts bound.public.example || echo "no answer"' "$scene/spoken/down" >"$scene/told-down" &
 speaking=$!

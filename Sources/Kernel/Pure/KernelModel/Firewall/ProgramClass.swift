@@ -20,8 +20,10 @@ package struct ProgramClass: Hashable, Sendable {
   static func chains(
     of classes: [ProgramClass], _ names: ProgramNames?, ipsec: [UInt32], refusal: String
   ) -> [(name: String, hook: String, rules: [String])] {
-    let names = (names?.rules ?? []) + Self.names(of: classes)
-    let redirection = names.isEmpty ? [] : [("programs_names", "type nat hook output priority -100", names)]
+    let (own, questions) = (names?.portRules ?? [], (names?.rules ?? []) + Self.names(of: classes))
+    let redirection =
+      (questions.isEmpty ? [] : [("programs_names", "type nat hook output priority -100", questions)])
+      + (own.isEmpty ? [] : [("programs_ports", "type filter hook output priority filter", own)])
     if classes.isEmpty { return redirection }
     let encrypted = ipsec.map { "ipsec out reqid \($0) accept" }
     return redirection + [

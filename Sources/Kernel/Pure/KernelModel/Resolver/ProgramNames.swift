@@ -64,6 +64,19 @@ extension ProgramNames {
   }
 }
 
+extension ProgramNames {
+  /// The rules of a chain for outgoing packets: a port takes packets of its route's programs alone. Others would ask servers past a kill
+  /// switch, or inside of a tunnel, without the right to it.
+  var portRules: [String] {
+    routes.filter(\.hasPort).flatMap { route in
+      NameCapture.ownAddresses.map { address in
+        "\(address.family == .v4 ? "ip" : "ip6") daddr \(address) meta l4proto { tcp, udp } th dport \(route.port)"
+          + " meta mark != 0x\(String(route.mark, radix: 16)) counter drop"
+      }
+    }
+  }
+}
+
 extension ProgramNames.Route {
   /// `programs of class 1: 10.0.0.53`.
   private var text: String { number == Self.outside ? "programs outside" : "programs of class \(number)" }
