@@ -43,7 +43,11 @@ import Testing
         ("Sources/Programs/roamward/ChangeOptions.swift", 2),
       ]
     ),
-    ("the kernel's or a library's words, and a path that was resolved", [("Sources/Programs/roamward/ApplyCommand.swift", 2)]),
+    (
+      "the kernel's or a library's words, and a path that was resolved",
+      [("Sources/Programs/roamward/ApplyCommand.swift", 2), ("Sources/Programs/roamward/HiddenResolvers.swift", 1)]
+    ),
+    ("a path that the kernel gives, and a template of mkstemp(3)", [("Sources/Programs/roamward/IsolatedProgram.swift", 2)]),
     (
       "failures' words, and names of folders",
       [("Sources/Policy/Rim/PolicyFiles/LinuxFileSystem.swift", 2), ("Sources/Policy/Rim/PolicyFiles/OutputFolder.swift", 8)]

@@ -16,7 +16,7 @@ struct AgentBusTests {
   private final class Side {
     let bus: SystemBus
     var report: StatusReport
-    /// What some users see in its place.
+    /// Those that some users see in its place.
     var ofUsers: [UInt32: StatusReport] = [:]
     var requests: [(Request, Caller)] = []
     var reply = Reply.done([:])
@@ -154,7 +154,7 @@ struct AgentBusTests {
       ])
   }
 
-  /// What a connection heard and saw.
+  /// A connection, with the signals that it heard.
   private final class Witness {
     let bus: SystemBus
     private(set) var heard: [String] = [] { didSet { changed() } }

@@ -14,7 +14,7 @@ build_clients "${clients[@]}"
 witness_names
 as_member
 chmod -R a+rX "$built"
-# What each client is told of a name by a route: `through corp` or `outside`.
+# The words of a client about a name, by a route: `through corp` or `outside`.
 told() {
   local client=$1 name=$1-$2-$3 route=(--outside)
   [[ $2 == outside ]] || route=(--through corp)
