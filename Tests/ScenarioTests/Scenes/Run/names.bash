@@ -72,7 +72,7 @@ echo 'nameserver 127.0.0.1' >"$laptop/resolv.conf"
 edit_policy 's/kill-switch: .*/class: enterprise/; s/include: .default./include: [10.77.0.0\/16]/'
 roamward resume corp >/dev/null
 tunnel_is corp connected
-within 5 eval '! ip -4 route show table all dev corp | grep -q ^default'
+within 5 eval 'roamward status corp | grep -q "routes: *10.77.0.0/16$"'
 ask_all_of local public.example
 # Their servers are theirs alone.
 mkfifo -m 666 "$scene/spoken/down" "$scene/spoken/out"
