@@ -37,7 +37,7 @@ release_build = swift build -c release $(hardening) $(small)
 # Installed programs have no symbols: they are half as large.
 strip = $(if $(filter %/release,$(release)),--strip)
 programs = roamward roamwardd roamward-wireguard roamward-probe roamward-names roamward-proxy roamward-provider roamward-gateway roamward-gateway-auth \
-  roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web roamward-desktop
+  roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store roamward-gateway-web roamward-desktop roamward-socks
 # Those of the demo: nothing else is built for it.
 demonstrated = roamward roamwardd roamward-names roamward-probe roamward-provider roamward-wireguard roamward-gateway roamward-gateway-auth
 packaged = Makefile VERSION packaging/content $(wildcard packaging/debian/* packaging/*/*.conf packaging/polkit/* docs/man/* packaging/systemd/*.service) \

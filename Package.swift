@@ -40,7 +40,8 @@ let house = """
     rim SystemdIO: CLinux CSystemd LinuxIO NetworkTypes
     rim ProcessConfinement: CConfinement LinuxIO
     rim ConfinedProcess: LinuxIO Lives NetworkTypes SystemdIO WorkerLife
-    rim ClientLibraries: CAres CCurl LinuxIO NetworkTypes
+    rim ClientLibraries: CCurl LinuxIO NetworkTypes
+    rim ResolverLibrary: CAres LinuxIO NetworkTypes
     tests LinuxIOTests: CLinux CTextPages LinuxIO NetworkTypes TestSupport
     tests WorkerLifeTests: Lives NetworkTypes SeededRandom WorkerLife
     tests ConfinedProcessTests: ConfinedProcess LinuxIO SystemdIO SystemdTestSupport
@@ -68,8 +69,7 @@ let house = """
     rim PolicyFiles
     rim YAMLEvents: CYAML
     tests RoamwardCoreTests: Doctor HostFindings KernelModel NetworkTypes PeerDetection RoamwardCore SeededRandom Simulation TestKit
-    tests PolicySourceTests: JSON KernelModel KeyMemory LinuxIO NetworkTypes PolicyFiles PolicyLint PolicySource RoamwardCore SchemaCheck
-        SeededRandom TestSupport
+    tests PolicySourceTests: JSON KernelModel KeyMemory LinuxIO NetworkTypes PolicyFiles PolicyLint PolicySource RoamwardCore SchemaCheck SeededRandom TestSupport
   Names: the name server, and its process
     pure NameServer: NetworkTypes +fast
     rim NameProtocol: JSON NameServer NetworkTypes
@@ -79,17 +79,21 @@ let house = """
     tests NameWorkerTests: CConfined LinuxIO NameProtocol NameServer NameWorker NetworkTypes ProcessConfinement roamward-names TestSupport
   Probes: answers of portals, beacons and name servers, and their process
     rim ProbeProtocol: JSON NetworkTypes
-    rim ProbeWorker: CAres CCurl ClientLibraries LinuxIO NetworkTypes ProbeProtocol ProcessConfinement
+    rim ProbeWorker: CAres CCurl ClientLibraries LinuxIO NetworkTypes ProbeProtocol ProcessConfinement ResolverLibrary
     rim ProxyWorker: LinuxIO NetworkTypes ProbeProtocol ProcessConfinement
     tests ProbeProtocolTests: NetworkTypes ProbeProtocol SeededRandom
     tests ProbeWorkerTests: CConfined ConfinedProcess LinuxIO NetworkTypes ProbeProtocol ProbeWorker ProcessConfinement ProxyWorker roamward-probe roamward-proxy
+  Flows: connections of programs that a proxy opens for them
+    pure FlowProtocol: NetworkTypes
+    rim FlowRelay: FlowProtocol KernelModel LinuxIO NetworkTypes ProcessConfinement ResolverLibrary
+    tests FlowProtocolTests: FlowProtocol NetworkTypes SeededRandom
+    tests FlowRelayTests: CConfined FlowRelay ProcessConfinement roamward-socks
   ProviderKit: for programs that are tunnels: protocol, library, an agent for their tests
     pure ProviderProtocol: JSON NetworkTypes
     rim RoamwardProvider: CLinux CProviderIO JSON LinuxIO NetworkTypes ProviderProtocol
     rim RoamwardProviderTesting: JSON NetworkTypes ProviderProtocol RoamwardProvider
     tests ProviderProtocolTests: JSON NetworkTypes ProviderProtocol SeededRandom
-    tests RoamwardProviderTests: CTunDevice JSON LinuxIO NetworkTypes plain-udp PlainUDP ProviderProtocol RoamwardProvider
-        RoamwardProviderTesting TestSupport
+    tests RoamwardProviderTests: CTunDevice JSON LinuxIO NetworkTypes plain-udp PlainUDP ProviderProtocol RoamwardProvider RoamwardProviderTesting TestSupport
     tests ExampleProviderTests: BestVPN JSON NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom SimpleTunnel
   Agent: the agent: tunnels, requests, records, on this machine or in memory
     pure ControlProtocol: JSON KernelModel NetworkTypes RoamwardCore
@@ -112,8 +116,7 @@ let house = """
     tests AgentTests: AgentCore AgentDaemon ControlProtocol Doctor FlightRecord History HostServices JSON KernelModel KeyMemory LinuxAgent
         LinuxIO LinuxPlatform Lives Logging NetworkTypes PolicySource ProviderProtocol RoamwardCore SeededRandom Simulation SystemdIO
         SystemdTestSupport TestKit TestSupport
-    tests ControlProtocolTests: ControlProtocol JSON KernelModel LinuxIO NetworkTypes PolicySource RoamwardCore SchemaCheck SeededRandom
-        TestKit +but=Golden
+    tests ControlProtocolTests: ControlProtocol JSON KernelModel LinuxIO NetworkTypes PolicySource RoamwardCore SchemaCheck SeededRandom TestKit +but=Golden
     tests HostDNSTests: CSystemd HostDNS KernelModel LinuxIO NetworkTypes RoamwardCore SeededRandom SystemdIO SystemdTestSupport TestSupport
     tests HostProbesTests: HostProbes HostProxies KernelModel LinuxIO NetworkTypes roamward-probe roamward-proxy RoamwardCore SystemdIO SystemdTestSupport TestSupport
     tests HostServicesTests: CSystemd HostServices KernelModel LinuxIO NetworkTypes RoamwardCore SystemdIO SystemdTestSupport TestSupport
@@ -127,14 +130,13 @@ let house = """
     pure PageProtocol: GatewayCore KernelModel LoginProtocol NetworkTypes
     pure GatewayPage: GatewayCore JSON KernelModel NetworkTypes PageProtocol PolicySource RoamwardCore
     pure GatewaySource: GatewayCore GatewayLogin JSON NetworkTypes PolicyFiles PolicySource RoamwardCore
-    rim GatewayAuth: CLinux CSodium CTLS GatewayCore GatewayCredentials GatewayLogin GatewaySockets LinuxIO LoginProtocol NetworkTypes
-        ProcessConfinement
+    rim GatewayAuth: CLinux CSodium CTLS GatewayCore GatewayCredentials GatewayLogin LinuxIO LoginProtocol NetworkTypes ProcessConfinement
     rim GatewayCredentials: CCrypto CHashMemory CSodium NetworkTypes
     rim GatewayHost: ConfinedProcess CQREncode CSodium GatewayCore GatewayCredentials GatewayLogin GatewayPage GatewaySockets
         GatewaySource GatewayStore HostFindings JSON KernelModel KernelNetwork KeyMemory LinuxIO Lives LoginProtocol Metrics NetworkTypes
         PageProtocol PolicyFiles PolicySource SystemdIO TunnelProviders WorkerLife
-    rim GatewayOpenID: CAres CCrypto CCurl ClientLibraries GatewayLogin JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
-        ProcessConfinement
+    rim GatewayOpenID: CAres CCrypto CCurl ClientLibraries GatewayLogin JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect ProcessConfinement
+        ResolverLibrary
     rim GatewayPAM: CPAM GatewayCore GatewayLogin LinuxIO LoginProtocol NetworkTypes ProcessConfinement
     rim GatewayPostgreSQL: CPostgreSQL GatewayCore GatewayStore LinuxIO NetworkTypes ProcessConfinement
     rim GatewaySockets: LinuxIO NetworkTypes
@@ -152,31 +154,26 @@ let house = """
     tests GatewayServeTests: GatewayCore GatewayHost GatewayPage GatewaySource JSON KernelModel KernelNetwork LinuxIO LoginProtocol MetricUses
         NetworkTypes ProviderGroups roamward-gateway roamward-gateway-auth roamward-gateway-oidc roamward-gateway-pam roamward-gateway-store
         roamward-gateway-web roamward-wireguard SchemaCheck SeededRandom TestKit TestSupport +but=Scenes
-    tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewaySource GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store
-        SeededRandom TestKit TestSupport
+    tests GatewayStoreTests: GatewayCore GatewayHost GatewayPostgreSQL GatewaySource GatewayStore KernelModel LinuxIO NetworkTypes roamward-gateway-store SeededRandom TestKit TestSupport
     tests OpenIDConnectTests: GatewayCore GatewayLogin GatewayOpenID JSON LinuxIO LoginProtocol NetworkTypes OpenIDConnect
         roamward-gateway-oidc SeededRandom TestKit TestSupport +but=issuer.py
-    tests ClientProviderTests: ClientProvider GatewayAuth GatewayCredentials JSON KeyMemory Lives LoginProtocol NetworkTypes
-        ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
+    tests ClientProviderTests: ClientProvider GatewayAuth GatewayCredentials JSON KeyMemory Lives LoginProtocol NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
   Providers: tunnels of other programs
     pure OpenVPNLanguage VICI
     pure ProviderLife: Lives ProviderProtocol
     rim NebulaProvider: CLinux JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderLife ProviderProtocol RoamwardProvider YAMLEvents
-    rim OpenConnectProvider: CLinux JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderCertificates ProviderLife ProviderProtocol
-        RoamwardProvider
+    rim OpenConnectProvider: CLinux JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderCertificates ProviderLife ProviderProtocol RoamwardProvider
     rim OpenVPNProvider: CLinux JSON LinuxIO Lives NetworkTypes OpenVPNLanguage ProgramProvider ProviderCertificates ProviderLife
         ProviderProtocol RoamwardProvider
     rim ProgramProvider: Lives ProviderLife ProviderProtocol RoamwardProvider
     rim ProviderCertificates: CCrypto NetworkTypes ProviderProtocol
     rim StrongSwanProvider: CCrypto CLinux CXFRM JSON LinuxIO Lives NetworkTypes ProgramProvider ProviderCertificates ProviderLife
         ProviderProtocol RoamwardProvider VICI
-    tests NebulaProviderTests: JSON LinuxIO NebulaProvider NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting
-        SeededRandom TestSupport
+    tests NebulaProviderTests: JSON LinuxIO NebulaProvider NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom TestSupport
     tests OpenConnectProviderTests: JSON NetworkTypes OpenConnectProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
     tests OpenVPNProviderTests: JSON NetworkTypes OpenVPNProvider ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom
     tests ProviderLifeTests: Lives ProviderLife ProviderProtocol SeededRandom
-    tests StrongSwanProviderTests: JSON NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider RoamwardProviderTesting
-        SeededRandom StrongSwanProvider VICI
+    tests StrongSwanProviderTests: JSON NetworkTypes ProviderCertificates ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom StrongSwanProvider VICI
     tests VICITests: SeededRandom VICI
   CommandLine: what only commands need
     pure BugReport: JSON NetworkTypes RoamwardCore YAMLEvents
@@ -192,8 +189,7 @@ let house = """
     tests BugReportTests: BugReport JSON LinuxIO SeededRandom
     tests LintTests: NetworkTypes PolicyLint RoamwardCore SeededRandom TestKit
     tests PolicyAuthoringTests: NetworkTypes PolicyAuthoring PolicyFiles PolicyLint PolicySource RoamwardCore SeededRandom TestKit
-    tests PolicyImportTests: KernelModel LinuxIO NetworkTypes OpenVPNLanguage OpenVPNProvider PolicyFiles PolicyImport PolicySource
-        RoamwardCore SeededRandom TestSupport +but=Fixtures
+    tests PolicyImportTests: KernelModel LinuxIO NetworkTypes OpenVPNLanguage OpenVPNProvider PolicyFiles PolicyImport PolicySource RoamwardCore SeededRandom TestSupport +but=Fixtures
     tests StatusDisplayTests: ControlProtocol JSON Metrics MetricUses NetworkTypes RoamwardCore StatusDisplay TestSupport
   Desktop: the tray item and the notifications
     rim DesktopService: LinuxIO NetworkTypes SystemdIO
@@ -209,6 +205,7 @@ let house = """
     program roamward-provider: ClientProvider CWipingHeap NebulaProvider NetworkTypes OpenConnectProvider OpenVPNProvider RoamwardProvider
         StrongSwanProvider
     program roamward-proxy: ProcessConfinement ProxyWorker
+    program roamward-socks: FlowRelay ProcessConfinement
     program roamward-wireguard: LinuxIO NetworkTypes WireGuardControl WireGuardDataPath
     program roamward-gateway: ArgumentParser CWipingHeap GatewayCore GatewayCredentials GatewayHost GatewayLogin GatewayPage GatewaySource
         GatewayStore HostFindings JSON KernelModel KeyMemory LinuxIO LoginProtocol Metrics NetworkTypes PolicySource Terminal

@@ -23,7 +23,7 @@ import Testing
       [
         ("Sources/WireGuard/Rim/WireGuardDataPath/Ciphers/CipherChoice.swift", 1),
         ("Sources/WireGuard/Rim/WireGuardDataPath/Ciphers/CipherLibrary.swift", 2),
-        ("Sources/Gateway/Rim/ClientProvider/StrangersConnection.swift", 1), ("Sources/Linux/Rim/ClientLibraries/AresSockets.swift", 1),
+        ("Sources/Gateway/Rim/ClientProvider/StrangersConnection.swift", 1), ("Sources/Linux/Rim/ResolverLibrary/AresSockets.swift", 1),
         ("Sources/Linux/Rim/ClientLibraries/CurlRequest.swift", 2), ("Sources/Kernel/Rim/KernelNetwork/NetlinkError.swift", 1),
         ("Sources/Linux/Rim/LinuxIO/SystemError.swift", 1),
         ("Sources/Agent/Rim/LinuxPlatform/Host/HostExamination.swift", 2),

@@ -88,6 +88,28 @@ struct RunTests {
       ], "\(seen)")
   }
 
+  @Test("is a proxy: what others ask it for goes through the tunnel, by TCP and UDP, name and address, or not at all") func flows() throws {
+    let seen = try Scene(["corp.yaml": corp], words: ["run.bash", "names.bash"]).play("Run/flows")
+    let (refused, alone) = ("curl: (97) Can't complete SOCKS5 connection to ", "roamward-socks has no route of its own: start it by ")
+    let asked = "1 at the gateway, 0 in the café"
+    #expect(
+      seen.lines.filter { !$0.contains("Killed") } == [
+        "roamward-socks: listening at 127.0.0.1:1079: SOCKS5 (TCP, UDP) and CONNECT of HTTP",
+        "roamward-socks: note: it opens nothing for now, because \(alone)`roamward run --through TUNNEL -- roamward-socks`, or name its "
+          + "unit in `apps` of a policy",
+        "\(refused)early.public.example. (2)", "curl: (56) CONNECT tunnel failed, response 403",
+        "[asked: 0 at the gateway, 0 in the café]",
+        "roamward-socks: 0.0.0.0:1080 is no loopback address: everyone who reaches it could use this proxy; --beyond-loopback allows that",
+        "[64]", "roamward-socks: localhost:1080 is no address with a port: write it as 127.0.0.1:1080 or [::1]:1080", "[64]",
+        "roamward-socks: listening at 127.0.0.1:1080: SOCKS5 (TCP, UDP) and CONNECT of HTTP", "[itself: 198.51.100.23]",
+        "[SOCKS5: 10.77.0.2]", "[CONNECT: 10.77.0.2]", "200", "200", "[asked: \(asked); \(asked)]", "10.77.0.1", "10.77.0.1",
+        "[asked: \(asked); \(asked); \(asked)]", "\(refused)127.0.0.1. (2)", "curl: (56) CONNECT tunnel failed, response 403",
+        "\(refused)203.0.113.80. (5)", "100 of 100", "20 of 20", "[of its memory, MiB: below 64]", "[0 outside]",
+        "[down: \(refused)203.0.113.80. (4)]", "[down: \(refused)down.public.example. (4)]",
+        "[asked: 0 at the gateway, 0 in the café; 0 outside]", "[up: 10.77.0.2]", "[killed: 0 outside, 198.51.100.23 itself]", "0",
+      ], "\(seen)")
+  }
+
   @Test("has its names looked up where its packets go, by glibc, musl, Go, c-ares and Chromium, whatever resolver this machine has")
   func names() throws {
     let clients = [Client.glibc, .musl, .go, .ares, .chromium].filter(\.isPresent)

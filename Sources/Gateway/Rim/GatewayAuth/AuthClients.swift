@@ -1,6 +1,5 @@
 internal import GatewayCore
 internal import GatewayLogin
-internal import GatewaySockets
 internal import LinuxIO
 internal import LoginProtocol
 internal import NetworkTypes

@@ -7,6 +7,7 @@ internal import LoginProtocol
 internal import NetworkTypes
 internal import OpenIDConnect
 internal import ProcessConfinement
+internal import ResolverLibrary
 
 /// The work of `roamward-gateway-oidc`: sign-ins at an OpenID provider, without privileges.
 package final class OpenIDWork {

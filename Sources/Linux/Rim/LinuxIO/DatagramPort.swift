@@ -28,32 +28,38 @@ package struct DatagramPort {
     Self.withAddress(address, port) { sendto(file.number, bytes, bytes.count, Int32(MSG_DONTWAIT), $0, $1) } == bytes.count
   }
 
-  /// The next datagram and its sender, without waiting; a longer one is cut off. `nil`: there is none now.
-  package func receive(atMost limit: Int) -> (bytes: [UInt8], from: IPAddress)? {
+  /// The next datagram with its sender's address and port, without waiting; a longer one is cut off. `nil`: there is none now.
+  package func receive(atMost limit: Int) -> (bytes: [UInt8], from: IPAddress, port: UInt16)? {
     var (storage, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
     var bytes = [UInt8](repeating: 0, count: limit)
-    let from = withUnsafeMutablePointer(to: &storage) { pointer -> (count: Int, address: IPAddress?) in
+    let from = withUnsafeMutablePointer(to: &storage) { pointer -> (count: Int, address: IPAddress?, port: UInt16) in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
         let count = recvfrom(file.number, &bytes, limit, Int32(MSG_DONTWAIT), generic, &length)
-        guard count >= 0 else { return (count, nil) }
+        guard count >= 0 else { return (count, nil, 0) }
         if Int32(generic.pointee.sa_family) == AF_INET {
-          return (
-            count,
-            pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-              withUnsafeBytes(of: $0.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
-            }
-          )
-        }
-        return (
-          count,
-          pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
-            withUnsafeBytes(of: $0.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
+          return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { v4 in
+            (count, withUnsafeBytes(of: v4.pointee.sin_addr) { IPAddress(bytes: Array($0)) }, UInt16(bigEndian: v4.pointee.sin_port))
           }
-        )
+        }
+        return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { v6 in
+          (count, withUnsafeBytes(of: v6.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }, UInt16(bigEndian: v6.pointee.sin6_port))
+        }
       }
     }
     guard let address = from.address else { return nil }
-    return (Array(bytes.prefix(from.count)), address)
+    return (Array(bytes.prefix(from.count)), address, from.port)
+  }
+
+  /// The port that it has, which the kernel chooses for port 0.
+  package var localPort: UInt16? {
+    var (storage, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+    return withUnsafeMutablePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        guard getsockname(file.number, generic, &length) == 0 else { return nil }
+        // Both families have the port at the same place.
+        return generic.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
+      }
+    }
   }
 
   static func withAddress<R>(_ address: IPAddress, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {

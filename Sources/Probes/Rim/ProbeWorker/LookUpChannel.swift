@@ -1,9 +1,9 @@
 internal import CAres
-internal import ClientLibraries
 internal import Glibc
 internal import LinuxIO
 internal import NetworkTypes
 internal import ProbeProtocol
+internal import ResolverLibrary
 
 /// A channel of c-ares, for one look-up at a time. It is opened before the confinement: the seed of its query IDs comes from a file.
 ///

@@ -34,6 +34,9 @@ package enum Ownership {
   /// program runs. Under `wayMask` it is a mark of packets that go through another tunnel, so without a rule of its own they go nowhere.
   package static func programMark(_ number: UInt32) -> UInt32 { mark | 0x00c0_0000 | number & 0xffff }
 
+  /// Whether this is the mark of a program with a route of its own, through a tunnel or outside.
+  package static func isProgram(mark: UInt32) -> Bool { mark & programMask == programMark(0) || mark == outsideMark }
+
   /// Under this mask, all marks of such programs are `programMark(0)`, and `mark` those of tunnels' own packets alone.
   package static let programMask: UInt32 = 0xffc0_0000
 

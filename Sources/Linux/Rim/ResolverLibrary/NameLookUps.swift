@@ -1,28 +1,28 @@
 internal import CAres
-internal import ClientLibraries
 internal import Glibc
-internal import LinuxIO
-internal import NetworkTypes
+package import LinuxIO
+package import NetworkTypes
 
-/// Look-ups of names by c-ares, at the name servers that this host has when the process starts, and in its hosts(5).
+/// Look-ups of names by c-ares, at the name servers of this host, and in its hosts(5): as they were when the process started, or at the
+/// last `refresh`.
 ///
 /// c-ares reports the sockets to watch and its next timer, and is only called from the loop. It is opened before the confinement: it reads
 /// resolv.conf and the seed of its query IDs.
-final class NameLookUps {
+package final class NameLookUps {
   /// Of a try in milliseconds, and the tries; each round takes longer than the one before.
   private static let patience: (milliseconds: Int32, tries: Int32) = (1500, 2)
   private static let addressLimit = 8
 
   private let loop: DescriptorLoop
-  /// The text of hosts(5).
-  private let hosts: [UInt8]
+  /// The texts of hosts(5) and resolv.conf(5).
+  private var (hosts, configuration): ([UInt8], [UInt8])
   private var channel: ares_channel?
   private let watched: AresSockets
 
-  init(on loop: DescriptorLoop) throws(SystemError) {
+  package init(on loop: DescriptorLoop) throws(SystemError) {
     self.loop = loop
     watched = AresSockets(on: loop)
-    hosts = (try? TextFile.read(HostsFile.path, limit: 1 << 20)) ?? []
+    (hosts, configuration) = Self.files
     let status = roamward_ares_open(
       &channel, 1, Self.patience.milliseconds, Self.patience.tries,
       { context, socket, readable, writable in
@@ -34,6 +34,32 @@ final class NameLookUps {
       guard let self else { return }
       ares_process_fd(channel, readable, writable)
       watched.pace(channel)
+    }
+  }
+
+  private static var files: (hosts: [UInt8], configuration: [UInt8]) {
+    let read = { (path: String) in (try? TextFile.read(path, limit: 1 << 20)) ?? [] }
+    return (read(HostsFile.path), read("/etc/resolv.conf"))
+  }
+
+  /// Reads both files again, in a process that may: another network has other name servers.
+  package func refresh() {
+    let before = configuration
+    (hosts, configuration) = Self.files
+    guard configuration != before, !configuration.isEmpty else { return }
+    let servers = Self.servers(in: configuration)
+    // Without a line there is one on this machine (resolv.conf(5)).
+    ares_set_servers_csv(channel, servers.isEmpty ? "127.0.0.1" : servers.joined(separator: ","))
+  }
+
+  /// The addresses of the lines `nameserver`, as c-ares takes them.
+  package static func servers(in text: [UInt8]) -> [String] {
+    String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline).compactMap { line in
+      let words = line.split { $0 == " " || $0 == "\t" }
+      guard words.count > 1, words[0] == "nameserver" else { return nil }
+      // A zone is that of a link; c-ares knows it too.
+      guard let address = IPAddress(String(words[1].prefix { $0 != "%" })) else { return nil }
+      return address.family == .v6 ? "[\(words[1])]" : "\(address)"
     }
   }
 
@@ -60,7 +86,7 @@ final class NameLookUps {
   }
 
   /// Calls back later, and once, with the addresses, or with none and the reason.
-  func find(_ name: DomainName, then: @escaping (_ addresses: [IPAddress], _ reason: String) -> Void) {
+  package func find(_ name: DomainName, then: @escaping (_ addresses: [IPAddress], _ reason: String) -> Void) {
     let query = Query(loop, then)
     let known = HostsFile.addresses(of: name, in: hosts)
     guard known.isEmpty, let channel else { return query.answer(known, "") }

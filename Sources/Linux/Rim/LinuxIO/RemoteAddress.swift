@@ -1,5 +1,4 @@
 internal import Glibc
-package import LinuxIO
 package import NetworkTypes
 
 extension FileDescriptor {
