@@ -94,7 +94,7 @@ let house = """
     rim RoamwardProviderTesting: JSON NetworkTypes ProviderProtocol RoamwardProvider
     tests ProviderProtocolTests: JSON NetworkTypes ProviderProtocol SeededRandom
     tests RoamwardProviderTests: CTunDevice JSON LinuxIO NetworkTypes plain-udp PlainUDP ProviderProtocol RoamwardProvider RoamwardProviderTesting TestSupport
-    tests ExampleProviderTests: BestVPN JSON NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom SimpleTunnel
+    tests ExampleProviderTests: BestVPN JSON NetworkTypes ProviderProtocol RoamwardProvider RoamwardProviderTesting SeededRandom SimpleTunnel SimpleTunnelHost
   Agent: the agent: tunnels, requests, records, on this machine or in memory
     pure ControlProtocol: JSON KernelModel NetworkTypes RoamwardCore
     pure FlightRecord: ControlProtocol JSON KeyMemory NetworkTypes RoamwardCore
@@ -228,7 +228,10 @@ let house = """
     rim SimpleTunnel: JSON NetworkTypes ProviderProtocol RoamwardProvider +in=simpletunnel
     program plain-udp: PlainUDP RoamwardProvider +in=plain-udp
     program bestvpn-provider: BestVPN RoamwardProvider +in=bestvpn
+    rim SimpleTunnelHost: FlowProtocol FlowRelay LinuxIO NetworkTypes PolicyImport SimpleTunnel +in=simpletunnel
     program simpletunnel-provider: RoamwardProvider SimpleTunnel +in=simpletunnel
+    program simpletunnel-server: FlowRelay LinuxIO NetworkTypes ProcessConfinement SimpleTunnelHost +in=simpletunnel
+    program simpletunnel-flows: FlowRelay NetworkTypes ProcessConfinement SimpleTunnelHost +in=simpletunnel
   Benchmarks: what is measured beside others
     c CMallocCount
     program roamward-bench: ArgumentParser ControlClient ControlProtocol FlightRecord History KernelModel KernelNetwork KeyMemory LinuxIO

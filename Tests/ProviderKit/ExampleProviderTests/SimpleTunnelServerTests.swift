@@ -15,10 +15,9 @@ import Testing
   }
 
   static func server(to last: String = "10.9.0.10") throws -> SimpleTunnelServer {
-    let pool = Self.pool("10.9.0.2", last)
+    let pool = try #require(Self.pool("10.9.0.2", last))
     return SimpleTunnelServer(
-      configuration: Configuration(routes: ["10.9.0.0/24"], servers: ["10.9.0.1"], searchDomains: ["corp.example"]),
-      pool: try #require(pool))
+      configuration: Configuration(routes: ["10.9.0.0/24"], servers: ["10.9.0.1"], searchDomains: ["corp.example"]), pool: pool)
   }
 
   static func frame(_ id: UInt32, _ body: SimpleTunnelMessage.Body) throws -> [UInt8] {
@@ -51,7 +50,7 @@ import Testing
     for client in clients { results += try Self.bodies(server.receive(Self.frame(7, .open(.packets)), from: client), to: client) }
     let addresses = results.compactMap { if case .openResult(.success, let pushed) = $0 { pushed?.address } else { nil } }
     #expect(addresses == (2...10).map { "10.9.0.\($0)" } && results.last == .openResult(.refused, nil))
-    server.disconnect(clients[3])
+    #expect(server.disconnect(clients[3]) == [])
     let again = try Self.bodies(server.receive(Self.frame(8, .open(.packets)), from: clients[9]), to: clients[9])
     guard case .openResult(.success, let pushed) = again.first else {
       Issue.record("\(again)")
@@ -75,13 +74,70 @@ import Testing
     #expect(try server.receive(Self.frame(1, .packets([packet(2, 1)])), from: client) == [])
   }
 
-  @Test("a fetch has no address; flows are refused; the reserved command is ignored") func others() throws {
+  @Test("packets for one client go in few messages; a client whose stream is full loses them") func batches() throws {
+    var server = try Self.server()
+    let client = server.connect()
+    _ = server.receive(try Self.frame(1, .open(.packets)), from: client)
+    let packet = [UInt8]([0x45] + [UInt8](repeating: 0, count: 15) + [10, 9, 0, 2] + [UInt8](repeating: 7, count: 1380))
+    let bodies = try Self.bodies(server.deliver(Array(repeating: packet, count: 70)), to: client)
+    #expect(bodies.map { if case .packets(let packets) = $0 { packets.count } else { 0 } } == [32, 32, 6])
+    #expect(server.fill(client) == [] && server.deliver([packet]) == [])
+    #expect(server.drain(client) == [] && server.deliver([packet]).count == 1)
+  }
+
+  @Test("flows are opened as asked, once each, and told apart from tunnels; each result is said") func flows() throws {
+    var server = try Self.server()
+    let client = server.connect()
+    func flow(_ id: UInt32) -> SimpleTunnelServer.Flow { SimpleTunnelServer.Flow(client: client, identifier: id) }
+    func receive(_ id: UInt32, _ body: SimpleTunnelMessage.Body) throws -> [SimpleTunnelServer.Action] {
+      server.receive(try Self.frame(id, body), from: client)
+    }
+    let target = SimpleTunnelMessage.Target.stream(host: "git.corp.example", port: 443)
+    _ = try receive(1, .open(.packets))
+    #expect(try receive(2, .open(target)) == [.open(flow(2), target)])
+    #expect(try receive(3, .open(.datagrams)) == [.open(flow(3), .datagrams)])
+    for (id, again) in [(UInt32(1), target), (2, .packets), (3, .datagrams)] {
+      #expect(try Self.bodies(receive(id, .open(again)), to: client) == [.openResult(.invalidParameter, nil)])
+    }
+    // Data before the result is nobody's.
+    #expect(try receive(2, .data([1], host: nil, port: nil)) == [])
+    for (number, result) in SimpleTunnelMessage.OpenResult.allCases.enumerated() {
+      let id = UInt32(10 + number)
+      _ = try receive(id, .open(target))
+      #expect(try Self.bodies(server.opened(flow(id), result), to: client) == [.openResult(result, nil)])
+      #expect(server.opened(flow(id), result) == [])
+    }
+    #expect(try receive(10, .data([1, 2], host: nil, port: nil)) == [.endpoint(flow(10), .write([1, 2], host: nil, port: nil))])
+    #expect(try Self.bodies(server.take(.data([3]), of: flow(10)), to: client) == [.data([3], host: nil, port: nil)])
+    #expect(try receive(11, .data([1], host: nil, port: nil)) == [])
+    // One that is given up before it is open, and all of a client that leaves.
+    #expect(try receive(2, .close(.all)) == [.giveUp(flow(2))] && server.opened(flow(2), .success) == [])
+    #expect(server.disconnect(client) == [.giveUp(flow(3)), .endpoint(flow(10), .close)])
+    #expect(server.opened(flow(3), .success) == [] && server.take(.data([1]), of: flow(10)) == [])
+  }
+
+  @Test("a client has at most 1024 flows, and reads of all stop while its stream is full") func bounds() throws {
+    var server = try Self.server()
+    let client = server.connect()
+    for id in 1...UInt32(SimpleTunnelFlows.most) {
+      _ = server.receive(try Self.frame(id, .open(.datagrams)), from: client)
+      _ = server.opened(SimpleTunnelServer.Flow(client: client, identifier: id), .success)
+    }
+    let refused = try Self.bodies(server.receive(Self.frame(5000, .open(.datagrams)), from: client), to: client)
+    #expect(refused == [.openResult(.refused, nil)])
+    #expect(server.fill(client).count == SimpleTunnelFlows.most && server.fill(client) == [])
+    #expect(server.drain(client).count == SimpleTunnelFlows.most && server.drain(client) == [])
+  }
+
+  @Test("a fetch has no address; without a pool packets are refused; the reserved command is ignored") func others() throws {
     var server = try Self.server()
     let client = server.connect()
     let fetched = try Self.bodies(server.receive(Self.frame(0, .fetchConfiguration(nil)), from: client), to: client)
     #expect(fetched == [.fetchConfiguration(Configuration(servers: ["10.9.0.1"], searchDomains: ["corp.example"]))])
-    let flow = try Self.bodies(server.receive(Self.frame(3, .open(.datagrams)), from: client), to: client)
-    #expect(flow == [.openResult(.invalidParameter, nil)])
+    var flowsAlone = SimpleTunnelServer(configuration: Configuration(), pool: nil)
+    let other = flowsAlone.connect()
+    let refused = try Self.bodies(flowsAlone.receive(Self.frame(3, .open(.packets)), from: other), to: other)
+    #expect(refused == [.openResult(.refused, nil)])
     #expect(try server.receive(Self.frame(0, .dns), from: client) == [])
   }
 
@@ -117,7 +173,7 @@ import Testing
             host.sockets[0].deliver([Array(bytes[start..<min(bytes.count, start + 50)])])
           }
         case .forward(let packets): forwarded += packets
-        case .close: Issue.record("closed")
+        case .close, .open, .endpoint, .giveUp: Issue.record("\(action)")
         }
       }
     }

@@ -19,6 +19,43 @@ example_server() {
   within 5 eval 'on gateway ss -Hlntu "sport = :'"$port"'" | grep -q .'
 }
 
+# Starts the server of SimpleTunnel on the gateway, as an ordinary user; its device belongs to that user. The file is its configuration.
+simpletunnel_server() {
+  on gateway ip tuntap add dev simple0 mode tun user nobody
+  on gateway ip address add 10.92.0.1/24 dev simple0
+  on gateway ip link set simple0 up
+  simpletunnel_runs "$1"
+}
+simpletunnel_runs() {
+  # Its names are those of the gateway's own server.
+  echo 'nameserver 10.77.0.1' >"$scene/resolv.gateway"
+  install -m 0755 "$bin/simpletunnel-server" "$scene/simpletunnel-server"
+  on gateway unshare --mount bash -c 'mount --bind "$1" /etc/resolv.conf; exec setpriv --reuid nobody --regid nogroup --clear-groups "${@:2}"' \
+    with "$scene/resolv.gateway" "$scene/simpletunnel-server" 9997 "$1" --device simple0 >"$scene/simpletunnel.log" 2>&1 &
+  within 5 grep -q listening "$scene/simpletunnel.log"
+}
+
+# The configuration of the sample, with a pool of nine.
+simpletunnel_configuration() {
+  cat <<'END'
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+  <key>IPv4</key>
+  <dict>
+    <key>Pool</key>
+    <dict><key>StartAddress</key><string>10.92.0.2</string><key>EndAddress</key><string>10.92.0.10</string></dict>
+    <key>Routes</key>
+    <array><dict><key>Address</key><string>10.92.0.0</string><key>Netmask</key><string>255.255.255.0</string></dict></array>
+  </dict>
+  <key>DNS</key>
+  <dict><key>SearchDomains</key><array><string>simple.example</string></array></dict>
+</dict>
+</plist>
+END
+}
+
 # The policies and servers of all five. Each tunnel is wanted wherever there is a network.
 five_kinds() {
   local key=0123456789abcdef0123456789abcdef
@@ -29,7 +66,8 @@ five_kinds() {
   start_server
   nebula_server
   example_server bestvpn 9998 best0 10.91.0.1/24 9998 alice s3cret "$(printf %s "$key" | od -An -v -tx1 | tr -d ' \n')"
-  example_server simpletunnel 9997 simple0 10.92.0.1/24 9997
+  simpletunnel_configuration >"$scene/simpletunnel.plist"
+  simpletunnel_server "$scene/simpletunnel.plist"
   (umask 077 && printf %s "$key" >"$policies/best.key" && printf %s s3cret >"$policies/best.password")
   plain_policy <<<'    on-demand: { rules: [{ action: connect }] }'
   nebula_policy laptop <<<'    on-demand: { rules: [{ action: connect }] }'

@@ -28,10 +28,10 @@ package final class DirectOutlet: FlowOutlet {
   }
 
   package func datagrams(
-    then: @escaping (Result<any FlowDatagrams, FlowFailure>) -> Void, deliver: @escaping (RelayedDatagram) -> Void
+    then: @escaping (Result<any FlowDatagrams, FlowFailure>) -> Void, deliver: @escaping (DatagramEvent) -> Void
   ) -> any FlowAttempt {
     guard mayOpen() else { return LaterAnswer(on: loop) { then(.failure(.unrouted)) } }
-    let datagrams = DirectDatagrams(on: loop, find: { [weak self] in self?.find($0, then: $1) }, deliver)
+    let datagrams = DirectDatagrams(on: loop, find: { [weak self] in self?.find($0, then: $1) }) { deliver(.came($0)) }
     return LaterAnswer(on: loop) { then(.success(datagrams)) }
   }
 

@@ -34,15 +34,22 @@ package protocol FlowDatagrams: AnyObject {
   func close()
 }
 
+/// Something that happens to datagrams.
+package enum DatagramEvent {
+  /// One came for the client.
+  case came(RelayedDatagram)
+  /// None can be sent or come any more.
+  case ended
+}
+
 /// A flow that is being opened. It is given up when nobody keeps it.
 package protocol FlowAttempt: AnyObject {}
 
 /// The way to destinations. Callbacks come from the loop, never during the call.
 package protocol FlowOutlet: AnyObject {
   func connect(to endpoint: Endpoint, then: @escaping (Result<any FlowStream, FlowFailure>) -> Void) -> any FlowAttempt
-  /// `deliver` gets the datagrams for the client.
   func datagrams(
-    then: @escaping (Result<any FlowDatagrams, FlowFailure>) -> Void, deliver: @escaping (RelayedDatagram) -> Void
+    then: @escaping (Result<any FlowDatagrams, FlowFailure>) -> Void, deliver: @escaping (DatagramEvent) -> Void
   ) -> any FlowAttempt
 }
 

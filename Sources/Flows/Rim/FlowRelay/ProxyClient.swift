@@ -172,7 +172,13 @@ final class ProxyClient {
           socket.close()
           self?.refuse(failure)
         }
-      }, deliver: { [weak socket] in socket?.deliver($0) })
+      },
+      deliver: { [weak self, weak socket] event in
+        switch event {
+        case .came(let datagram): socket?.deliver(datagram)
+        case .ended: self?.close()
+        }
+      })
     phase = .opening(attempt)
   }
 

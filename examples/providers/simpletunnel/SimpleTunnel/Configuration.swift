@@ -1,4 +1,4 @@
-internal import NetworkTypes
+public import NetworkTypes
 internal import ProviderProtocol
 
 /// The settings that a SimpleTunnel server pushes.
@@ -53,11 +53,17 @@ public struct Configuration: Hashable, Sendable {
   private static func prefix(_ list: PropertyList) -> String? {
     guard case .dictionary(let members) = list, case .string(let address)? = members["Address"],
       case .string(let mask)? = members["Netmask"],
-      let base = IPAddress(address), base.family == .v4, let bits = IPAddress(mask), bits.family == .v4
+      let base = IPAddress(address), let bits = IPAddress(mask)
     else { return nil }
+    return prefix(base, mask: bits)?.description
+  }
+
+  /// The network of an address and a mask of IPv4. `nil`: the mask has gaps.
+  public static func prefix(_ base: IPAddress, mask bits: IPAddress) -> IPPrefix? {
+    guard base.family == .v4, bits.family == .v4 else { return nil }
     let inverse = ~UInt32(truncatingIfNeeded: bits.low)
     guard inverse & (inverse &+ 1) == 0 else { return nil }
-    return IPPrefix(base, length: inverse.leadingZeroBitCount)?.description
+    return IPPrefix(base, length: inverse.leadingZeroBitCount)
   }
 
   var propertyList: PropertyList {
