@@ -61,9 +61,16 @@ struct ShownCommandsTests {
     ofAgent.contains { command.text == $0 || command.text.hasPrefix("\($0) ") }
   }
 
-  @Test("the policy in the README is the file beside it") func policy() throws {
-    let text = try Self.document("README.md")
+  @Test("the policy in the tour is the file beside it") func policy() throws {
+    let text = try Self.document("docs/tour.md")
     #expect(text.contains("```yaml\n\(try Self.document("examples/first/10-corp.yaml"))```"))
+  }
+
+  @Test("the README has at most 120 lines, and begins with how to see it run") func frontPage() throws {
+    let lines = try Self.document("README.md").split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count <= 121)
+    for command in ["$ make demo ", "$ make test "] { #expect(lines.prefix(20).contains { $0.hasPrefix(command) }, "\(command)") }
+    #expect(lines.prefix(20).contains { $0.contains("](docs/images/status.svg)") })
   }
 
   @Test("the targets that are shown are there") func targets() throws {
@@ -75,7 +82,7 @@ struct ShownCommandsTests {
   }
 
   /// The documents, with the number of commands at least that are run.
-  static let documents = [("README.md", 11), ("policies/README.md", 2), ("docs/policy-reference.md", 3), ("docs/import-export.md", 1)]
+  static let documents = [("docs/tour.md", 11), ("policies/README.md", 2), ("docs/policy-reference.md", 3), ("docs/import-export.md", 1)]
 
   @Test("each command runs as written, in a fresh copy, and says what is shown", arguments: documents)
   func runs(name: String, atLeast: Int) throws {
@@ -115,14 +122,15 @@ struct ShownCommandsTests {
     }
   }
 
-  @Test("and so does each that asks an agent, in the café, with the README's policy; full disks are told", .needsLab)
+  @Test("and so does each that asks an agent, in the café, with the policy of the tour; full disks are told", .needsLab)
   func asksAgent() throws {
     let scene = try Scene([
       "10-corp.yaml": try Self.document("examples/first/10-corp.yaml"),
       "trusted-ssids.txt": try Self.document("examples/first/trusted-ssids.txt"),
     ])
-    let commands = ShownCommand.all(in: try Self.document("README.md")).filter(Self.isOfAgent)
-    #expect(commands.count >= 6)
+    let documents = try ["README.md", "docs/tour.md"].map(Self.document)
+    let commands = documents.flatMap { ShownCommand.all(in: $0) }.filter(Self.isOfAgent)
+    #expect(commands.count >= 9)
     for (i, command) in commands.enumerated() { try scene.write("command-\(i)", command.text) }
     let lines = commands.enumerated().map { i, command in
       // `monitor` alone goes on; the others end by themselves.

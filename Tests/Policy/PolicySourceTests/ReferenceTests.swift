@@ -81,7 +81,7 @@ private func compare(_ text: String, with path: String) throws {
     for reason in WakeReason.allCases { #expect(text.contains("\n| `\(reason.rawValue)` | "), "\(reason.rawValue)") }
   }
 
-  @Test("every example of the documents loads", arguments: ["docs/policy-reference.md", "README.md"])
+  @Test("every example of the documents loads", arguments: ["docs/policy-reference.md", "README.md", "docs/tour.md"])
   func documents(path: String) throws {
     let text = try Repository.text(path)
     let blocks = text.components(at: "```yaml\n").dropFirst().map { $0.components(at: "\n```")[0] + "\n" }
