@@ -105,7 +105,7 @@ long: ## what is too long for make machines: the long chapters of a virtual mach
 	@scripts/bare $(MAKE) --no-print-directory longer
 
 # Beside the tests of the code, because both wait much: each is in namespaces and folders of its own. The longest first.
-around = test-container test-packages test-places test-desktop test-site
+around = test-container test-packages test-published test-places test-desktop test-site
 
 test-code:
 	scripts/part 'tests of the code' scripts/test
@@ -121,6 +121,9 @@ test-container:
 
 test-packages:
 	scripts/part --held packages Tests/Packages/run
+
+test-published:
+	scripts/part --held published Tests/Packages/published
 
 test-site:
 	scripts/part --held site scripts/site .build/debug .build/site
