@@ -144,7 +144,7 @@ public struct SimpleTunnelFlow: Hashable, Sendable {
     return writing == .over ? [.close] : pauses.isEmpty ? [.pause] : []
   }
 
-  /// What the endpoint keeps still reaches it.
+  /// The bytes that the endpoint keeps still reach it.
   private mutating func closeAll() -> [Action] {
     let wasOpen = reading == .open
     reading = .over
