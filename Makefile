@@ -109,7 +109,7 @@ long: ## what is too long for make machines: the long chapters of a virtual mach
 	@scripts/bare $(MAKE) --no-print-directory longer
 
 # Beside the tests of the code, because both wait much: each is in namespaces and folders of its own. The longest first.
-around = test-container test-packages test-published test-places test-desktop test-site
+around = test-container test-packages test-published test-fleet test-places test-desktop test-site
 
 test-code:
 	scripts/part 'tests of the code' scripts/test
@@ -128,6 +128,9 @@ test-packages:
 
 test-published:
 	scripts/part --held published Tests/Packages/published
+
+test-fleet:
+	scripts/part --held fleet Tests/Packages/fleet
 
 test-site:
 	scripts/part --held site scripts/site .build/debug .build/site
@@ -243,8 +246,8 @@ uninstall: ## what `make install` installed; policies and state stay
 deb: build ## Debian packages, in .build/packages
 	scripts/package deb
 
-tarball: build ## the same files for other distributions, in .build/packages
-	scripts/package tarball
+tarball: build ## the same files for other distributions, and the demo with its programs, in .build/packages
+	scripts/package tarball demo
 
 rpm: build ## RPM packages, in .build/packages
 	scripts/package rpm
