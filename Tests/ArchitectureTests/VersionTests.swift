@@ -45,6 +45,11 @@ import Testing
     #expect(try Self.text("scripts/package").contains("\nversion=$(<VERSION)\n"))
   }
 
+  @Test("the container in which it is built has the Swift of .swift-version") func toolchain() throws {
+    let swift = try Self.text(".swift-version").split(separator: "\n").joined()
+    #expect(try Self.text(".devcontainer/Containerfile").contains("\nARG BASE=docker.io/library/swift:\(swift)-bookworm\n"))
+  }
+
   @Test("the documents have it, and the changelog begins with what comes after it") func documents() throws {
     let version = try Self.version()
     let folders = ["docs", "docs/how-to", "docs/man"]
