@@ -7,6 +7,22 @@ import Testing
 @Suite struct StrictPolicyTests {
   private static let programs = LinkedProgramsTests.folder
 
+  @Test("a file that is elsewhere is checked as if it were in its place, with the files there") func elsewhere() throws {
+    let folder = try TemporaryFolder()
+    try shell("cd '\(folder.path)' && cp -r '\(PureRingsTests.root)/examples/first' first && chmod 600 first/corp.conf && mv first/10-corp.yaml new")
+    func check(_ name: String) throws -> (code: Int32, output: String) {
+      let outcome = try run(["\(Self.programs)/roamward", "check", "--as", "\(folder.path)/first/10-corp.yaml", "\(folder.path)/\(name)"])
+      return (outcome.code, outcome.output)
+    }
+    let right = try check("new")
+    #expect(right.code == 0 && right.output.hasSuffix("1 file, 1 tunnel, 0 errors, 0 warnings\n"), "\(right)")
+    try shell("cd '\(folder.path)' && sed 's/action: connect$/action: conect/' new >wrong")
+    let wrong = try check("wrong")
+    #expect(wrong.code == 1 && wrong.output.contains("\(folder.path)/first/10-corp.yaml:18:19: error: "), "\(wrong)")
+    let missing = try check("nosuch")
+    #expect(missing.code == 2 && missing.output.contains("nosuch: No such file or directory"), "\(missing)")
+  }
+
   @Test("each shipped policy passes `check --strict`, with its keys as policies/README.md has a user keep them") func strict() throws {
     let folder = try shell("mktemp --directory").split(separator: "\n").joined()
     defer { _ = try? shell("rm -r '\(folder)'") }

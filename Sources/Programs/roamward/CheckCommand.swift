@@ -3,8 +3,10 @@ import ArgumentParser
 import ControlProtocol
 import Glibc
 import JSON
+import LinuxIO
 import LinuxPlatform
 import NetworkTypes
+import PolicyAuthoring
 import PolicyFiles
 import PolicyLint
 import PolicySource
@@ -26,14 +28,36 @@ struct Check: ParsableCommand {
       Exit status: 0 no errors; 1 errors, or warnings with --strict; 2 usage error, missing path, or a policy file that this user may not \
       read.
 
+      --as checks a file that is not in its place yet, together with the other policies there: as `validate` of Ansible does.
+
       Example: `roamward check --strict policies`
       """)
 
   @OptionGroup var agent: AgentOptions
   @Argument(help: "Policy files or folders (default: the agent's folders).", completion: .policies) var paths: [String] = []
+  @Option(
+    name: .customLong("as"), help: ArgumentHelp("Check the one file as if it were at this path.", valueName: "path"), completion: .file())
+  var place: String?
   @Flag(help: "Print JSON.") var json = false
   @Flag(help: "Treat warnings as errors.") var strict = false
   @Flag(name: .shortAndLong, help: "List ignored files too, with the reason.") var verbose = false
+
+  func validate() throws {
+    if place != nil, paths.count != 1 { throw ValidationError("--as is for one policy file; name it") }
+  }
+
+  /// The folders or files to load. A file with --as comes with the other policies of its folder, or of all the agent's folders.
+  private func sources() throws -> (layers: [String], files: PolicyFileSystem) {
+    guard let place else { return (paths.isEmpty ? PolicyLayers.standard : paths, .person) }
+    let path = absolute(place)
+    let folder = Folder.parent(of: path)
+    do throws(FileFailure) {
+      let (bytes, _) = try PolicyFileSystem.linux.read(paths[0], fileSizeLimit)
+      return (PolicyLayers.standard.contains(folder) ? PolicyLayers.standard : [folder], .person.with([path: bytes]))
+    } catch {
+      throw ValidationError("\(paths[0]): \(error.reason)")
+    }
+  }
 
   func run() throws {
     for path in paths {
@@ -43,9 +67,9 @@ struct Check: ParsableCommand {
       }
     }
     let isRoot = geteuid() == 0
-    var loaded = loadPolicies(
-      layers: paths.isEmpty ? PolicyLayers.standard : paths, files: .person, requireRootOwnership: isRoot && paths.isEmpty)
-    if isRoot, !paths.isEmpty { loaded.diagnostics += loaded.ownershipDoubts() }
+    let (layers, files) = try sources()
+    var loaded = loadPolicies(layers: layers, files: files, requireRootOwnership: isRoot && layers == PolicyLayers.standard)
+    if isRoot, !paths.isEmpty, place == nil { loaded.diagnostics += loaded.ownershipDoubts() }
     let problems = PolicyProblem.all(in: loaded)
     let errors = problems.count { $0.diagnostic.severity == .error }
     if json {
