@@ -125,8 +125,20 @@ import Testing
       let line = String(last.dropFirst("Example: `\(path)".count).dropLast())
       #expect(Self.faults(of: line.isEmpty ? [] : Array(Self.words(of: line).dropFirst()), command) == [], "\(last)")
     }
-    check(try #require(try JSON(parsing: try TextFile.read("\(folder.path)/help"))["command"]), program)
+    let root = try #require(try JSON(parsing: try TextFile.read("\(folder.path)/help"))["command"])
+    check(root, program)
     #expect(count > 30)
+    // The help of the program itself has the first lines that a newcomer types.
+    let lines = root["discussion"]?.string?.split(separator: "\n").map { $0.split(separator: " ").map(String.init) } ?? []
+    let typed = lines.map { Array($0.first == "sudo" ? $0.dropFirst() : $0[...]) }.filter { $0.first == program }
+    #expect(typed.count >= 4)
+    for words in typed {
+      var (command, rest) = (root, words.dropFirst())
+      while let name = rest.first, let next = command["subcommands"]?.array?.first(where: { $0["commandName"]?.string == name }) {
+        (command, rest) = (next, rest.dropFirst())
+      }
+      #expect(command["subcommands"]?.array == nil && Self.faults(of: Array(rest), command) == [], "\(words)")
+    }
   }
 
   /// Declarations of commands in a text, and those that do not begin with the command's name.

@@ -14,6 +14,14 @@ struct RoamwardGateway: ParsableCommand {
       The store, the private key and the lock are in /var/lib/roamward-gateway. Commands that change something need root; a running \
       gateway applies their changes at once.
 
+      Examples, from nothing to a connected phone:
+        sudo roamward-gateway init --endpoint vpn.example.com
+        sudo roamward-gateway user add alice
+        sudo roamward-gateway access add office --from user:alice --to 10.20.0.0/16
+        sudo systemctl enable --now roamward-gateway
+        sudo roamward-gateway device add alice/phone --qr
+        sudo roamward-gateway status
+
       Exit status: 0 success; 1 request refused, access denied or a problem found; 2 usage error.
       """,
     groupedSubcommands: [

@@ -12,6 +12,14 @@ struct Roamward: ParsableCommand {
       Policies are YAML files in /etc/roamward/policies, /run/roamward/policies and /usr/lib/roamward/policies. The agent (roamwardd) \
       applies them automatically. evaluate, plan, check and network need neither root nor the agent.
 
+      Examples, from the first tunnel on:
+        sudo roamward import work.conf
+        roamward status
+        sudo roamward trust
+        roamward evaluate --set interface=wifi --set ssid=Cafe --explain
+        roamward plan --up work
+        roamward doctor
+
       Exit status: 0 success; 1 policy error or request refused; 2 usage error; 3 timeout; 8 the agent is not running.
       """,
     groupedSubcommands: [
