@@ -78,6 +78,12 @@ import Testing
     #expect(empty == "release: CHANGELOG.md has no text for 1.2.3\nstatus 1\n")
   }
 
+  @Test("nothing in the sources depends on the folder in which they are compiled, not even by the length of its path") func sameBytes() {
+    for file in allSources() {
+      for word in ["withoutActuallyEscaping(", "#filePath"] { #expect(!file.text.contains(word), "\(file.name): \(word)") }
+    }
+  }
+
   @Test(
     "the lint sees subjects of another form, after the commit that has added the check",
     arguments: [
