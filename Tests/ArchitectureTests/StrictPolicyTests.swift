@@ -9,7 +9,8 @@ import Testing
 
   @Test("a file that is elsewhere is checked as if it were in its place, with the files there") func elsewhere() throws {
     let folder = try TemporaryFolder()
-    try shell("cd '\(folder.path)' && cp -r '\(PureRingsTests.root)/examples/first' first && chmod 600 first/corp.conf && mv first/10-corp.yaml new")
+    let example = "\(PureRingsTests.root)/examples/first"
+    try shell("cd '\(folder.path)' && cp -r '\(example)' first && chmod 600 first/corp.conf && mv first/10-corp.yaml new")
     func check(_ name: String) throws -> (code: Int32, output: String) {
       let outcome = try run(["\(Self.programs)/roamward", "check", "--as", "\(folder.path)/first/10-corp.yaml", "\(folder.path)/\(name)"])
       return (outcome.code, outcome.output)
